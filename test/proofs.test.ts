@@ -37,20 +37,15 @@ const reasons: Readonly<Record<string, readonly string[]>> = {
     "resources/connections/agent-pools/writes.ts forgetScopeTarget",
     "resources/connections/notification-configurations/writes.ts renameInvited",
     "resources/identity/organization-memberships/writes.ts activateInvitations",
-    "resources/identity/organization-memberships/writes.ts addFirstOwner",
     "resources/identity/organization-memberships/writes.ts moveMemberships",
-    "resources/identity/organization-token-ttl-policies/store.ts insertPolicies",
     "resources/identity/teams/writes.ts activateSeats",
     "resources/identity/teams/writes.ts endSeatsOf",
     "resources/identity/teams/writes.ts inheritSeats",
-    "resources/identity/teams/writes.ts seatFirstOwner",
     "resources/register/workspaces/writes.ts disconnect",
     "resources/register/workspaces/writes.ts rewriteTagNames",
     "resources/register/workspaces/writes.ts touchConnected",
   ],
   "a state's content, which comes by a signed URL of a version whose creation was granted": [
-    "resources/register/workspaces/writes.ts noteStateRead",
-    "resources/register/workspaces/writes.ts noteStateWritten",
     "resources/shared/contents/store.ts appendChunk",
     "resources/shared/contents/store.ts beginContent",
     "resources/shared/contents/store.ts completeContent",
@@ -68,40 +63,11 @@ const reasons: Readonly<Record<string, readonly string[]>> = {
   "what is remembered of somebody who is nobody yet, so that it can't be used again": [
     "resources/identity/sso-providers/store.ts noteReply",
   ],
-  "what a connection's secret shows to be its provider's, what follows from a connection that was granted, and the jobs that work it off":
-    [
-      "resources/vcs/commit-statuses/store.ts insertStatus",
-      "resources/vcs/commit-statuses/store.ts updateStatus",
-      "resources/vcs/vcs-events/store.ts deleteOlder",
-      "resources/vcs/vcs-events/store.ts insertDeliveries",
-      "resources/vcs/vcs-events/store.ts insertEvents",
-      "resources/vcs/vcs-events/store.ts postponeEvent",
-      "resources/vcs/vcs-events/store.ts updateEvent",
-      "resources/vcs/webhooks/store.ts deleteWebhook",
-      "resources/vcs/webhooks/store.ts insertWebhooks",
-      "resources/vcs/webhooks/store.ts updateWebhook",
-    ],
   "background work, which nobody asked for": [
-    "resources/identity/authentication-tokens/store.ts deleteExpiredTokenRows",
     "resources/identity/authentication-tokens/writes.ts noteUses",
-    "resources/identity/authorizations/store.ts deleteOldAuthorizations",
-    "resources/identity/invitations/store.ts deleteEndedInvitations",
     "resources/connections/agent-tokens/writes.ts noteAgentTokenUses",
     "resources/runs/agents/store.ts deleteVanishedAgents",
-    "resources/connections/audit-webhooks/store.ts deleteWaitingEvents",
-    "resources/connections/audit-webhooks/store.ts noteDelivery",
-    "resources/connections/notification-configurations/store.ts noteDelivery",
-    "resources/shared/outbox/store.ts deleteFinished",
-    "resources/shared/outbox/store.ts deleteNotice",
-    "resources/shared/outbox/store.ts settleNotice",
     "resources/shared/contents/store.ts abandonContents",
-    "resources/shared/contents/store.ts removeSome",
-    "resources/identity/teams/writes.ts tidySeats",
-    "resources/sharing/team-access/writes.ts tidyRecords",
-    "resources/state/state-versions/upkeep/store.ts deleteVersions",
-    "resources/state/state-versions/upkeep/store.ts discardExpiredUploads",
-    "resources/state/state-versions/upkeep/store.ts finishReading",
-    "resources/state/state-versions/upkeep/store.ts finishSuperseded",
   ],
   "what somebody is told of a change which was granted, in its transaction": [
     "resources/shared/outbox/store.ts insertForSubscribers",
@@ -152,15 +118,50 @@ function permissionsOf(permission: Node, types: Types): string[] {
   });
 }
 
-function isProof(node: Node, types: Types): boolean {
-  if (nameOf(node) !== "Granted") return false;
-  const [, permission] = (node["typeArguments"] as { readonly params: readonly Node[] }).params;
-  const permissions = permission === undefined ? [] : permissionsOf(permission, types);
-  return permissions.length > 0 && !permissions.some((name) => name.startsWith("can-read"));
+/** A permission to write, or a capability. `string` names neither. */
+function isNamedProof(node: Node, types: Types): boolean {
+  const [row, permission] = (node["typeArguments"] as { readonly params: readonly Node[] }).params;
+  const named = nameOf(node) === "Capability" ? row : permission;
+  const names = named === undefined ? [] : permissionsOf(named, types);
+  return names.length > 0 && !names.some((name) => name.startsWith("can-read"));
+}
+
+/** Whether nothing fits this type but a proof, or what holds one: of a union each member, of an object one of its members. */
+function isProof(node: Node | undefined, types: Types, seen: readonly string[] = []): boolean {
+  const all = (parts: unknown) => (parts as readonly Node[]).map((part) => isProof(part, types, seen));
+  switch (node?.type) {
+    case "TSUnionType":
+      return all(node["types"]).every(Boolean);
+    case "TSIntersectionType":
+      return all(node["types"]).some(Boolean);
+    case "TSTypeLiteral":
+      return all(node["members"]).some(Boolean);
+    case "TSInterfaceBody":
+      return all(node["body"]).some(Boolean);
+    case "TSArrayType":
+      return isProof(node["elementType"] as Node, types, seen);
+    case "TSInterfaceDeclaration":
+      return isProof(node["body"] as Node, types, seen);
+    case "TSTypeAnnotation":
+    case "TSTypeOperator":
+    case "TSParenthesizedType":
+    case "TSTypeAliasDeclaration":
+    case "TSPropertySignature":
+    case "Identifier":
+    case "ObjectPattern":
+      return node["optional"] !== true && isProof((node["typeAnnotation"] as Node | null) ?? undefined, types, seen);
+    case "TSTypeReference": {
+      const name = nameOf(node) ?? "";
+      if (name === "Granted" || name === "Capability") return isNamedProof(node, types);
+      return !seen.includes(name) && isProof(types.get(name), types, [...seen, name]);
+    }
+    default:
+      return false;
+  }
 }
 
 const asks = ({ parameters }: SourceFunction, types: Types): boolean =>
-  parameters.some((parameter) => [...reaching(parameter, types)].some((part) => isProof(part, types)));
+  parameters.some((parameter) => isProof(parameter, types));
 
 /** The exported functions of a file that change a table, by themselves or by others of the file that are not exported. */
 function writersOf(file: SourceFile): SourceFunction[] {
@@ -221,6 +222,33 @@ describe("the functions that change a table", () => {
   const writing = 'Promise<void> { await tx.db.updateTable("workspaces").set({}).execute(); }';
   it.each([
     ["no proof", `export async function f(tx: Tx, id: string): ${writing}`, false],
+    [
+      "a proof or a word",
+      `export async function f(tx: Tx, w: Granted<View, "can-update"> | "a job"): ${writing}`,
+      false,
+    ],
+    ["a word", `export async function f(tx: Tx, by: "a job"): ${writing}`, false],
+    [
+      "a proof or a word, under another name",
+      `type By = Granted<View, "can-update"> | Job; type Job = "a job"; export async function f(tx: Tx, by: By): ${writing}`,
+      false,
+    ],
+    [
+      "a proof or none",
+      `export async function f(tx: Tx, w: Granted<View, "can-update"> | undefined): ${writing}`,
+      false,
+    ],
+    [
+      "a proof that may be left out",
+      `export async function f(tx: Tx, w?: Granted<View, "can-update">): ${writing}`,
+      false,
+    ],
+    ["any capability", `export async function f(tx: Tx, by: Capability<CapabilityName>): ${writing}`, false],
+    [
+      "a proof or a capability",
+      `export async function f(tx: Tx, by: Granted<View, "can-update"> | Capability<"job">): ${writing}`,
+      true,
+    ],
     ["any proof", `export async function f(tx: Tx, w: Granted<View, string>): ${writing}`, false],
     [
       "whatever proof the caller has",

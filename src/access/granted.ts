@@ -42,8 +42,15 @@ export function grant<Row extends object, Permission extends string>(
 
 /** Whether a row is the thing with this id, or names it as the thing that it is in. */
 export function belongsTo(row: object, id: string): boolean {
-  const { id: own, runId, workspaceId, projectId, organizationId } = row as Readonly<Record<string, unknown>>;
-  return [own, runId, workspaceId, projectId, organizationId].includes(id);
+  const {
+    id: own,
+    runId,
+    workspaceId,
+    projectId,
+    oauthClientId,
+    organizationId,
+  } = row as Readonly<Record<string, unknown>>;
+  return [own, runId, workspaceId, projectId, oauthClientId, organizationId].includes(id);
 }
 
 /** A row in a granted thing carries the thing's proof: who may create it may fill it. Throws for a row of another thing. */

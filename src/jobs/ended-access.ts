@@ -18,10 +18,13 @@ export const endedAccess: Job = {
 };
 
 /** Each step is about one organization. */
-async function untilNothing({ context, signal, step }: JobWork, tidy: typeof tidyMemberships): Promise<number> {
+async function untilNothing(
+  { context, capability, signal, step }: JobWork,
+  tidy: typeof tidyMemberships,
+): Promise<number> {
   let handled = 0;
   while (!signal.aborted) {
-    const count = await step((tx) => tidy(tx, context, batchSize));
+    const count = await step((tx) => tidy(tx, context, capability, batchSize));
     if (count === 0) break;
     handled += count;
   }

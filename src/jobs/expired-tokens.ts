@@ -1,5 +1,4 @@
 /** Removes tokens that no longer work, so that lists show only what does; and links and codes, which nobody lists. */
-import type { Tx } from "../database/database.ts";
 import { removeExpiredTokens } from "../resources/identity/authentication-tokens/writes.ts";
 import { removeOldAuthorizations } from "../resources/identity/authorizations/writes.ts";
 import { removeEndedInvitations } from "../resources/identity/invitations/writes.ts";
@@ -12,11 +11,11 @@ export const expiredTokens: Job = {
   doc: "removes tokens that have expired, and links and codes of signing in that have ended.",
   everyMs: 3_600_000,
   run: async (work) => {
-    const each = (batch: (tx: Tx, limit: number) => Promise<number>) => inBatches(work, batchSize, batch);
+    const { context, capability } = work;
     return (
-      (await each((tx, limit) => removeExpiredTokens(tx, work.context, limit))) +
-      (await each(removeEndedInvitations)) +
-      (await each(removeOldAuthorizations))
+      (await inBatches(work, batchSize, (tx, limit) => removeExpiredTokens(tx, context, capability, limit))) +
+      (await inBatches(work, batchSize, (tx, limit) => removeEndedInvitations(tx, capability, limit))) +
+      (await inBatches(work, batchSize, (tx, limit) => removeOldAuthorizations(tx, capability, limit)))
     );
   },
 };

@@ -3,6 +3,7 @@
  * part in that, the part is declared here, carried out there (`neighbours.ts` of that room), and joined in `index.ts`. All of it
  * happens in the caller's transaction.
  */
+import type { Capability } from "../../access/capability.ts";
 import type { Granted } from "../../access/granted.ts";
 import type { WorkspaceFacts } from "../../access/permissions.ts";
 import type { Tx } from "../../database/database.ts";
@@ -48,7 +49,7 @@ export const jobsOfRepositories: readonly string[] = ["vcs-events", "vcs-webhook
 
 export interface Neighbours {
   /** An organization was made: it begins with a project. */
-  organizationMade(tx: Tx, organization: OrganizationTable): Promise<void>;
+  organizationMade(tx: Tx, by: Capability<"new-organization">, organization: OrganizationTable): Promise<void>;
   /** The organization's default project, to show it beside it; nothing where the caller may not read it. */
   defaultProject(tx: Tx, context: Context, organization: { id: string; defaultProjectId: string }): Promise<Included[]>;
   /** Before invitations are joined with the memberships that their person has in the same organizations, and go. */

@@ -1,4 +1,5 @@
 /** What neighbours have done to projects. */
+import type { Capability } from "../../../access/capability.ts";
 import { sql } from "kysely";
 import type { Tx } from "../../../database/database.ts";
 import { prepared } from "../../../database/prepared.ts";
@@ -8,10 +9,14 @@ import { defaultProjectName, newProject } from "./rules.ts";
 import { insertProject } from "./store.ts";
 
 /** Every organization begins with its default project. */
-export async function insertDefaultProject(tx: Tx, organization: OrganizationTable): Promise<void> {
+export async function insertDefaultProject(
+  tx: Tx,
+  by: Capability<"new-organization">,
+  organization: OrganizationTable,
+): Promise<void> {
   const { id: organizationId, defaultProjectId: id, createdAt } = organization;
   const row = newProject({ name: defaultProjectName }, { id, organizationId, isDefault: 1, createdAt });
-  await insertProject(tx, "a new organization", row);
+  await insertProject(tx, by, row);
 }
 
 /**

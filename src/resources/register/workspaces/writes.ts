@@ -1,4 +1,5 @@
 /** What neighbours have done to workspaces, by sets. */
+import type { Capability } from "../../../access/capability.ts";
 import { sql } from "kysely";
 import type { Granted } from "../../../access/granted.ts";
 import { Overtaken, type Tx } from "../../../database/database.ts";
@@ -133,7 +134,12 @@ async function changeConnected(
 }
 
 /** A state was written: the workspace is not idle, and its document shows since when. */
-export async function noteStateWritten(tx: Tx, workspaceId: string, at: string): Promise<void> {
+export async function noteStateWritten(
+  tx: Tx,
+  _by: Granted<object, "can-create-state-versions" | "can-upload">,
+  workspaceId: string,
+  at: string,
+): Promise<void> {
   await tx.db
     .updateTable("workspaces")
     .set({
@@ -159,6 +165,7 @@ export async function setBroughtState(
 /** What was read out of a state, where that is the one in force. */
 export async function noteStateRead(
   tx: Tx,
+  _by: Capability<"job">,
   stateVersion: { readonly id: string; readonly workspaceId: string },
   read: { readonly resourceCount: number; readonly outputIds: string },
 ): Promise<void> {
@@ -197,7 +204,7 @@ export async function setRunColumns(
 }
 
 /** Whoever brings a configuration, and whoever applies it. */
-type ConfigurationBringer = Granted<object, "can-queue-run" | "can-upload" | "can-move-run"> | "version control";
+type ConfigurationBringer = Granted<object, "can-queue-run" | "can-upload" | "can-move-run"> | Capability<"job">;
 
 /** Which configuration runs begin with from now on; its readme is the workspace's. The row is held. */
 export async function setCurrentConfiguration(
