@@ -4,10 +4,13 @@
  */
 import { AppError, notFound } from "../kernel/errors.ts";
 
-declare const proof: unique symbol;
+/** Private, so that no literal has it and a copy by spreading loses it. */
+declare class Proof<out Permission extends string> {
+  readonly #permission: Permission;
+}
 
 /** A row that was loaded for a caller and checked. The functions that write demand it, so that none can be called unchecked. */
-export type Granted<Row, Permission extends string> = Row & { readonly [proof]: Permission };
+export type Granted<Row, Permission extends string> = Row & Proof<Permission>;
 
 export interface Check<Permission extends string> {
   /** The thing, as a refusal names it: `project`. */

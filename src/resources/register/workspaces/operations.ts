@@ -1,5 +1,5 @@
 /** Operations on workspaces: load → authorize → decide → write. By id and by name they are the same. */
-import type { Granted } from "../../../access/granted.ts";
+import { type Granted, madeIn } from "../../../access/granted.ts";
 import { holds } from "../../../access/permission-set.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { IfMatch, UpdateAttributes } from "../../../jsonapi/define.ts";
@@ -242,7 +242,10 @@ async function noteRepository(
     before.vcsBranch === vcsBranch &&
     before.vcsOauthTokenId === vcsOauthTokenId;
   if (vcsOauthTokenId === null || vcsIdentifier === null || isSame) return false;
-  await neighbours.repositoryConnected(tx, { ...workspace, organizationId, vcsIdentifier, vcsBranch });
+  await neighbours.repositoryConnected(
+    tx,
+    madeIn(workspace, { ...workspace, organizationId, vcsIdentifier, vcsBranch }),
+  );
   return true;
 }
 

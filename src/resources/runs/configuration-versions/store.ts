@@ -146,7 +146,8 @@ export async function updateConfigurationVersion(
 /** Only in the workspace that it belongs to. No document shows it. */
 export async function approve(
   tx: Tx,
-  { id, workspaceId }: Granted<{ readonly id: string; readonly workspaceId: string }, "can-move-run">,
+  { workspaceId }: Granted<{ readonly workspaceId: string }, "can-move-run">,
+  id: string,
 ): Promise<void> {
   await tx.db
     .updateTable("configurationVersions")
