@@ -3,7 +3,8 @@ import { operatorContext } from "../../src/service.ts";
 import { createVault } from "../../src/database/vault.ts";
 import { newId } from "../../src/kernel/ids.ts";
 import { loadRunToMove } from "../../src/resources/runs/runs/reads.ts";
-import { advance, type Happening } from "../../src/resources/runs/runs/writes.ts";
+import { advance } from "../../src/resources/runs/runs/lifecycle.ts";
+import type { Happening } from "../../src/resources/runs/runs/rules.ts";
 import type { Api, Answer, Caller, Json } from "./api.ts";
 import { data, makeWorkspace, resource } from "./builders.ts";
 

@@ -3,9 +3,9 @@ import type { Tx } from "../../../database/database.ts";
 import { newToken, tokenHash } from "../../../kernel/ids.ts";
 import type { Context } from "../../shared/context.ts";
 import { hear, type Serving } from "../agents/writes.ts";
-import { engineWord, findClaimable, poolOf } from "../phases/claims/reads.ts";
+import { engineWord, findClaimable, poolOf } from "../phases/claims.ts";
 import { loadRunToMove } from "../runs/reads.ts";
-import { advance } from "../runs/writes.ts";
+import { advance } from "../runs/lifecycle.ts";
 import { type AgentJob, putTogether } from "./job.ts";
 import { lookoutOf } from "./waiting.ts";
 

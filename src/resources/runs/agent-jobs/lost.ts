@@ -8,9 +8,9 @@ import { silentMs } from "../../connections/agent-pools/reads.ts";
 import type { Context } from "../../shared/context.ts";
 import { tellEndedPhase } from "../../shared/measures.ts";
 import { sayInLog } from "../phases/logs.ts";
-import { findLostPhases, type LostPhase } from "../phases/claims/reads.ts";
+import { findLostPhases, type LostPhase } from "../phases/claims.ts";
 import { loadRunToMove } from "../runs/reads.ts";
-import { advance } from "../runs/writes.ts";
+import { advance } from "../runs/lifecycle.ts";
 import { timeoutSecondsOf } from "./job.ts";
 import { endedPhaseOf } from "./reports.ts";
 

@@ -15,13 +15,13 @@ import type { Context } from "../../shared/context.ts";
 import { tellEndedPhase } from "../../shared/measures.ts";
 import type { ContentAnswer } from "../../../jsonapi/define.ts";
 import { hear, type Serving } from "../agents/writes.ts";
-import { findHeldPhase, type HeldPhase } from "../phases/claims/reads.ts";
-import { noteGeneratedConfiguration, noteHeard, noteStarted } from "../phases/claims/writes.ts";
+import { findHeldPhase, type HeldPhase } from "../phases/claims.ts";
+import { noteGeneratedConfiguration, noteHeard, noteStarted } from "../phases/writes.ts";
 import { appendLog, sayInLog } from "../phases/logs.ts";
 import { triggeringJob } from "../run-triggers/writes.ts";
 import type { Moving } from "../proofs.ts";
 import { loadRunToMove } from "../runs/reads.ts";
-import { advance } from "../runs/writes.ts";
+import { advance } from "../runs/lifecycle.ts";
 import { type ContentKind, contentKinds } from "./definition.ts";
 import { lookoutOf } from "./waiting.ts";
 

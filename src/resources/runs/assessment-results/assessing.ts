@@ -14,7 +14,7 @@ import type { Context } from "../../shared/context.ts";
 import { movedBy } from "../proofs.ts";
 import { isFinal } from "../runs/machine.ts";
 import { loadRunToMove } from "../runs/reads.ts";
-import { advance, createRun } from "../runs/writes.ts";
+import { advance, createRun } from "../runs/lifecycle.ts";
 import { bytesOf, summaryInThread } from "../plan-outputs/plan-thread.ts";
 import { type Findings, findingsOf, nothingFound, type PlanSummary } from "./rules.ts";
 import {

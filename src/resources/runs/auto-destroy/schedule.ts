@@ -9,7 +9,7 @@ import { setRunColumns } from "../../register/workspaces/writes.ts";
 import { recordEvent } from "../../shared/audit-events/writes.ts";
 import type { Context } from "../../shared/context.ts";
 import { movedBy } from "../proofs.ts";
-import { createRun } from "../runs/writes.ts";
+import { createRun } from "../runs/lifecycle.ts";
 import { scheduledMs } from "./rules.ts";
 import { findDue } from "./store.ts";
 

@@ -8,7 +8,7 @@ import { actorOfToken } from "../../identity/authentication-tokens/reads.ts";
 import { grantWorkspace, loadWorkspace } from "../../register/workspaces/reads.ts";
 import type { WorkspaceView } from "../../register/workspaces/view.ts";
 import type { Context } from "../../shared/context.ts";
-import { createRun } from "../runs/writes.ts";
+import { createRun } from "../runs/lifecycle.ts";
 import type { ArrivingVersion } from "./store.ts";
 
 type Version = Granted<ArrivingVersion, "can-upload">;

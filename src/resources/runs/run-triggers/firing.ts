@@ -7,7 +7,7 @@ import type { WorkspaceView } from "../../register/workspaces/view.ts";
 import type { Context } from "../../shared/context.ts";
 import { movedBy } from "../proofs.ts";
 import { recordRunEvents, type RunEvent } from "../run-events/writes.ts";
-import { createRun } from "../runs/writes.ts";
+import { createRun } from "../runs/lifecycle.ts";
 import { causedRun, chainLengthMax } from "./rules.ts";
 import { deleteFiring, findFiring, findTargetIds, type FiringRun } from "./store.ts";
 

@@ -4,11 +4,10 @@ import { type Actor, principalOf } from "../../../access/actor.ts";
 import type { Granted } from "../../../access/granted.ts";
 import { seesWorkspace } from "../../../access/permissions.ts";
 import type { Tx } from "../../../database/database.ts";
-import { insertRow, prepared } from "../../../database/prepared.ts";
+import { insertRow } from "../../../database/prepared.ts";
 import type { RunTable, RunTriggerTable } from "../../../database/schema/runs.ts";
 import type { Schema } from "../../../database/schema/schema.ts";
 import type { Page } from "../../../jsonapi/query.ts";
-import { now } from "../../../kernel/time.ts";
 import type { WorkspaceView } from "../../register/workspaces/view.ts";
 import {
   heldOnProject,
@@ -112,31 +111,6 @@ export async function deleteTrigger(tx: Tx, { id }: Granted<RunTriggerForActor, 
 }
 
 // --- applies that are to start runs
-
-const inserting = prepared<{ runId: string; workspaceId: string; createdAt: string }, never>(
-  (db, { runId, workspaceId, createdAt }) =>
-    db
-      .insertInto("runTriggerFirings")
-      .columns(["organizationId", "runId", "createdAt"])
-      .expression(
-        db
-          .selectFrom("runs as r")
-          .select(["r.organizationId", "r.id", sql<string>`cast(${createdAt} as text)`.as("createdAt")])
-          .where("r.id", "=", runId)
-          .where((where) =>
-            where.exists(where.selectFrom("runTriggers as t").select("t.id").where("t.sourceableId", "=", workspaceId)),
-          ),
-      ) as never,
-);
-
-/** Where other workspaces follow this one. */
-export async function insertFiring(
-  tx: Tx,
-  _by: MayMove,
-  { id, workspaceId }: Pick<RunTable, "id" | "workspaceId">,
-): Promise<void> {
-  await inserting(tx, { runId: id, workspaceId, createdAt: now() });
-}
 
 export type FiringRun = Pick<RunTable, "id" | "organizationId" | "workspaceId" | "chainLength">;
 

@@ -12,13 +12,12 @@ import type { WorkspaceView } from "../../register/workspaces/view.ts";
 import { setRunColumns } from "../../register/workspaces/writes.ts";
 import { recordEvents } from "../../shared/audit-events/writes.ts";
 import type { Context } from "../../shared/context.ts";
-import { insertPhases, newPhase, updatePhases } from "../phases/writes.ts";
+import { newPhase, type PhaseStatus } from "../phases/rules.ts";
+import { insertPhases, updatePhases } from "../phases/writes.ts";
 import { type MayMove, movedBy } from "../proofs.ts";
 import { runs } from "./definition.ts";
-import { figuresOf, figuresOver } from "./figures.ts";
-import { type finalStatuses, type PhaseStatus } from "./machine.ts";
-import { operationOf, untouched } from "./rules.ts";
-import { currentRun } from "./steps.ts";
+import type { finalStatuses } from "./machine.ts";
+import { currentRun, figuresOf, figuresOver, operationOf, untouched } from "./rules.ts";
 import { findEndedRuns, findLatestRunId, insertRun } from "./store.ts";
 
 export interface HistoricPhase {

@@ -20,8 +20,8 @@ import {
 import { held } from "../../shared/locks.ts";
 import { raised, updateRow } from "../../shared/versions.ts";
 import type { MayMove } from "../proofs.ts";
-import type { UsableConfiguration } from "./rules.ts";
-import type { EndedRun } from "./figures.ts";
+import type { EndedRun, UsableConfiguration } from "./rules.ts";
+import { openRunVariables } from "./variables.ts";
 import type { RunInPlace, RunSurroundings, RunView } from "./view.ts";
 
 export type RunRow = RunInPlace &
@@ -169,18 +169,8 @@ export function toRunView(row: RunRow, { actor, vault }: Caller): RunView {
     positionInQueue: Number(row.positionInQueue),
     permissions: runPermissions(actor, { ...row, ...facts }),
     triggeringSourceName: workspacePermissions(source)["can-read-run"] ? row.sourceName : null,
-    shownVariables: openVariables(vault, row),
+    shownVariables: openRunVariables({ vault }, row),
   };
-}
-
-export const variablesOwner = (runId: string): string => `runs/${runId}/variables`;
-
-export function openVariables(
-  vault: Context["vault"],
-  { id, variables }: Pick<RunTable, "id" | "variables">,
-): RunView["shownVariables"] {
-  if (variables === null) return [];
-  return JSON.parse(Buffer.from(vault.open(variablesOwner(id), variables)).toString()) as RunView["shownVariables"];
 }
 
 /** Its position is the next in its workspace, which is held. */
@@ -298,6 +288,20 @@ export async function findLiving(tx: Tx, workspace: { id: string; organizationId
     .where("r.endedAt", "is", null)
     .orderBy("r.position")
     .execute();
+}
+
+/** The run of an assessment that goes on in a workspace, unless it was told to stop already. */
+export async function findAssessment(tx: Tx, workspaceId: string): Promise<string | undefined> {
+  const row = await tx.db
+    .selectFrom("assessmentResults as a")
+    .innerJoin("runs as r", "r.id", "a.runId")
+    .select("a.runId")
+    .where("a.workspaceId", "=", workspaceId)
+    .where("a.finished", "=", 0)
+    .where("r.endedAt", "is", null)
+    .where("r.canceledAt", "is", null)
+    .executeTakeFirst();
+  return row?.runId;
 }
 
 /**

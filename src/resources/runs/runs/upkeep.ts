@@ -3,7 +3,7 @@ import { nowMs } from "../../../kernel/time.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { Context } from "../../shared/context.ts";
 import { loadRunToMove } from "./reads.ts";
-import { advance } from "./steps.ts";
+import { advance } from "./lifecycle.ts";
 import { findOldSavedPlan } from "./store.ts";
 
 /** How long a plan is kept that nobody confirms, from when its run was made. */

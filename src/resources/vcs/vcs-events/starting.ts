@@ -8,7 +8,7 @@ import type { WorkspaceView } from "../../register/workspaces/view.ts";
 import { announceCommit, type Commit, receiveCommit } from "../../runs/configuration-versions/commits.ts";
 import { loadConfigurationVersion } from "../../runs/configuration-versions/reads.ts";
 import { loadRunToMove } from "../../runs/runs/reads.ts";
-import { advance, createRun } from "../../runs/runs/writes.ts";
+import { advance, createRun } from "../../runs/runs/lifecycle.ts";
 import type { Context } from "../../shared/context.ts";
 import { followRun } from "../commit-statuses/writes.ts";
 import { repositoryOf, workshopOf } from "../connections.ts";

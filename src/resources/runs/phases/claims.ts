@@ -1,13 +1,13 @@
 /** What agents and those who watch over them ask of plans and applies: what waits, who has it, what it is told, and who is silent. */
 import { type RawBuilder, sql } from "kysely";
-import type { Granted } from "../../../../access/granted.ts";
-import type { Actor } from "../../../../access/actor.ts";
-import type { Tx } from "../../../../database/database.ts";
-import { prepared } from "../../../../database/prepared.ts";
-import type { RunPhaseTable } from "../../../../database/schema/runs.ts";
-import { servesWorkspace } from "../../../connections/agent-pools/reads.ts";
-import { movedBy, type Moving } from "../../proofs.ts";
-import { sitePool } from "../rules.ts";
+import type { Granted } from "../../../access/granted.ts";
+import type { Actor } from "../../../access/actor.ts";
+import type { Tx } from "../../../database/database.ts";
+import { prepared } from "../../../database/prepared.ts";
+import type { RunPhaseTable } from "../../../database/schema/runs.ts";
+import { servesWorkspace } from "../../connections/agent-pools/reads.ts";
+import { movedBy, type Moving } from "../proofs.ts";
+import { sitePool } from "./rules.ts";
 
 export type AgentActor = Extract<Actor, { kind: "agent" }>;
 
