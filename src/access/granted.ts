@@ -40,10 +40,17 @@ export function grant<Row extends object, Permission extends string>(
   return row as Granted<Row, Permission>;
 }
 
-/** What was made in a thing carries the proof by which it was made: whoever may make it may fill it. */
+/** Whether a row is the thing with this id, or names it as the thing that it is in. */
+export function belongsTo(row: object, id: string): boolean {
+  const { id: own, runId, workspaceId, projectId, organizationId } = row as Readonly<Record<string, unknown>>;
+  return [own, runId, workspaceId, projectId, organizationId].includes(id);
+}
+
+/** A row in a granted thing carries the thing's proof: who may create it may fill it. Throws for a row of another thing. */
 export function madeIn<Row extends object, Permission extends string>(
-  _place: Granted<object, Permission>,
+  parent: Granted<{ readonly id: string }, Permission>,
   row: Row,
 ): Granted<Row, Permission> {
+  if (!belongsTo(row, parent.id)) throw new Error(`The proof for ${parent.id} was used for a row of something else.`);
   return row as Granted<Row, Permission>;
 }

@@ -1,7 +1,8 @@
 /** Removes access whose time has passed. It has given nothing since: what is left to do is to tell of its end, and to make room. */
 import { tidyMemberships } from "../resources/identity/organization-memberships/writes.ts";
 import { tidyTeamAccess } from "../resources/sharing/team-access/upkeep.ts";
-import type { Job, JobWork } from "./job.ts";
+import type { JobWork } from "../resources/shared/job-work.ts";
+import type { Job } from "./job.ts";
 
 const batchSize = 100;
 

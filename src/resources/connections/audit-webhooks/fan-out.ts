@@ -16,17 +16,12 @@ import {
   type Subscriber,
   type WaitingEvent,
 } from "./store.ts";
-
-interface Work {
-  readonly context: Context;
-  readonly signal: AbortSignal;
-  step<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
-}
+import type { JobWork } from "../../shared/job-work.ts";
 
 const batch = 200;
 
 /** Gives how many notices were posted. */
-export async function postAuditNotices({ context, signal, step }: Work): Promise<number> {
+export async function postAuditNotices({ context, signal, step }: JobWork): Promise<number> {
   let posted = 0;
   while (!signal.aborted) {
     const events = await findWaitingEvents(context.database.reader, batch);

@@ -11,6 +11,7 @@ import { tellAttempt } from "../measures.ts";
 import { pauseAfter } from "./backoff.ts";
 import { deleteFinished, deleteNotice, findDue, holdOrganization, nextDueInMs, settleNotice } from "./store.ts";
 import type { Waiting } from "./store.ts";
+import type { JobWork } from "../job-work.ts";
 
 export type { Waiting };
 
@@ -48,12 +49,6 @@ export interface Courier {
 
 export type Couriers = Readonly<Record<string, Courier>>;
 
-interface Work {
-  readonly context: Context;
-  readonly signal: AbortSignal;
-  step<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
-}
-
 export interface Pace {
   /** How many are delivered at once, in all and to one destination. */
   readonly placesMax: number;
@@ -71,7 +66,7 @@ const keptMs = 30 * 24 * 3_600_000;
 const batch = 500;
 
 /** Gives how many attempts were made. */
-export async function deliverNotices(work: Work, couriers: Couriers, pace: Pace = paceByDefault): Promise<number> {
+export async function deliverNotices(work: JobWork, couriers: Couriers, pace: Pace = paceByDefault): Promise<number> {
   const before = new Date(nowMs() - keptMs).toISOString();
   while (!work.signal.aborted && (await work.step((tx) => deleteFinished(tx, before, batch))) === batch);
   return new Deliveries(work, couriers, pace).run();
@@ -84,7 +79,7 @@ interface Flight {
 }
 
 class Deliveries {
-  readonly #work: Work;
+  readonly #work: JobWork;
   readonly #couriers: Couriers;
   readonly #pace: Pace;
   readonly #flights = new Map<string, Flight>();
@@ -92,7 +87,7 @@ class Deliveries {
   /** What came of an attempt could not be written down: whoever goes on would make it again at once. */
   #fault: unknown;
 
-  constructor(work: Work, couriers: Couriers, pace: Pace) {
+  constructor(work: JobWork, couriers: Couriers, pace: Pace) {
     this.#work = work;
     this.#couriers = couriers;
     this.#pace = pace;

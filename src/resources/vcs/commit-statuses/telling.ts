@@ -2,16 +2,16 @@
 import { backoffMs } from "../backoff.ts";
 import { ApiFault, callApi, openConnection } from "../connections.ts";
 import { noteFailure } from "../vcs-events/writes.ts";
-import type { Work } from "../vcs-events/outcomes.ts";
 import { inSlots } from "../slots.ts";
 import { isLast, statusOf } from "./rules.ts";
 import { type DueStatus, findDueStatuses, updateStatus } from "./store.ts";
+import type { JobWork } from "../../shared/job-work.ts";
 
 const slots = 8;
 const perTokenMax = 2;
 const attemptsMax = 8;
 
-export async function tellStatuses(work: Work): Promise<number> {
+export async function tellStatuses(work: JobWork): Promise<number> {
   const { context, signal } = work;
   return inSlots<DueStatus>(
     {
@@ -31,7 +31,7 @@ export async function tellStatuses(work: Work): Promise<number> {
   );
 }
 
-async function tell({ context, step }: Work, due: DueStatus): Promise<void> {
+async function tell({ context, step }: JobWork, due: DueStatus): Promise<void> {
   const status = statusOf(due, context.options.publicUrl);
   const connection = await openConnection(context.database.reader, context, due.oauthTokenId);
   if (connection === undefined) return;

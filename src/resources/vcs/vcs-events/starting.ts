@@ -15,14 +15,15 @@ import { repositoryOf, workshopOf } from "../connections.ts";
 import { fetchCommit, type FetchedCommit } from "../fetching/fetch.ts";
 import type { Verdict } from "../triggers/decide.ts";
 import { type Happening, nobody, refOf } from "../triggers/happening.ts";
-import { count, type Doing, end, type Ending, subjectOf, type Work } from "./outcomes.ts";
+import { count, type Doing, end, type Ending, subjectOf } from "./outcomes.ts";
 import { earlierRun, findEarlier, lockUndecided, outdatedRuns, updateEvent, type WaitingEvent } from "./store.ts";
+import type { JobWork } from "../../shared/job-work.ts";
 
 type Taking = Extract<Verdict, { does: "run" | "plan" | "configuration" }>;
 
 /** Raises FetchFault, ApiFault, or what a configuration that is not taken is refused with. */
 export async function takeConfiguration(
-  work: Work,
+  work: JobWork,
   doing: Doing,
   happening: Happening | undefined,
   verdict: Taking,
@@ -57,7 +58,7 @@ function wantedOf(happening: Happening | undefined, { vcsBranch }: WorkspaceView
 /** Gives the id of the configuration that is to be filled; undefined where there is nothing to be done any more. */
 async function announce(
   tx: Tx,
-  { context }: Work,
+  { context }: JobWork,
   { event }: Doing,
   commit: Commit,
   verdict: Taking,

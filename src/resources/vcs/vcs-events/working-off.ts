@@ -12,9 +12,10 @@ import { changedFiles, defaultBranchOf, type Range } from "../fetching/fetch.ts"
 import { inSlots } from "../slots.ts";
 import { decide, type Known, type Verdict, type Watch } from "../triggers/decide.ts";
 import { type Happening, refOf } from "../triggers/happening.ts";
-import { type Doing, ignored, settle, subjectOf, type Work } from "./outcomes.ts";
+import { type Doing, ignored, settle, subjectOf } from "./outcomes.ts";
 import { takeConfiguration } from "./starting.ts";
 import { deleteOlder, findDue, hasManualRun, lockUndecided, postponeEvent, type WaitingEvent } from "./store.ts";
+import type { JobWork } from "../../shared/job-work.ts";
 
 const slots = 4;
 const perConnectionMax = 2;
@@ -22,7 +23,7 @@ const keptMs = 90 * 24 * 3600 * 1000;
 /** Between attempts; after the last there is none. */
 const waitsMs = [2_000, 10_000, 60_000];
 
-export async function workOff(work: Work): Promise<number> {
+export async function workOff(work: JobWork): Promise<number> {
   const { context, signal, step } = work;
   const handled = await inSlots<WaitingEvent>(
     {
@@ -51,7 +52,7 @@ export async function workOff(work: Work): Promise<number> {
 }
 
 /** An event that fails is tried again later unless no attempt can succeed; later events do not wait for it. */
-async function workOn(work: Work, event: WaitingEvent): Promise<void> {
+async function workOn(work: JobWork, event: WaitingEvent): Promise<void> {
   try {
     await workOnce(work, event);
   } catch (error) {
@@ -73,7 +74,7 @@ const isTold = (error: unknown): error is Error =>
 const sentenceOf = (error: unknown): string =>
   isTold(error) ? error.message.replace(/\.$/, "") : "something went wrong inside the service; its log tells more";
 
-async function postpone({ step }: Work, event: WaitingEvent, why: string, waitMs: number): Promise<void> {
+async function postpone({ step }: JobWork, event: WaitingEvent, why: string, waitMs: number): Promise<void> {
   const attempts = event.attempts + 1;
   const detail = `${subjectOf(event)} is tried again, attempt ${attempts} failed: ${why}`;
   await step(async (tx) => {
@@ -82,7 +83,7 @@ async function postpone({ step }: Work, event: WaitingEvent, why: string, waitMs
   });
 }
 
-async function workOnce(work: Work, event: WaitingEvent): Promise<void> {
+async function workOnce(work: JobWork, event: WaitingEvent): Promise<void> {
   const { context } = work;
   const tx = context.database.reader;
   const workspace = await loadWorkspace(tx, context, { workspaceId: event.workspaceId ?? "" });
@@ -100,7 +101,7 @@ async function workOnce(work: Work, event: WaitingEvent): Promise<void> {
 }
 
 /** A workspace that was just connected begins with the tip of its branch; with a run, where all are to be queued. */
-async function connected(work: Work, doing: Doing): Promise<void> {
+async function connected(work: JobWork, doing: Doing): Promise<void> {
   const { workspace, event } = doing;
   if (executionModeOf(workspace) === "local")
     return ignored(work, event, "the workspace has the execution mode local, so its configuration is not fetched");
@@ -113,7 +114,7 @@ async function connected(work: Work, doing: Doing): Promise<void> {
 }
 
 /** Asks for what is missing, one after the other, until nothing is. */
-async function decided(work: Work, { event, workspace, connection }: Doing, happening: Happening): Promise<Verdict> {
+async function decided(work: JobWork, { event, workspace, connection }: Doing, happening: Happening): Promise<Verdict> {
   const { context, signal } = work;
   const watch = watchOf(workspace);
   let known: Known = {

@@ -8,7 +8,6 @@ import { webhookUrlOf } from "../../register/workspaces/view.ts";
 import { backoffMs } from "../backoff.ts";
 import { ApiFault, callApi, type OpenConnection, openConnection } from "../connections.ts";
 import { inSlots } from "../slots.ts";
-import type { Work } from "../vcs-events/outcomes.ts";
 import { noteFailure } from "../vcs-events/writes.ts";
 import {
   deleteWebhook,
@@ -18,6 +17,7 @@ import {
   insertWebhooks,
   updateWebhook,
 } from "./store.ts";
+import type { JobWork } from "../../shared/job-work.ts";
 
 /** The job that does this. */
 export const webhookJob = "vcs-webhooks";
@@ -28,7 +28,7 @@ const batch = 100;
 /** After so long it is worth another try: somebody may have mended what was in the way. */
 const givenUpMs = 24 * 3600 * 1000;
 
-export async function keepWebhooks(work: Work): Promise<number> {
+export async function keepWebhooks(work: JobWork): Promise<number> {
   const { context, signal, step } = work;
   while (!signal.aborted) {
     const missing = await findMissing(context.database.reader, batch);
@@ -52,7 +52,7 @@ export async function keepWebhooks(work: Work): Promise<number> {
   );
 }
 
-async function keep(work: Work, due: DueWebhook): Promise<void> {
+async function keep(work: JobWork, due: DueWebhook): Promise<void> {
   const { context, step } = work;
   const connection = await openConnection(context.database.reader, context, due.oauthTokenId ?? due.anyTokenId);
   try {
@@ -67,7 +67,7 @@ async function keep(work: Work, due: DueWebhook): Promise<void> {
 }
 
 /** With the secret that is in force; one that was made with an earlier one goes afterwards, so that nothing is missed. */
-async function make(work: Work, connection: OpenConnection, due: DueWebhook, identifier: string): Promise<void> {
+async function make(work: JobWork, connection: OpenConnection, due: DueWebhook, identifier: string): Promise<void> {
   const { context, step } = work;
   const [secret] = connection.webhookSecrets;
   if (secret === undefined)
@@ -85,7 +85,7 @@ async function make(work: Work, connection: OpenConnection, due: DueWebhook, ide
   });
 }
 
-async function takeAway({ context }: Work, connection: OpenConnection, due: DueWebhook): Promise<void> {
+async function takeAway({ context }: JobWork, connection: OpenConnection, due: DueWebhook): Promise<void> {
   const ids = due.webhookIds?.split(" ").filter((id) => id !== "") ?? [];
   const { provider } = connection;
   for (const id of ids)
@@ -93,7 +93,7 @@ async function takeAway({ context }: Work, connection: OpenConnection, due: DueW
 }
 
 /** One that is not needed and can't be taken away is left to whoever has it there. */
-async function giveWay({ step }: Work, due: DueWebhook, error: ApiFault): Promise<void> {
+async function giveWay({ step }: JobWork, due: DueWebhook, error: ApiFault): Promise<void> {
   const attempts = due.attempts + 1;
   const isOver = error.isFinal || attempts >= attemptsMax;
   await step(async (tx) => {

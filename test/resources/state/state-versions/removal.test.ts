@@ -4,12 +4,12 @@ import {
   enforceRetention,
   readLargeStates,
   removeAbandonedUploads,
-  type Upkeep,
 } from "../../../../src/resources/state/state-versions/upkeep/upkeep.ts";
 import { useApi } from "../../../support/api.ts";
 import { makeOrganization, makeWorkspace } from "../../../support/builders.ts";
 import { managed, stateOf, stateOfSize, upkeepOf, writeState } from "../../../support/states.ts";
 import { setVersion, useStage } from "./support.ts";
+import type { JobWork } from "../../../../src/resources/shared/job-work.ts";
 
 const api = useApi();
 const stage = useStage(api);
@@ -24,7 +24,7 @@ const rowsOf = async (id: string): Promise<number> =>
   ).length;
 
 /** Work that notes what is left after each of its steps. */
-function noting(id: string, left: number[], work: Upkeep = upkeepOf(api)): Upkeep {
+function noting(id: string, left: number[], work: JobWork = upkeepOf(api)): JobWork {
   return {
     ...work,
     step: async (inner) => {
