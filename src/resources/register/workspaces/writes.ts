@@ -1,4 +1,5 @@
 /** What neighbours have done to workspaces, by sets. */
+import type { Capability } from "../../../access/capability.ts";
 import { sql } from "kysely";
 import type { Granted } from "../../../access/granted.ts";
 import { Overtaken, type Tx } from "../../../database/database.ts";
@@ -189,7 +190,7 @@ export type RunColumns = Partial<LockColumns & SettledState & Pick<WorkspaceTabl
 /** With a run's step, in its transaction; the row is held. */
 export async function setRunColumns(
   tx: Tx,
-  _by: Granted<object, "can-move-run">,
+  _by: Capability<"can-move-run" | "job">,
   workspaceId: string,
   columns: RunColumns,
 ): Promise<void> {

@@ -5,12 +5,12 @@ import type { Tx } from "../../../database/database.ts";
 import type { RunPhaseTable } from "../../../database/schema/runs.ts";
 import { raised, updateRow, updateRows } from "../../shared/versions.ts";
 import type { Vault } from "../../../database/vault.ts";
-import type { MayMove } from "../proofs.ts";
+import type { RunTransition } from "../proofs.ts";
 import { endLogs, type LoggedPhase } from "./logs.ts";
 import { isFinalPhase } from "./rules.ts";
 
 /** Both of a new run, in one statement. One that is queued is claimable from this moment on. */
-export async function insertPhases(tx: Tx, _by: MayMove, phases: readonly RunPhaseTable[]): Promise<void> {
+export async function insertPhases(tx: Tx, _by: RunTransition, phases: readonly RunPhaseTable[]): Promise<void> {
   await tx.db
     .insertInto("runPhases")
     .values(phases.map((phase) => ({ ...phase, queuedMs: phase.status === "queued" ? tx.dialect.nowMs : null })))
@@ -28,7 +28,7 @@ export interface PhaseChange {
  */
 export async function updatePhases(
   tx: Tx,
-  _by: MayMove,
+  _by: RunTransition,
   vault: Vault,
   changed: readonly PhaseChange[],
   how: "each" | "alike" = "each",
@@ -66,7 +66,7 @@ export async function updatePhases(
   else if (row !== undefined) await updateRow(tx, "runPhases", row.id, row.columns);
 }
 
-type JobInHand = Granted<Pick<RunPhaseTable, "id" | "attempt">, "can-move-run">;
+type JobInHand = Granted<Pick<RunPhaseTable, "id" | "attempt">, "claim">;
 
 /** Its agent was heard of, by the database's clock, in this attempt. Undefined where it is somebody else's by now, or over. */
 export async function noteHeard(

@@ -42,7 +42,7 @@ export const commentResource = implement(comments, {
   async createComment({ context, params, body }) {
     return context.database.write(async (tx) => {
       const run = grantRun(await holdRun(tx, context, params.runId), "can-comment");
-      const transaction = new RunTransaction(tx, context, run);
+      const transaction = new RunTransaction(tx, context, run, run.workspaceId);
       const comment = await transaction.comment(run, body.attributes.body);
       await transaction.finish();
       const { access, owner, allowForceDeleteWorkspaces } = run;

@@ -7,7 +7,7 @@ import type { CommentTable } from "../../../database/schema/runs.ts";
 import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
 import type { AuditEvent } from "../../shared/audit-events/writes.ts";
-import type { MayMove } from "../proofs.ts";
+import type { RunTransition } from "../proofs.ts";
 
 export interface RunEvent {
   readonly id?: string;
@@ -20,7 +20,12 @@ export interface RunEvent {
 }
 
 /** Many at once, of one or several runs, in one statement. */
-export async function recordRunEvents(tx: Tx, _by: MayMove, actor: Actor, events: readonly RunEvent[]): Promise<void> {
+export async function recordRunEvents(
+  tx: Tx,
+  _by: RunTransition,
+  actor: Actor,
+  events: readonly RunEvent[],
+): Promise<void> {
   if (events.length === 0) return;
   const createdAt = now();
   const counted = new Map<string, number>();
@@ -53,7 +58,12 @@ export interface StoredComment {
 }
 
 /** The comment alone; the caller records its events together with those of its transaction. */
-export async function storeComment(tx: Tx, _by: MayMove, run: RunEvent["run"], body: string): Promise<StoredComment> {
+export async function storeComment(
+  tx: Tx,
+  _by: RunTransition,
+  run: RunEvent["run"],
+  body: string,
+): Promise<StoredComment> {
   const { id: runId, organizationId } = run;
   const runEventId = newId("run-events");
   const comment = { id: newId("comments"), organizationId, runId, body, runEventId, createdAt: now() };

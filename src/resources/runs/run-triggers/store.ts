@@ -18,7 +18,7 @@ import {
 } from "../../shared/grants/reads.ts";
 import { type Lock, lockable } from "../../shared/locks.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
-import type { MayMove } from "../proofs.ts";
+import type { Capability } from "../../../access/capability.ts";
 import type { RunTriggerForActor, RunTriggerView } from "./definition.ts";
 
 /** Triggers, with what the caller holds on both of their workspaces, which are of one organization. */
@@ -137,7 +137,7 @@ export async function findTargetIds(tx: Tx, sourceableId: string): Promise<strin
 }
 
 /** Tells whether it was still there. */
-export async function deleteFiring(tx: Tx, _by: MayMove, runId: string): Promise<boolean> {
+export async function deleteFiring(tx: Tx, _by: Capability<"job">, runId: string): Promise<boolean> {
   const { numDeletedRows } = await tx.db.deleteFrom("runTriggerFirings").where("runId", "=", runId).executeTakeFirst();
   return Number(numDeletedRows) === 1;
 }

@@ -7,7 +7,7 @@ import type { Tx } from "../../../database/database.ts";
 import { prepared } from "../../../database/prepared.ts";
 import type { RunTable } from "../../../database/schema/runs.ts";
 import { now } from "../../../kernel/time.ts";
-import type { MayMove } from "../proofs.ts";
+import type { RunTransition } from "../proofs.ts";
 
 /** The job that starts what applies cause. */
 export const triggeringJob = "run-triggers";
@@ -31,7 +31,7 @@ const inserting = prepared<{ runId: string; workspaceId: string; createdAt: stri
 /** In the transaction in which the run was applied, where other workspaces follow this one. Wake the job after it. */
 export async function noteApplied(
   tx: Tx,
-  _by: MayMove,
+  _by: RunTransition,
   { id, workspaceId }: Pick<RunTable, "id" | "workspaceId">,
 ): Promise<void> {
   await inserting(tx, { runId: id, workspaceId, createdAt: now() });

@@ -25,7 +25,6 @@ import { approveConfiguration, noteConfigurationApplied } from "../configuration
 import { sayInLog } from "../phases/logs.ts";
 import { newPhase } from "../phases/rules.ts";
 import { insertPhases, type PhaseChange, updatePhases } from "../phases/writes.ts";
-import type { Mover, Moving } from "../proofs.ts";
 import { noteApplied } from "../run-triggers/writes.ts";
 import { isFinal, refusalOf, type RunFacts, type Step, stepOf } from "./machine.ts";
 import {
@@ -62,7 +61,6 @@ import { RunTransaction } from "./transaction.ts";
 import { sealRunVariables, sensitiveSnapshot, variableSnapshot } from "./variables.ts";
 import { factsOf, type RunInPlace } from "./view.ts";
 
-type Movable = Granted<RunInPlace, Moving>;
 type Place = Pick<RunTable, "organizationId" | "workspaceId">;
 
 /**
@@ -72,9 +70,8 @@ type Place = Pick<RunTable, "organizationId" | "workspaceId">;
 export async function createRun(
   tx: Tx,
   context: Context,
-  workspace: WorkspaceView,
+  workspace: Granted<WorkspaceView, "can-queue-run" | "job">,
   input: RunInput,
-  by: Mover,
 ): Promise<RunInPlace> {
   const configuration = await configurationFor(tx, context, workspace, input);
   refuseIfAny(runFaults(input, workspace, configuration));
@@ -93,12 +90,17 @@ export async function createRun(
   });
   const refusal = refusalOfRun(input);
   const waiting = inPlace(row, workspace, configuration?.approvedAt ?? null);
-  const run = await begin(new RunTransaction(tx, context, by), row, waiting, refusal === undefined);
+  const run = await begin(
+    new RunTransaction(tx, context, workspace, workspace.id),
+    row,
+    waiting,
+    refusal === undefined,
+  );
   if (refusal === undefined) return run;
   const said = await sayInLog(tx, context.vault, run.planId, refusal);
   const logged = { ...run, planLogBytes: said?.logBytes ?? 0 };
   const happening = { event: "refuse", phase: { errorMessage: refusal }, description: refusal } as const;
-  return move(new RunTransaction(tx, context, by), logged, happening);
+  return move(new RunTransaction(tx, context, workspace, workspace.id), logged, happening);
 }
 
 /** One of this workspace, or of another that the caller may read: a configuration that is promoted. */
@@ -161,9 +163,26 @@ async function begin(
   return { ...begun, ...columns };
 }
 
+/** The permission, or the part of the service, by which each event happens to a run. */
+interface MovedBy {
+  apply: "can-apply";
+  discard: "can-discard";
+  cancel: "can-cancel" | "can-administer" | "job";
+  "force-cancel": "can-force-cancel" | "can-administer";
+  stale: "job";
+  claim: "claim";
+  "phase-finished": "claim";
+  "phase-errored": "claim" | "job";
+  "phase-returned": "job";
+}
+
 /** Moves a run on, with all that follows. Raises `conflict` where its status does not allow it. */
-export const advance = (tx: Tx, context: Context, run: Movable, happening: Happening): Promise<RunInPlace> =>
-  move(new RunTransaction(tx, context, run), run, happening);
+export const advance = <Event extends keyof MovedBy>(
+  tx: Tx,
+  context: Context,
+  run: Granted<RunInPlace, MovedBy[Event]>,
+  happening: Happening & { readonly event: Event },
+): Promise<RunInPlace> => move(new RunTransaction(tx, context, run, run.workspaceId), run, happening);
 
 async function move(transaction: RunTransaction, run: RunInPlace, happening: Happening): Promise<RunInPlace> {
   const { tx, by } = transaction;
@@ -175,9 +194,9 @@ async function move(transaction: RunTransaction, run: RunInPlace, happening: Hap
   };
   if (Object.keys(columns).length > 0) await setRunColumns(tx, by, run.workspaceId, columns);
   await transaction.finish();
-  if (happening.event === "apply") await approveConfiguration(tx, transaction.grant(run));
+  if (happening.event === "apply") await approveConfiguration(tx, by.grant(run));
   if (after.status === "applied") {
-    await noteConfigurationApplied(tx, transaction.grant(run));
+    await noteConfigurationApplied(tx, by.grant(run));
     await noteApplied(tx, by, after);
   }
   return { ...after, ...columns };
@@ -194,7 +213,7 @@ export async function released(
   state: SettledState | undefined,
 ): Promise<RunColumns | undefined> {
   const { id: workspaceId, organizationId, currentRunStatus } = workspace;
-  const transaction = new RunTransaction(tx, context, workspace);
+  const transaction = new RunTransaction(tx, context, workspace, workspaceId);
   const place = { workspaceId, organizationId };
   if (state !== undefined) await discardStale(transaction, place);
   // The oldest that waits is the current run as long as nobody holds the workspace: without one, nobody waits.
@@ -211,8 +230,13 @@ export interface Passed {
 }
 
 /** A run passes the one that holds the workspace, and all that wait before it: they are discarded. Raises `conflict`. */
-export async function forceTurn(tx: Tx, context: Context, run: Movable, passed: Passed): Promise<void> {
-  const transaction = new RunTransaction(tx, context, run);
+export async function forceTurn(
+  tx: Tx,
+  context: Context,
+  run: Granted<RunInPlace, "can-force-execute">,
+  passed: Passed,
+): Promise<void> {
+  const transaction = new RunTransaction(tx, context, run, run.workspaceId);
   stepFor({ ...factsOf(run), heldByDiscardable: true }, "force-execute");
   if (passed.comment) await transaction.comment(run, passed.comment);
   transaction.event(run, "force_executed");
@@ -234,7 +258,7 @@ export async function cutOff(
   context: Context,
   workspace: Granted<Pick<WorkspaceTable, "id" | "organizationId">, "can-destroy" | "can-force-delete">,
 ): Promise<void> {
-  const transaction = new RunTransaction(tx, context, workspace);
+  const transaction = new RunTransaction(tx, context, workspace, workspace.id);
   for (const run of await findLiving(tx, workspace)) transaction.auditStatus(run, "workspace-deleted", "canceled");
   await transaction.finish();
 }
@@ -329,9 +353,9 @@ async function workspaceAfter(
 
 /** What was written under the lock becomes the workspace's state; what is still awaited is given up. */
 async function settled(transaction: RunTransaction, run: RunInPlace): Promise<SettledState | undefined> {
-  const { tx, context } = transaction;
+  const { tx, context, by } = transaction;
   const { workspaceId: id, organizationId, currentStateVersionId } = run;
-  const workspace = transaction.grant({ id, organizationId, currentStateVersionId });
+  const workspace = by.grant({ id, organizationId, currentStateVersionId });
   await context.neighbours.discardPendingStates(tx, context, workspace);
   return context.neighbours.settleState(tx, context, workspace, run.id);
 }

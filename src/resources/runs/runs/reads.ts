@@ -8,7 +8,6 @@ import type { Context } from "../../shared/context.ts";
 import type { Neighbours } from "../../shared/neighbours.ts";
 import { grantOnWorkspace } from "../../shared/grants/reads.ts";
 import { hasLeaseEnded, loadWorkspace } from "../../register/workspaces/reads.ts";
-import { movedBy, type Moving } from "../proofs.ts";
 import { type EffectiveVariable, effectiveVariables } from "../../variables/vars/reads.ts";
 import { runs } from "./definition.ts";
 import { includedWithRuns } from "./includes.ts";
@@ -55,15 +54,11 @@ export function grantRun<Permission extends RunPermission>(
   });
 }
 
-/** For an agent's report, whose right is the job that it holds, and for what happens by itself. Held. Raises `not-found`. */
-export async function loadRunToMove(
-  tx: Tx,
-  by: "an agent's job" | "by itself",
-  id: string,
-): Promise<Granted<RunInPlace, Moving>> {
+/** For what moves it without a caller's permission: an agent, a job, a site admin. Locked. Raises `not-found`. */
+export async function lockRun(tx: Tx, id: string): Promise<RunInPlace> {
   const run = await findRunInPlace(tx, id);
   if (run === undefined) throw notFound("run");
-  return movedBy(by, run);
+  return run;
 }
 
 /** Those of a workspace that have not ended, the oldest first. */

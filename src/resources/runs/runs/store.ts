@@ -19,7 +19,7 @@ import {
 } from "../../shared/grants/reads.ts";
 import { held } from "../../shared/locks.ts";
 import { raised, updateRow } from "../../shared/versions.ts";
-import type { MayMove } from "../proofs.ts";
+import type { RunTransition } from "../proofs.ts";
 import type { EndedRun, UsableConfiguration } from "./rules.ts";
 import { openRunVariables } from "./variables.ts";
 import type { RunInPlace, RunSurroundings, RunView } from "./view.ts";
@@ -174,7 +174,7 @@ export function toRunView(row: RunRow, { actor, vault }: Caller): RunView {
 }
 
 /** Its position is the next in its workspace, which is held. */
-export async function insertRun(tx: Tx, _by: MayMove, row: RunTable): Promise<void> {
+export async function insertRun(tx: Tx, _by: RunTransition, row: RunTable): Promise<void> {
   await tx.db
     .insertInto("runs")
     .values({
@@ -185,7 +185,7 @@ export async function insertRun(tx: Tx, _by: MayMove, row: RunTable): Promise<vo
     .execute();
 }
 
-export async function updateRun(tx: Tx, _by: MayMove, id: string, changes: Partial<RunTable>): Promise<void> {
+export async function updateRun(tx: Tx, _by: RunTransition, id: string, changes: Partial<RunTable>): Promise<void> {
   await updateRow(tx, "runs", id, changes);
 }
 
@@ -310,7 +310,7 @@ export async function findAssessment(tx: Tx, workspaceId: string): Promise<strin
  */
 export async function discardWaitingRuns(
   tx: Tx,
-  _by: MayMove,
+  _by: RunTransition,
   waiting: readonly Pick<RunTable, "id">[],
   at: string,
 ): Promise<void> {

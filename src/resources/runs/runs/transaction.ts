@@ -1,6 +1,7 @@
 /** A transaction that moves runs: what its steps share, and the run events, audit events and notifications that it writes once at its end. */
 import { actorName } from "../../../access/actor.ts";
-import type { Granted } from "../../../access/granted.ts";
+import { Capability } from "../../../access/capability.ts";
+import { belongsTo } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { CommentTable, RunTable } from "../../../database/schema/runs.ts";
 import { now } from "../../../kernel/time.ts";
@@ -8,7 +9,7 @@ import { type RunTriggerName, triggerOf } from "../../connections/notification-c
 import { type Announcement, announce } from "../../connections/notification-configurations/writes.ts";
 import { type AuditEvent, recordEvents } from "../../shared/audit-events/writes.ts";
 import type { Context } from "../../shared/context.ts";
-import { type MayMove, movedBy, type Mover, type Moving } from "../proofs.ts";
+import type { RunMover, RunTransition } from "../proofs.ts";
 import { recordRunEvents, type RunEvent, storeComment } from "../run-events/writes.ts";
 import { eventOf, isFinal, type Step } from "./machine.ts";
 
@@ -16,22 +17,22 @@ type RunId = Pick<RunTable, "id" | "organizationId">;
 type NotifiedRun = RunId &
   Pick<RunTable, "workspaceId" | "planOnly" | "message" | "createdAt" | "createdByName" | "triggerReason">;
 
+const issueTransition = Capability.issuer("can-move-run");
+
 export class RunTransaction {
   readonly tx: Tx;
   readonly context: Context;
-  readonly by: MayMove;
+  readonly by: RunTransition;
   readonly #events: RunEvent[] = [];
   readonly #audited: AuditEvent[] = [];
   readonly #announced: Announcement[] = [];
 
-  constructor(tx: Tx, context: Context, by: Mover) {
+  /** Throws for a proof of another workspace. */
+  constructor(tx: Tx, context: Context, by: RunMover, workspaceId: string) {
+    if (!belongsTo(by, workspaceId)) throw new Error(`A run of ${workspaceId} was moved by a proof of something else.`);
     this.tx = tx;
     this.context = context;
-    this.by = movedBy(by, {});
-  }
-
-  grant<Row extends object>(row: Row): Granted<Row, Moving> {
-    return movedBy(this.by, row);
+    this.by = issueTransition(workspaceId);
   }
 
   event({ id, organizationId }: RunId, action: string, description: string | null = null): void {

@@ -1,13 +1,15 @@
 /** From an event to a run: the commit is fetched, becomes a configuration, and with it a run begins or a plan. */
+import type { Capability } from "../../../access/capability.ts";
 import type { Tx } from "../../../database/database.ts";
 import { AppError } from "../../../kernel/errors.ts";
 import { now } from "../../../kernel/time.ts";
 import { loadOrganization } from "../../identity/organizations/reads.ts";
 import { loadWorkspace } from "../../register/workspaces/reads.ts";
 import type { WorkspaceView } from "../../register/workspaces/view.ts";
-import { announceCommit, type Commit, receiveCommit } from "../../runs/configuration-versions/commits.ts";
 import { loadConfigurationVersion } from "../../runs/configuration-versions/reads.ts";
-import { loadRunToMove } from "../../runs/runs/reads.ts";
+import type { Commit } from "../../runs/configuration-versions/rules.ts";
+import { announceCommit, receiveCommit } from "../../runs/configuration-versions/upload.ts";
+import { lockRun } from "../../runs/runs/reads.ts";
 import { advance, createRun } from "../../runs/runs/lifecycle.ts";
 import type { Context } from "../../shared/context.ts";
 import { followRun } from "../commit-statuses/writes.ts";
@@ -36,12 +38,12 @@ export async function takeConfiguration(
     const wanted = { ...wantedOf(happening, workspace), withSubmodules: workspace.vcsIngressSubmodules === 1 };
     const taken = await fetchCommit(workshopOf(context, signal), repository, wanted, async (commit) => {
       const id = await work.step((tx) => announce(tx, work, doing, commitOf(doing, happening, commit), verdict));
-      if (id !== undefined) await receiveCommit(context, id, commit.archive);
+      if (id !== undefined) await receiveCommit(work, id, commit.archive);
       return id !== undefined;
     });
     if (!taken) return;
   }
-  await work.step((tx) => conclude(tx, context, doing, verdict));
+  await work.step((tx) => conclude(tx, work, doing, verdict));
 }
 
 async function isUploaded(context: Context, id: string | null): Promise<boolean> {
@@ -58,7 +60,7 @@ function wantedOf(happening: Happening | undefined, { vcsBranch }: WorkspaceView
 /** Gives the id of the configuration that is to be filled; undefined where there is nothing to be done any more. */
 async function announce(
   tx: Tx,
-  { context }: JobWork,
+  { context, capability }: JobWork,
   { event }: Doing,
   commit: Commit,
   verdict: Taking,
@@ -75,7 +77,7 @@ async function announce(
     return undefined;
   }
   const attributes = { autoQueueRuns: false, speculative: verdict.does === "plan" };
-  const { id } = await announceCommit(tx, context, workspace, commit, attributes);
+  const { id } = await announceCommit(tx, { context, capability }, workspace, commit, attributes);
   await updateEvent(tx, "version control", event.id, {
     configurationVersionId: id,
     commitSha,
@@ -85,7 +87,12 @@ async function announce(
 }
 
 /** The run, where there is to be one, and the outcome with it. */
-async function conclude(tx: Tx, context: Context, { event, connection }: Doing, verdict: Taking): Promise<void> {
+async function conclude(
+  tx: Tx,
+  { context, capability }: JobWork,
+  { event, connection }: Doing,
+  verdict: Taking,
+): Promise<void> {
   const workspace = await loadWorkspace(tx, context, { workspaceId: event.workspaceId ?? "" }, true);
   const current = await lockUndecided(tx, event.id);
   if (current === undefined || current.configurationVersionId === null) return;
@@ -94,9 +101,9 @@ async function conclude(tx: Tx, context: Context, { event, connection }: Doing, 
     await supersedeEarlier(tx, event);
     return ends(tx, event, { outcome: "ignored", why });
   }
-  const canceled = verdict.does === "plan" ? await cancelOutdated(tx, context, event, workspace) : 0;
+  const canceled = verdict.does === "plan" ? await cancelOutdated(tx, context, capability, event, workspace) : 0;
   try {
-    const run = await createRun(tx, context, workspace, await askedRun(tx, context, current), "by itself");
+    const run = await createRun(tx, context, capability.grant(workspace), await askedRun(tx, context, current));
     const place = {
       repository: event.repository,
       sha: current.commitSha ?? "",
@@ -152,6 +159,7 @@ async function askedRun(tx: Tx, context: Context, event: { readonly configuratio
 async function cancelOutdated(
   tx: Tx,
   context: Context,
+  by: Capability<"job">,
   { id, pullRequest }: WaitingEvent,
   workspace: WorkspaceView,
 ): Promise<number> {
@@ -160,7 +168,7 @@ async function cancelOutdated(
   if (organization.speculativePlanManagementEnabled === 0) return 0;
   let count = 0;
   for (const runId of await outdatedRuns(tx, workspace.id, pullRequest)) {
-    const run = await loadRunToMove(tx, "by itself", runId);
+    const run = by.grant(await lockRun(tx, runId));
     if (run.canceledAt !== null) continue;
     await advance(tx, context, run, { event: "cancel", description: `The pull request has a newer commit (${id}).` });
     count += 1;
