@@ -53,8 +53,8 @@ const reasons: Readonly<Record<string, readonly string[]>> = {
     "resources/shared/contents/store.ts orphanContent",
   ],
   "what an agent reports of a phase that it holds, whose run was granted": [
-    "resources/runs/phases/logs/store.ts insertChunks",
-    "resources/runs/phases/logs/store.ts insertPieces",
+    "resources/runs/phases/store.ts insertChunks",
+    "resources/runs/phases/store.ts insertPieces",
   ],
   "the keys of the service itself, in which no caller has a part": [
     "resources/runs/identity-keys/store.ts deleteKeys",

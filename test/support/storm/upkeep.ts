@@ -6,7 +6,7 @@ import {
   removeSupersededResources,
 } from "../../../src/resources/state/state-versions/upkeep/upkeep.ts";
 import { AppError } from "../../../src/kernel/errors.ts";
-import type { Happening } from "../../../src/resources/runs/runs/writes.ts";
+import type { Happening } from "../../../src/resources/runs/runs/rules.ts";
 import type { Api } from "../api.ts";
 import { happen } from "../runs.ts";
 import { upkeepOf } from "../states.ts";

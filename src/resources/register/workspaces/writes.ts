@@ -196,7 +196,7 @@ export type RunColumns = Partial<LockColumns & SettledState & Pick<WorkspaceTabl
 /** With a run's step, in its transaction; the row is held. */
 export async function setRunColumns(
   tx: Tx,
-  _by: Granted<object, "can-move-run">,
+  _by: Capability<"can-move-run" | "job">,
   workspaceId: string,
   columns: RunColumns,
 ): Promise<void> {

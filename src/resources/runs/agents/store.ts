@@ -11,7 +11,7 @@ import { now } from "../../../kernel/time.ts";
 import { silentMs } from "../../connections/agent-pools/reads.ts";
 import { standingColumns } from "../../shared/grants/reads.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
-import type { AgentActor } from "../phases/claims/reads.ts";
+import type { AgentActor } from "../phases/claims.ts";
 import type { AgentView } from "./definition.ts";
 
 const shownStatus = ({ nowMs }: Dialect): RawBuilder<string> =>

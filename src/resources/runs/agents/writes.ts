@@ -4,7 +4,7 @@ import type { Tx } from "../../../database/database.ts";
 import { notFound } from "../../../kernel/errors.ts";
 import { recordEvents } from "../../shared/audit-events/writes.ts";
 import type { Context } from "../../shared/context.ts";
-import type { AgentActor } from "../phases/claims/reads.ts";
+import type { AgentActor } from "../phases/claims.ts";
 import { deleteVanishedAgents, touchAgent } from "./store.ts";
 
 export { insertSiteOperations } from "./store.ts";

@@ -5,20 +5,15 @@ import { announce } from "../../connections/notification-configurations/writes.t
 import { loadWorkspaces } from "../../register/workspaces/reads.ts";
 import { autoDestroyAtOf, type WorkspaceView } from "../../register/workspaces/view.ts";
 import type { Context } from "../../shared/context.ts";
+import type { JobWork } from "../../shared/job-work.ts";
 import { earliestMs, stageOf } from "./rules.ts";
 import { findDue } from "./store.ts";
-
-interface Work {
-  readonly context: Context;
-  readonly signal: AbortSignal;
-  step<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
-}
 
 const batch = 100;
 const trigger = "workspace:auto_destroy_reminder";
 
 /** Gives how many reminders there are. One that was told already is known by its key, for as long as it matters. */
-export async function remindOfDestroys({ context, signal, step }: Work): Promise<number> {
+export async function remindOfDestroys({ context, signal, step }: JobWork): Promise<number> {
   let [count, afterId] = [0, ""];
   while (!signal.aborted) {
     const search = { limit: batch, withinMs: earliestMs, remind: { trigger, afterId } };

@@ -8,8 +8,8 @@ import { notFound } from "../../../kernel/errors.ts";
 import type { Context } from "../../shared/context.ts";
 import type { ConfiguredWorkspace } from "../../shared/neighbours.ts";
 import { grantOnWorkspace } from "../../shared/grants/reads.ts";
-import { ingressAttributes } from "../ingress-attributes/definition.ts";
 import { configurationVersions, type ConfigurationVersionView } from "./definition.ts";
+import { ingressAttributes } from "./ingress.ts";
 import { findConfigurationOfRun, findConfigurationVersion, findVersions, inWorkspace } from "./store.ts";
 
 /** Raises `not-found`. */

@@ -17,7 +17,7 @@ import { held } from "../../shared/locks.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
 import { updateRow } from "../../shared/versions.ts";
 import type { ConfigurationVersionView } from "./definition.ts";
-import type { Arrival } from "./proofs.ts";
+import type { Arrival } from "./rules.ts";
 import type { UploadRight } from "./upload-urls.ts";
 
 type Caller = Pick<Context, "actor">;

@@ -1,27 +1,36 @@
 /** How a plan or an apply is loaded and granted: by what its workspace allows. */
 import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
+import type { Included } from "../../../jsonapi/define.ts";
 import { forbidden, notFound } from "../../../kernel/errors.ts";
-import type { Context } from "../../shared/context.ts";
 import { grantOnWorkspace } from "../../shared/grants/reads.ts";
 import { actorOfToken } from "../../identity/authentication-tokens/reads.ts";
 import type { LogRight } from "./log-urls.ts";
-import { findReadableLog, type LoggedPhase } from "./logs/store.ts";
-import { findPhase } from "./store.ts";
-import type { PhaseKind, PhaseView } from "./view.ts";
-
-export { findPhasesOf } from "./store.ts";
+import { applies, type PhaseView, plans } from "./definition.ts";
+import type { PhaseKind } from "./rules.ts";
+import { type Caller, findPhase, findPhasesOf, findReadableLog, type LoggedPhase } from "./store.ts";
 
 /** By its own id, or by its run's. Raises `not-found`. */
 export async function loadPhase(
   tx: Tx,
-  context: Pick<Context, "actor" | "vault" | "options">,
+  context: Caller,
   kind: PhaseKind,
   by: { readonly id: string } | { readonly runId: string },
 ): Promise<Granted<PhaseView, "can-read-run">> {
   const phase = await findPhase(tx, context, kind, by);
   if (phase === undefined) throw notFound("runId" in by ? "run" : kind);
   return grantOnWorkspace(kind, phase, "can-read-run");
+}
+
+/** Of runs that the caller may read, to be shown beside them. */
+export async function phasesBeside(
+  tx: Tx,
+  context: Caller,
+  kind: PhaseKind,
+  runIds: readonly string[],
+): Promise<Included[]> {
+  const definition = kind === "plan" ? plans : applies;
+  return (await findPhasesOf(tx, context, kind, runIds)).map((view) => ({ definition, view }));
 }
 
 /**

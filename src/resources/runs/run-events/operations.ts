@@ -1,4 +1,4 @@
-/** Reading run events. They are written with what they tell of (`writes.ts`), and never changed. */
+/** Operations on run events and comments. Events are written with what they tell of (`writes.ts`), and never changed. */
 import type { Tx } from "../../../database/database.ts";
 import type { Included } from "../../../jsonapi/define.ts";
 import { notFound } from "../../../kernel/errors.ts";
@@ -8,10 +8,10 @@ import { users } from "../../identity/users/definition.ts";
 import { readableUsers } from "../../identity/users/reads.ts";
 import { type Context, implement } from "../../shared/context.ts";
 import { grantOnWorkspace } from "../../shared/grants/reads.ts";
-import { comments } from "../comments/definition.ts";
-import { commentsByIds } from "../comments/reads.ts";
-import { runEvents, type RunEventView } from "./definition.ts";
-import { findEventsOfRun, findRunEvent } from "./store.ts";
+import { grantRun, holdRun, loadRun } from "../runs/reads.ts";
+import { RunTransaction } from "../runs/transaction.ts";
+import { comments, runEvents, type RunEventView } from "./definition.ts";
+import { findComment, findComments, findEventsOfRun, findRunEvent } from "./store.ts";
 
 export const runEventResource = implement(runEvents, {
   async listRunEvents({ context, params, query }) {
@@ -29,6 +29,31 @@ export const runEventResource = implement(runEvents, {
     if (view === undefined) throw notFound("run event");
     grantOnWorkspace("run event", view, "can-read-run");
     return { view, included: await includedWith(tx, context, [view], query.include) };
+  },
+});
+
+export const commentResource = implement(comments, {
+  async listComments({ context, params }) {
+    const tx = context.database.reader;
+    const run = await loadRun(tx, context, params.runId);
+    return { views: await findComments(tx, context.actor, { runId: run.id }) };
+  },
+
+  async createComment({ context, params, body }) {
+    return context.database.write(async (tx) => {
+      const run = grantRun(await holdRun(tx, context, params.runId), "can-comment");
+      const transaction = new RunTransaction(tx, context, run, run.workspaceId);
+      const comment = await transaction.comment(run, body.attributes.body);
+      await transaction.finish();
+      const { access, owner, allowForceDeleteWorkspaces } = run;
+      return { view: { ...comment, access, owner, allowForceDeleteWorkspaces } };
+    });
+  },
+
+  async showComment({ context, params }) {
+    const comment = await findComment(context.database.reader, context.actor, params.commentId);
+    if (comment === undefined) throw notFound("comment");
+    return { view: grantOnWorkspace("comment", comment, "can-read-run") };
   },
 });
 
@@ -52,6 +77,8 @@ async function includedWith(
   }
   const said = views.flatMap(({ commentId }) => commentId ?? []);
   if (wanted.has("comment") && said.length > 0)
-    included.push(...(await commentsByIds(tx, context, said)).map((view) => ({ definition: comments, view })));
+    included.push(
+      ...(await findComments(tx, context.actor, { ids: said })).map((view) => ({ definition: comments, view })),
+    );
   return included;
 }

@@ -11,9 +11,7 @@ import { workspaces } from "../../register/workspaces/definition.ts";
 import { readableWorkspaces } from "../../register/workspaces/reads.ts";
 import type { Administration } from "../../shared/administration.ts";
 import type { Context } from "../../shared/context.ts";
-import { applies } from "../phases/applies/definition.ts";
-import { plans } from "../phases/plans/definition.ts";
-import { findPhasesOf } from "../phases/reads.ts";
+import { phasesBeside } from "../phases/reads.ts";
 import { configurationsOfRuns } from "../configuration-versions/reads.ts";
 import type { RunView } from "./view.ts";
 
@@ -28,12 +26,8 @@ export async function includedWithRuns(
   if (views.length === 0) return [];
   const ids = views.map((view) => view.id);
   const included: Included[] = [];
-  for (const [name, kind, definition] of [
-    ["plan", "plan", plans],
-    ["apply", "apply", applies],
-  ] as const)
-    if (wanted.has(name))
-      included.push(...(await findPhasesOf(tx, context, kind, ids)).map((view) => ({ definition, view })));
+  for (const kind of ["plan", "apply"] as const)
+    if (wanted.has(kind)) included.push(...(await phasesBeside(tx, context, kind, ids)));
   const people = [
     ...(wanted.has("created_by") ? views.map((view) => view.createdById) : []),
     ...(wanted.has("confirmed_by") ? views.map((view) => view.confirmedById) : []),

@@ -5,20 +5,15 @@ import type { Tx } from "../../../database/database.ts";
 import type { Included } from "../../../jsonapi/define.ts";
 import { notFound } from "../../../kernel/errors.ts";
 import type { Context } from "../../shared/context.ts";
+import type { Neighbours } from "../../shared/neighbours.ts";
 import { grantOnWorkspace } from "../../shared/grants/reads.ts";
 import { hasLeaseEnded, loadWorkspace } from "../../register/workspaces/reads.ts";
-import { movedBy, type Moving } from "../proofs.ts";
 import { type EffectiveVariable, effectiveVariables } from "../../variables/vars/reads.ts";
 import { runs } from "./definition.ts";
 import { includedWithRuns } from "./includes.ts";
-import { pinnedVariables } from "./pins.ts";
-import { findRun, findRunBeside, findRunInPlace, findRuns } from "./store.ts";
+import { findLiving, findRun, findRunBeside, findRunInPlace, findRuns } from "./store.ts";
+import { openVariableSnapshot } from "./variables.ts";
 import type { RunInPlace, RunView } from "./view.ts";
-
-export { capacityOf } from "./list.ts";
-export { findLiving as livingRuns } from "./store.ts";
-export { pinnedVariables } from "./pins.ts";
-export { openVariables as openRunVariables } from "./store.ts";
 
 type Caller = Pick<Context, "actor" | "vault">;
 
@@ -59,16 +54,16 @@ export function grantRun<Permission extends RunPermission>(
   });
 }
 
-/** For an agent's report, whose right is the job that it holds, and for what happens by itself. Held. Raises `not-found`. */
-export async function loadRunToMove(
-  tx: Tx,
-  by: "an agent's job" | "by itself",
-  id: string,
-): Promise<Granted<RunInPlace, Moving>> {
+/** For what moves it without a caller's permission: an agent, a job, a site admin. Locked. Raises `not-found`. */
+export async function lockRun(tx: Tx, id: string): Promise<RunInPlace> {
   const run = await findRunInPlace(tx, id);
   if (run === undefined) throw notFound("run");
-  return movedBy(by, run);
+  return run;
 }
+
+/** Those of a workspace that have not ended, the oldest first. */
+export const livingRuns: Neighbours["livingRuns"] = async (tx, workspace) =>
+  (await findLiving(tx, workspace)).map(({ id }) => id);
 
 /** Runs to be shown beside others, those that the caller may read, with what is to be shown beside them in turn. */
 export async function runsBeside(
@@ -96,6 +91,6 @@ export async function sensitiveVariables(
   if (run === undefined) return [];
   const place = { id: run.workspaceId, organizationId: run.organizationId, projectId: run.projectId };
   const given =
-    run.pinnedVariables === null ? await effectiveVariables(tx, vault, place) : pinnedVariables({ vault }, run);
+    run.pinnedVariables === null ? await effectiveVariables(tx, vault, place) : openVariableSnapshot({ vault }, run);
   return given.filter(({ sensitive }) => sensitive);
 }

@@ -6,10 +6,11 @@ import { now } from "../../../kernel/time.ts";
 import { loadOrganization } from "../../identity/organizations/reads.ts";
 import { loadWorkspace } from "../../register/workspaces/reads.ts";
 import type { WorkspaceView } from "../../register/workspaces/view.ts";
-import { announceCommit, type Commit, receiveCommit } from "../../runs/configuration-versions/commits.ts";
 import { loadConfigurationVersion } from "../../runs/configuration-versions/reads.ts";
-import { loadRunToMove } from "../../runs/runs/reads.ts";
-import { advance, createRun } from "../../runs/runs/writes.ts";
+import type { Commit } from "../../runs/configuration-versions/rules.ts";
+import { announceCommit, receiveCommit } from "../../runs/configuration-versions/upload.ts";
+import { lockRun } from "../../runs/runs/reads.ts";
+import { advance, createRun } from "../../runs/runs/lifecycle.ts";
 import type { Context } from "../../shared/context.ts";
 import { followRun } from "../commit-statuses/writes.ts";
 import { repositoryOf, workshopOf } from "../connections.ts";
@@ -37,7 +38,7 @@ export async function takeConfiguration(
     const wanted = { ...wantedOf(happening, workspace), withSubmodules: workspace.vcsIngressSubmodules === 1 };
     const taken = await fetchCommit(workshopOf(context, signal), repository, wanted, async (commit) => {
       const id = await work.step((tx) => announce(tx, work, doing, commitOf(doing, happening, commit), verdict));
-      if (id !== undefined) await receiveCommit(context, id, commit.archive);
+      if (id !== undefined) await receiveCommit(work, id, commit.archive);
       return id !== undefined;
     });
     if (!taken) return;
@@ -76,7 +77,7 @@ async function announce(
     return undefined;
   }
   const attributes = { autoQueueRuns: false, speculative: verdict.does === "plan" };
-  const { id } = await announceCommit(tx, context, workspace, commit, attributes);
+  const { id } = await announceCommit(tx, { context, capability }, workspace, commit, attributes);
   await updateEvent(tx, capability, event.id, {
     configurationVersionId: id,
     commitSha,
@@ -100,9 +101,9 @@ async function conclude(
     await supersedeEarlier(tx, capability, event);
     return ends(tx, capability, event, { outcome: "ignored", why });
   }
-  const canceled = verdict.does === "plan" ? await cancelOutdated(tx, context, event, workspace) : 0;
+  const canceled = verdict.does === "plan" ? await cancelOutdated(tx, context, capability, event, workspace) : 0;
   try {
-    const run = await createRun(tx, context, workspace, await askedRun(tx, context, current), "by itself");
+    const run = await createRun(tx, context, capability.grant(workspace), await askedRun(tx, context, current));
     const place = {
       repository: event.repository,
       sha: current.commitSha ?? "",
@@ -158,6 +159,7 @@ async function askedRun(tx: Tx, context: Context, event: { readonly configuratio
 async function cancelOutdated(
   tx: Tx,
   context: Context,
+  by: Capability<"job">,
   { id, pullRequest }: WaitingEvent,
   workspace: WorkspaceView,
 ): Promise<number> {
@@ -166,7 +168,7 @@ async function cancelOutdated(
   if (organization.speculativePlanManagementEnabled === 0) return 0;
   let count = 0;
   for (const runId of await outdatedRuns(tx, workspace.id, pullRequest)) {
-    const run = await loadRunToMove(tx, "by itself", runId);
+    const run = by.grant(await lockRun(tx, runId));
     if (run.canceledAt !== null) continue;
     await advance(tx, context, run, { event: "cancel", description: `The pull request has a newer commit (${id}).` });
     count += 1;

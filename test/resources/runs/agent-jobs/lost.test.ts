@@ -7,6 +7,7 @@ import { type Json, useApi } from "../../../support/api.ts";
 import { data, makeOrganization, type Org } from "../../../support/builders.ts";
 import { type Agent, type Job, makeAgent, makeSitePool, type Pool } from "../../../support/machines.ts";
 import { testVault } from "../../../support/phases.ts";
+import { upkeepOf } from "../../../support/states.ts";
 import { happen, makeRun, makeRunnable, showRun } from "../../../support/runs.ts";
 
 const api = useApi();
@@ -33,12 +34,7 @@ const context = () => ({
   vault: testVault,
 });
 /** A run of the job that decides. */
-const decide = () =>
-  decideLostJobs({
-    context: context(),
-    signal: new AbortController().signal,
-    step: (work) => api.database.write(work),
-  });
+const decide = () => decideLostJobs(upkeepOf(api));
 const earlier = (columns: readonly ("heardMs" | "claimedMs")[], ms: number) =>
   api.database.write((tx) =>
     tx.db
