@@ -204,7 +204,7 @@ export async function setRunColumns(
 }
 
 /** Whoever brings a configuration, and whoever applies it. */
-type ConfigurationBringer = Granted<object, "can-queue-run" | "can-upload" | "can-move-run"> | Capability<"job">;
+type ConfigurationBringer = Granted<object, "can-queue-run" | "can-upload" | "can-move-run" | "job">;
 
 /** Which configuration runs begin with from now on; its readme is the workspace's. The row is held. */
 export async function setCurrentConfiguration(

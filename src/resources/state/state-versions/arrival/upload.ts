@@ -24,7 +24,7 @@ import { PassingState, processingJob, type ReadState, rowsOf } from "./reading.t
 import type { UploadRight } from "./upload-urls.ts";
 
 type Bytes = AsyncIterable<Uint8Array>;
-type Version = Granted<StateVersionTable, "can-upload">;
+type Version = Granted<StateVersionTable, "can-upload" | "can-create-state-versions">;
 
 export const uploads = crowdOfUploads("states");
 
