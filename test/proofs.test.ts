@@ -18,32 +18,20 @@ import {
 /** Why a function needs none, and those that do not for this reason. */
 const reasons: Readonly<Record<string, readonly string[]>> = {
   "counters and versions that follow from a change which was granted, in its transaction": [
-    "resources/connections/oauth-clients/writes.ts touchOauthClient",
     "resources/identity/organization-memberships/writes.ts raiseMemberships",
-    "resources/identity/organization-memberships/writes.ts raiseMembershipsInTeam",
-    "resources/identity/organizations/writes.ts countProjects",
     "resources/identity/organizations/writes.ts noteOperations",
-    "resources/identity/organizations/writes.ts raiseOrganizationVersion",
-    "resources/identity/teams/writes.ts discountMembership",
-    "resources/identity/teams/writes.ts discountUser",
     "resources/register/projects/writes.ts countTeams",
-    "resources/register/projects/writes.ts countWorkspaces",
-    "resources/register/projects/writes.ts discountTeam",
-    "resources/register/projects/writes.ts moveCounted",
     "resources/register/tags/store.ts countTagsUp",
     "resources/register/tags/store.ts recountTags",
   ],
   "what else goes, or changes, with a thing whose removal or change was granted, in its transaction": [
-    "resources/connections/agent-pools/writes.ts forgetScopeTarget",
     "resources/connections/notification-configurations/writes.ts renameInvited",
     "resources/identity/organization-memberships/writes.ts activateInvitations",
     "resources/identity/organization-memberships/writes.ts moveMemberships",
     "resources/identity/teams/writes.ts activateSeats",
     "resources/identity/teams/writes.ts endSeatsOf",
     "resources/identity/teams/writes.ts inheritSeats",
-    "resources/register/workspaces/writes.ts disconnect",
     "resources/register/workspaces/writes.ts rewriteTagNames",
-    "resources/register/workspaces/writes.ts touchConnected",
   ],
   "a state's content, which comes by a signed URL of a version whose creation was granted": [
     "resources/shared/contents/store.ts appendChunk",

@@ -55,9 +55,12 @@ export interface Neighbours {
   /** Before invitations are joined with the memberships that their person has in the same organizations, and go. */
   invitationsJoined(tx: Tx, userId: string, invitationIds: readonly string[]): Promise<void>;
   /** Before a team and its records go. */
-  teamLeaves(tx: Tx, teamId: string): Promise<void>;
+  teamLeaves(tx: Tx, team: Granted<{ readonly id: string }, "can-destroy">): Promise<void>;
   /** A workspace or a project went, and nothing may name it any more. */
-  placeRemoved(tx: Tx, organizationId: string, id: string): Promise<void>;
+  placeRemoved(
+    tx: Tx,
+    place: Granted<Pick<WorkspaceTable, "id" | "organizationId">, "can-destroy" | "can-force-delete">,
+  ): Promise<void>;
   /** Whether an agent pool is for a place; true where none is named, and of one that is not there: that is told elsewhere. */
   agentPoolServes(tx: Tx, place: TakingPlace, agentPoolId: string | null | undefined): Promise<boolean>;
   /** The same of the connection that an OAuth token belongs to. */

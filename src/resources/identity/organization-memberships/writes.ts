@@ -70,7 +70,10 @@ export async function tidyMemberships(tx: Tx, context: Maker, by: Capability<"jo
 }
 
 /** Before a team goes: the memberships of its people show one less. */
-export async function raiseMembershipsInTeam(tx: Tx, teamId: string): Promise<void> {
+export async function raiseMembershipsInTeam(
+  tx: Tx,
+  { id: teamId }: Granted<{ readonly id: string }, "can-destroy">,
+): Promise<void> {
   await tx.db
     .updateTable("organizationMemberships")
     .set(raised)

@@ -119,8 +119,8 @@ export const teamResource = implement(teams, {
       const team = grantTeam(await loadTeam(tx, context, params.teamId, "alone"), "can-destroy");
       checkIfMatch(ifMatch, teams, team);
       const ended = await accessOfTeam(tx, team.id);
-      await context.neighbours.teamLeaves(tx, team.id);
-      await raiseMembershipsInTeam(tx, team.id);
+      await context.neighbours.teamLeaves(tx, team);
+      await raiseMembershipsInTeam(tx, team);
       await deleteTeamRow(tx, team);
       await recordChange(tx, context, teams, { before: team }, { before: ended });
     });

@@ -131,12 +131,18 @@ async function countPerson(tx: Tx, teamIds: readonly string[]): Promise<void> {
 }
 
 /** Before a membership goes: its teams have a person less. */
-export async function discountMembership(tx: Tx, membershipId: string): Promise<void> {
+export async function discountMembership(
+  tx: Tx,
+  { id: membershipId }: Granted<{ readonly id: string }, "can-destroy">,
+): Promise<void> {
   await discount(tx, sql<SqlBool>`membership_id = ${membershipId} and user_id is not null`);
 }
 
 /** Before a user goes: all its teams have a person less. Raises `conflict` where an organization would have no owner any more. */
-export async function discountUser(tx: Tx, userId: string): Promise<void> {
+export async function discountUser(
+  tx: Tx,
+  { id: userId }: Granted<{ readonly id: string }, "can-destroy">,
+): Promise<void> {
   const left = await discount(tx, sql<SqlBool>`user_id = ${userId}`);
   const ownerless = left.filter((team) => team.isOwners === 1 && Number(team.staying) === 0);
   if (ownerless.length > 0)

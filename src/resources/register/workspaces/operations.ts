@@ -82,7 +82,7 @@ export const workspaceResource = implement(workspaces, {
       const isConnected = await noteRepository(tx, context, workspace, undefined, row);
       await tagNewWorkspace(tx, workspace, body.relationships.tags ?? []);
       const bindings = await bindTags(tx, { workspace }, body.relationships.tagBindings);
-      await countWorkspaces(tx, project.id, 1);
+      await countWorkspaces(tx, project, project.id, 1);
       await refuseWorkspacesBeyondLimit(tx, organization);
       const isBare = row.vcsOauthTokenId === null && !body.relationships.tags?.length && bindings === undefined;
       const view = isBare
@@ -209,7 +209,8 @@ async function update(
     if (changes === undefined && rebound === undefined) return { view: workspace, isConnected: false };
     const isConnected = await noteRepository(tx, context, workspace, workspace, after);
     if (changes === undefined) await write({});
-    if (destination !== undefined) await moveCounted(tx, [{ from: workspace.projectId, to: destination.id, count: 1 }]);
+    if (destination !== undefined)
+      await moveCounted(tx, workspace, [{ from: workspace.projectId, to: destination.id, count: 1 }]);
     const view: WorkspaceView = await loadWorkspace(tx, context, { workspaceId: workspace.id });
     await recordWorkspaceChange(tx, context, { before: workspace, after: view }, rebound);
     return { view, isConnected };
@@ -295,8 +296,8 @@ async function remove(
   workspace: Granted<WorkspaceView, "can-destroy" | "can-force-delete">,
 ): Promise<void> {
   // Its project and its tags are held before what hangs on it goes.
-  await countWorkspaces(tx, workspace.projectId, -1);
-  await context.neighbours.placeRemoved(tx, workspace.organizationId, workspace.id);
+  await countWorkspaces(tx, workspace, workspace.projectId, -1);
+  await context.neighbours.placeRemoved(tx, workspace);
   const tagIds = await holdTags(tx, workspace);
   await deleteWorkspaceRow(tx, workspace);
   await releaseTags(tx, workspace.organizationId, tagIds);

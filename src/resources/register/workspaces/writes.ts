@@ -96,12 +96,22 @@ export async function holdConnected(tx: Tx, { organizationId, by, ids }: Connect
 }
 
 /** Once the row that they are connected by is held, for its removal, they have it no more. Raises `Overtaken`. */
-export async function disconnect(tx: Tx, connected: Connected, heldIds: readonly string[]): Promise<void> {
+export async function disconnect(
+  tx: Tx,
+  _by: Granted<object, "can-update-oauth" | "can-update-ssh-keys">,
+  connected: Connected,
+  heldIds: readonly string[],
+): Promise<void> {
   await changeConnected(tx, connected, heldIds, connections[connected.by]);
 }
 
 /** Once it is held for a change, what their documents show of it may change. Raises `Overtaken`. */
-export async function touchConnected(tx: Tx, connected: Connected, heldIds: readonly string[]): Promise<void> {
+export async function touchConnected(
+  tx: Tx,
+  _by: Granted<object, "can-update-oauth">,
+  connected: Connected,
+  heldIds: readonly string[],
+): Promise<void> {
   await changeConnected(tx, connected, heldIds, {});
 }
 
