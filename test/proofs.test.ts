@@ -106,6 +106,8 @@ function permissionsOf(permission: Node, types: Types): string[] {
   });
 }
 
+const isProofName = (name: string | undefined): boolean => name === "Granted" || name === "Capability";
+
 /** A permission to write, or a capability. `string` names neither. */
 function isNamedProof(node: Node, types: Types): boolean {
   const [row, permission] = (node["typeArguments"] as { readonly params: readonly Node[] }).params;
@@ -140,7 +142,7 @@ function isProof(node: Node | undefined, types: Types, seen: readonly string[] =
       return node["optional"] !== true && isProof((node["typeAnnotation"] as Node | null) ?? undefined, types, seen);
     case "TSTypeReference": {
       const name = nameOf(node) ?? "";
-      if (name === "Granted" || name === "Capability") return isNamedProof(node, types);
+      if (isProofName(name)) return isNamedProof(node, types);
       return !seen.includes(name) && isProof(types.get(name), types, [...seen, name]);
     }
     default:
@@ -167,6 +169,49 @@ function writersOf(file: SourceFile): SourceFunction[] {
 
 const types: Types = new Map(sourcePaths.flatMap((path) => typesOf(readSource(path))));
 
+/** The types that a file can name: its own before another's of the same name. */
+const typesIn = (file: SourceFile): Types => new Map([...types, ...typesOf(file)]);
+
+/** Nothing but strings that are spelled out. */
+function isWord(node: Node, known: Types): boolean {
+  if (node.type === "TSLiteralType") return typeof (node["literal"] as Node)["value"] === "string";
+  if (node.type === "TSUnionType") return (node["types"] as readonly Node[]).every((part) => isWord(part, known));
+  const alias = known.get(nameOf(node) ?? "");
+  return alias?.type === "TSTypeAliasDeclaration" && isWord(alias["typeAnnotation"] as Node, known);
+}
+
+/** What could stand in a proof's place: a word beside it in a union, or one that is only passed to say who does it. */
+function wordsForProofs(file: SourceFile, known: Types): string[] {
+  const nodes = within(file.program);
+  const unions = nodes.filter(({ type, types: members }) => {
+    const all = type === "TSUnionType" ? (members as readonly Node[]) : [];
+    return all.some((member) => isWord(member, known)) && all.some((member) => isProof(member, known));
+  });
+  const unused = nodes
+    .filter(({ type, name }) => type === "Identifier" && String(name).startsWith("_"))
+    .map((node) => (node["typeAnnotation"] as Node | null | undefined)?.["typeAnnotation"] as Node | undefined)
+    .filter((type) => type !== undefined && isWord(type, known)) as Node[];
+  return [...unions, ...unused].map(({ start, end }) => `${file.path} ${file.text.slice(start, end)}`);
+}
+
+/** Where a type is asserted that is a proof, or holds one. */
+const castsIn = (file: SourceFile, known: Types): string[] =>
+  within(file.program)
+    .filter(({ type }) => type === "TSAsExpression" || type === "TSTypeAssertion")
+    .map((node) => node["typeAnnotation"] as Node)
+    .filter((node) =>
+      [node, ...((node["types"] as readonly Node[] | undefined) ?? [])].some((part) => isCast(part, known)),
+    )
+    .map(({ start, end }) => `${file.path} as ${file.text.slice(start, end)}`);
+
+/** Not what an asserted type merely mentions: an alias of a proof is one, a view with a member that is one is not. */
+function isCast(node: Node, known: Types): boolean {
+  const name = nameOf(node);
+  const alias = name === undefined ? undefined : known.get(name);
+  if (isProofName(name)) return true;
+  return alias?.type === "TSTypeAliasDeclaration" && isCast(alias["typeAnnotation"] as Node, known);
+}
+
 function withoutProof(file: SourceFile, known: Types): string[] {
   return writersOf(file)
     .filter((writer) => !asks(writer, known))
@@ -176,15 +221,48 @@ function withoutProof(file: SourceFile, known: Types): string[] {
 describe("the functions that change a table", () => {
   const found = sourcePaths
     .filter((path) => path.startsWith("resources/"))
-    .flatMap((path) => withoutProof(readSource(path), types))
+    .map(readSource)
+    .flatMap((file) => withoutProof(file, typesIn(file)))
     .toSorted();
 
   it("ask for a proof that names its permissions, or need none for a reason", () => {
     expect(found.filter((name) => !excused.includes(name))).toEqual(withoutToday);
   });
 
+  it("ask for one, but for at most 31", () => {
+    expect(excused).toHaveLength(31);
+  });
+
   it("need none for a reason only where they ask for none", () => {
     expect(excused.filter((name) => !found.includes(name))).toEqual([]);
+  });
+
+  it("and all others take no word in a proof's place", () => {
+    expect(sourcePaths.map(readSource).flatMap((file) => wordsForProofs(file, typesIn(file)))).toEqual([]);
+  });
+
+  it("get proofs that were checked: nobody else asserts that a row is granted", () => {
+    const casts = sourcePaths.map(readSource).flatMap((file) => castsIn(file, typesIn(file)));
+    expect(casts).toEqual([
+      "access/capability.ts as Granted<Row, Name>",
+      "access/granted.ts as Granted<Row, Permission>",
+      "access/granted.ts as Granted<Row, Permission>",
+      'resources/shared/administration.ts as Granted<Row, "can-administer">',
+    ]);
+  });
+
+  it("get capabilities from their issuers alone", () => {
+    const issuers = sourcePaths.flatMap((path) =>
+      [...readSource(path).text.matchAll(/Capability\s*\.\s*issuer\(([^)]*)\)/g)].map(([, name]) => `${path} ${name}`),
+    );
+    expect(issuers).toEqual([
+      'jobs/run.ts "job"',
+      'moving/importing/hand.ts "import"',
+      'resources/identity/organizations/operations.ts "new-organization"',
+      'resources/runs/phases/claims.ts "claim"',
+      'resources/runs/runs/transaction.ts "can-move-run"',
+      'resources/vcs/vcs-events/receipt.ts "webhook"',
+    ]);
   });
 
   it("demand the decision until when it may work, where they store a credential", () => {
@@ -205,6 +283,28 @@ describe("the functions that change a table", () => {
       "insertToken",
       "updateIdentityTrustRow",
     ]);
+  });
+
+  it.each([
+    ["a proof or a word", 'function f(by: Granted<View, "can-a"> | "a job") {}', ['Granted<View, "can-a"> | "a job"']],
+    [
+      "a word under another name",
+      'type By = Capability<"job"> | Word; type Word = "a" | "b";',
+      ['Capability<"job"> | Word'],
+    ],
+    ["a word for a proof", 'export function f(_by: "a job") {}', ['"a job"']],
+    ["a proof", 'function f(by: Granted<View, "can-a" | "can-b"> | Capability<"job">) {}', []],
+    ["a word for something else", 'export function f(by: Capability<"job">, kind: "a" | "b") {}', []],
+  ])("are judged right: what takes %s", (_, code, found) => {
+    const file = parsed("a.ts", code);
+    expect(wordsForProofs(file, new Map(typesOf(file)))).toEqual(found.map((text) => `a.ts ${text}`));
+  });
+
+  it("are judged right: a row that is said to be granted", () => {
+    const code =
+      'type Mine = Granted<View, "a">; export const f = [row as Mine, row as View, row as Mine | undefined];';
+    const file = parsed("a.ts", code);
+    expect(castsIn(file, new Map(typesOf(file)))).toEqual(["a.ts as Mine", "a.ts as Mine | undefined"]);
   });
 
   const writing = 'Promise<void> { await tx.db.updateTable("workspaces").set({}).execute(); }';
