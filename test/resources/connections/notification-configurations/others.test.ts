@@ -1,7 +1,7 @@
 /** What else is told than runs: assessments, and scheduled destroys before and after; and what the metrics tell of it all. */
 import { afterEach, describe, expect, it } from "vitest";
 import { assess } from "../../../../src/resources/runs/assessment-results/assessing.ts";
-import { remindOfDestroys } from "../../../../src/resources/runs/auto-destroy/reminders.ts";
+import { remindOfDestroys } from "../../../../src/resources/runs/auto-destroy/schedule.ts";
 import { destroyDue } from "../../../../src/resources/runs/auto-destroy/schedule.ts";
 import { pauseAfter } from "../../../../src/resources/shared/outbox/backoff.ts";
 import { type Json, useApi } from "../../../support/api.ts";
