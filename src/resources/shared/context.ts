@@ -2,7 +2,7 @@
 import type { Actor } from "../../access/actor.ts";
 import type { Database } from "../../database/database.ts";
 import type { Vault } from "../../database/vault.ts";
-import type { Handlers, Resource, ResourceDefinition } from "../../jsonapi/define.ts";
+import type { Handlers, IfMatch, Resource, ResourceDefinition } from "../../jsonapi/define.ts";
 import type { Neighbours } from "./neighbours.ts";
 
 /** The settings that operations look at; a part of `settings.ts`. */
@@ -75,6 +75,8 @@ export interface Context {
   /** Seals and opens the secrets that are stored. */
   readonly vault: Vault;
   readonly requestId: string;
+  /** Only an operation that takes `If-Match` has it, and has to check it before its transaction commits. */
+  readonly ifMatch?: IfMatch;
   /** What rooms above do where something below happens. */
   readonly neighbours: Neighbours;
   /** There is work for this job: it need not wait until it is due. */
@@ -92,6 +94,9 @@ export interface Context {
   /** How an engine's command line works with us, where it is one that calls: by a `cloud` block, or by the older `remote` backend. */
   readonly integration?: "cloud" | "remote" | undefined;
 }
+
+/** The context of an operation that takes `If-Match`. */
+export type ConditionalContext = Context & { readonly ifMatch: IfMatch };
 
 /** Joins a definition with the functions that carry out its operations. */
 export function implement<const D extends ResourceDefinition>(

@@ -10,7 +10,6 @@ import { factsOf } from "../../identity/organizations/definition.ts";
 import { grantOrganization, loadOrganization } from "../../identity/organizations/reads.ts";
 import { changesOf } from "../../shared/changes.ts";
 import { type Context, implement } from "../../shared/context.ts";
-import { checkIfMatch } from "../../shared/preconditions.ts";
 import { afterUpdate } from "../../shared/versions.ts";
 import { agentPools, type AgentPoolView } from "./definition.ts";
 import { servedBy, workspacesUsing } from "./includes.ts";
@@ -96,10 +95,10 @@ export const agentPoolResource = implement(agentPools, {
     return { view, included: [...using, ...served.filter((each) => !shown.has((each.view as { id: string }).id))] };
   },
 
-  async updateAgentPool({ context, params, body, ifMatch }) {
+  async updateAgentPool({ context, params, body }) {
     return context.database.write(async (tx) => {
       const pool = grantAgentPool(await loadAgentPool(tx, context, params.agentPoolId, { lock: "alone" }));
-      checkIfMatch(ifMatch, agentPools, pool);
+      context.ifMatch.check(pool);
       const changes = changesOf<AgentPoolTable>(pool, changedColumns(agentPools, body.attributes));
       const scopes = changedScopes(pool.scopes, body.relationships);
       const kinds = Object.keys(scopes);
@@ -119,10 +118,10 @@ export const agentPoolResource = implement(agentPools, {
     });
   },
 
-  async deleteAgentPool({ context, params, ifMatch }) {
+  async deleteAgentPool({ context, params }) {
     return context.database.write(async (tx) => {
       const pool = grantAgentPool(await loadAgentPool(tx, context, params.agentPoolId, { lock: "alone" }));
-      checkIfMatch(ifMatch, agentPools, pool);
+      context.ifMatch.check(pool);
       const obstacle = deletionObstacle(await useOf(tx, pool));
       if (obstacle !== undefined) throw obstacle;
       await deleteAgentPoolRow(tx, pool);

@@ -5,7 +5,7 @@
 import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
 import { changedColumns } from "../../../jsonapi/columns.ts";
-import type { Identifier, IfMatch, Included } from "../../../jsonapi/define.ts";
+import type { Identifier, Included } from "../../../jsonapi/define.ts";
 import { pageSizeMax } from "../../../jsonapi/query.ts";
 import { refuseIfAny } from "../../../kernel/errors.ts";
 import { newId, newSecret } from "../../../kernel/ids.ts";
@@ -17,7 +17,6 @@ import { readableProjects } from "../../register/projects/reads.ts";
 import { recordChange, recordEvent } from "../../shared/audit-events/writes.ts";
 import { changesOf } from "../../shared/changes.ts";
 import { type Context, implement } from "../../shared/context.ts";
-import { checkIfMatch } from "../../shared/preconditions.ts";
 import { afterUpdate } from "../../shared/versions.ts";
 import { oauthTokens } from "../oauth-tokens/definition.ts";
 import { tokensOfClients } from "../oauth-tokens/reads.ts";
@@ -105,13 +104,13 @@ export const oauthClientResource = implement(oauthClients, {
     return { view, ...(await withIncluded(tx, context, [view], query.include)) };
   },
 
-  async updateOauthClient({ context, params, body, ifMatch }) {
+  async updateOauthClient({ context, params, body }) {
     return context.database.write(async (tx) => {
       const { secret, oauthTokenString } = body.attributes;
       const { projects: sent } = body.relationships;
       const { showing, known } = await holdBefore(tx, context, params.oauthClientId, body);
       const client = grantOauthClient(await loadOauthClient(tx, context, params.oauthClientId, true));
-      checkIfMatch(ifMatch, oauthClients, client);
+      context.ifMatch.check(client);
       refuseIfAny(changeFaults(client, body.attributes));
       const changes = changesOf<OauthClientView>(client, changedColumns(oauthClients, body.attributes));
       const replaced = replacedSecrets(body.attributes);
@@ -135,11 +134,11 @@ export const oauthClientResource = implement(oauthClients, {
     });
   },
 
-  async deleteOauthClient({ context, params, ifMatch }) {
+  async deleteOauthClient({ context, params }) {
     return context.database.write(async (tx) => {
       const [connected, heldIds] = await holdShowing(tx, await loadFirst(tx, context, params.oauthClientId));
       const client = grantOauthClient(await loadOauthClient(tx, context, params.oauthClientId, "removal"));
-      checkIfMatch(ifMatch, oauthClients, client);
+      context.ifMatch.check(client);
       await holdTokensOf(tx, client, connected.ids);
       await disconnect(tx, connected, heldIds);
       await deleteOauthClientRow(tx, client);
@@ -151,8 +150,8 @@ export const oauthClientResource = implement(oauthClients, {
     await changeProjects(context, params.oauthClientId, { verb: "add", body });
   },
 
-  async removeOauthClientProjects({ context, params, body, ifMatch }) {
-    await changeProjects(context, params.oauthClientId, { verb: "remove", body, ifMatch });
+  async removeOauthClientProjects({ context, params, body }) {
+    await changeProjects(context, params.oauthClientId, { verb: "remove", body });
   },
 });
 
@@ -234,16 +233,15 @@ async function replaceProjects(tx: Tx, client: Changeable, wanted: readonly stri
 interface ProjectChange {
   readonly verb: "add" | "remove";
   readonly body: readonly Identifier[];
-  readonly ifMatch?: IfMatch;
 }
 
 /** The event tells which came, or which went; nothing, when nothing did. */
-async function changeProjects(context: Context, id: string, { verb, body, ifMatch }: ProjectChange): Promise<void> {
+async function changeProjects(context: Context, id: string, { verb, body }: ProjectChange): Promise<void> {
   await context.database.write(async (tx) => {
     const sent = body.map((item) => item.id);
     const known = await knownProjects(tx, (await loadFirst(tx, context, id)).organizationId, sent);
     const client = grantOauthClient(await loadOauthClient(tx, context, id, true));
-    checkIfMatch(ifMatch, oauthClients, client);
+    context.ifMatch?.check(client);
     refuseIfAny(projectFaults(sent, known, inLinkage));
     const ids = await (verb === "add" ? addProjects : removeProjects)(tx, client, inOrder(sent));
     if (ids.length === 0) return;

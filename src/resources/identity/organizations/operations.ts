@@ -8,10 +8,8 @@ import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
 import { recordChange } from "../../shared/audit-events/writes.ts";
 import { addFirstOwner } from "../organization-memberships/writes.ts";
-import { changesOf } from "../../shared/changes.ts";
+import { updateOf } from "../../shared/changes.ts";
 import { type Context, implement } from "../../shared/context.ts";
-import { checkIfMatch } from "../../shared/preconditions.ts";
-import { afterUpdate } from "../../shared/versions.ts";
 import { insertOwnersTeam } from "../teams/writes.ts";
 import { insertTokenTtlPolicies } from "../organization-token-ttl-policies/writes.ts";
 import { defaultProjectSpellings, organizations, type OrganizationView } from "./definition.ts";
@@ -69,21 +67,20 @@ export const organizationResource = implement(organizations, {
     return { view, included: await context.neighbours.defaultProject(tx, context, view) };
   },
 
-  async updateOrganization({ context, params, body, ifMatch }) {
+  async updateOrganization({ context, params, body }) {
     return context.database.write(async (tx) => {
       const organization = grantOrganization(
         await loadOrganization(tx, context, params.organizationName, true),
         "can-update",
       );
-      checkIfMatch(ifMatch, organizations, organization);
+      context.ifMatch.check(organization);
       const pool = body.relationships.defaultAgentPool;
-      const changes = changesOf<OrganizationView>(organization, {
+      const { changes, changed } = updateOf<OrganizationView>(organization, {
         ...changedColumns(organizations, body.attributes),
         defaultAgentPoolId: poolAfter(body.attributes.defaultExecutionMode, pool),
       });
       if (changes === undefined) return { view: organization };
       refuseLockingOut(context.actor, changes);
-      const changed = afterUpdate(organization, changes);
       const renamed = changed.nameKey !== organization.nameKey && (await isNameTaken(tx, changed.name));
       refuseIfAny([
         ...executionModeFaults(changed),
@@ -99,13 +96,13 @@ export const organizationResource = implement(organizations, {
     });
   },
 
-  async deleteOrganization({ context, params, ifMatch }) {
+  async deleteOrganization({ context, params }) {
     return context.database.write(async (tx) => {
       const organization = grantOrganization(
         await loadOrganization(tx, context, params.organizationName, "alone"),
         "can-destroy",
       );
-      checkIfMatch(ifMatch, organizations, organization);
+      context.ifMatch.check(organization);
       await deleteOrganizationRow(tx, organization);
       await recordChange(tx, context, organizations, { before: inAudit(organization) });
     });

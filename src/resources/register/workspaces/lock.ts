@@ -5,14 +5,12 @@
 import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { WorkspaceTable } from "../../../database/schema/workspaces.ts";
-import type { DocumentAnswer, IfMatch } from "../../../jsonapi/define.ts";
+import type { DocumentAnswer } from "../../../jsonapi/define.ts";
 import { attributeFault, conflict, notFound, refuseIfAny } from "../../../kernel/errors.ts";
 import { now } from "../../../kernel/time.ts";
 import { recordEvent } from "../../shared/audit-events/writes.ts";
-import type { Context } from "../../shared/context.ts";
-import { checkIfMatch } from "../../shared/preconditions.ts";
+import type { ConditionalContext, Context } from "../../shared/context.ts";
 import { afterUpdate } from "../../shared/versions.ts";
-import { workspaces } from "./definition.ts";
 import { holderOf, holdsLock, type LeaseInput, leaseOf, nameOfHolder } from "./holder.ts";
 import { grantWorkspace, loadWorkspace } from "./reads.ts";
 import { released, toldOf } from "./release.ts";
@@ -150,14 +148,13 @@ async function change(
 
 /** Assigns a key of the organization, or none. Raises `invalid` for a key that it does not have. */
 export async function assignSshKey(
-  context: Context,
+  context: ConditionalContext,
   reference: WorkspaceReference,
   sshKeyId: string | null,
-  ifMatch: IfMatch,
 ): Promise<DocumentAnswer<WorkspaceView>> {
   return context.database.write(async (tx) => {
     const workspace = grantWorkspace(await loadWorkspace(tx, context, reference, true), "can-update");
-    checkIfMatch(ifMatch, workspaces, workspace);
+    context.ifMatch.check(workspace);
     if (sshKeyId === workspace.sshKeyId) return { view: workspace };
     const { sshKey } = await lookUpReferences(tx, workspace.organizationId, { sshKeyId });
     refuseIfAny(

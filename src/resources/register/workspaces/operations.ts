@@ -2,7 +2,7 @@
 import type { Granted } from "../../../access/granted.ts";
 import { holds } from "../../../access/permission-set.ts";
 import type { Tx } from "../../../database/database.ts";
-import type { IfMatch, UpdateAttributes } from "../../../jsonapi/define.ts";
+import type { UpdateAttributes } from "../../../jsonapi/define.ts";
 import { type AppError, type Fault, invalid, refuseIfAny, relationshipFault } from "../../../kernel/errors.ts";
 import { newId } from "../../../kernel/ids.ts";
 import { now, nowMs } from "../../../kernel/time.ts";
@@ -11,9 +11,8 @@ import { refuseWorkspacesBeyondLimit } from "../../identity/organizations/reads.
 import { loadProjectForNewWorkspace, loadProjectToMoveInto } from "../projects/reads.ts";
 import { countWorkspaces, moveCounted } from "../projects/writes.ts";
 import { changesOf } from "../../shared/changes.ts";
-import { type Context, implement } from "../../shared/context.ts";
+import { type ConditionalContext, type Context, implement } from "../../shared/context.ts";
 import { jobsOfRepositories, type TakingPlace } from "../../shared/neighbours.ts";
-import { checkIfMatch } from "../../shared/preconditions.ts";
 import { bindTags } from "../tag-bindings/writes.ts";
 import { holdTags, releaseTags, tagNewWorkspace } from "../tags/writes.ts";
 import { newestRelease } from "../../site/terraform-versions/reads.ts";
@@ -118,14 +117,14 @@ export const workspaceResource = implement(workspaces, {
   showWorkspace: ({ context, params, query }) => show(context, params, query.include),
   showWorkspaceByName: ({ context, params, query }) => show(context, params, query.include),
 
-  updateWorkspace: ({ context, params, body, ifMatch }) => update(context, params, body, ifMatch),
-  updateWorkspaceByName: ({ context, params, body, ifMatch }) => update(context, params, body, ifMatch),
+  updateWorkspace: ({ context, params, body }) => update(context, params, body),
+  updateWorkspaceByName: ({ context, params, body }) => update(context, params, body),
 
   safeDeleteWorkspace: ({ context, params }) => safeDelete(context, params),
   safeDeleteWorkspaceByName: ({ context, params }) => safeDelete(context, params),
 
-  deleteWorkspace: ({ context, params, ifMatch }) => forceDelete(context, params, ifMatch),
-  deleteWorkspaceByName: ({ context, params, ifMatch }) => forceDelete(context, params, ifMatch),
+  deleteWorkspace: ({ context, params }) => forceDelete(context, params),
+  deleteWorkspaceByName: ({ context, params }) => forceDelete(context, params),
 
   lockWorkspace: ({ context, params, body }) => {
     const beside = body?.data?.attributes;
@@ -134,7 +133,7 @@ export const workspaceResource = implement(workspaces, {
   renewWorkspaceLock: ({ context, params, body }) => renewLock(context, params, leaseIn(body)),
   unlockWorkspace: ({ context, params }) => unlock(context, params),
   forceUnlockWorkspace: ({ context, params }) => forceUnlock(context, params),
-  assignSshKey: ({ context, params, body, ifMatch }) => assignSshKey(context, params, body.data.attributes.id, ifMatch),
+  assignSshKey: ({ context, params, body }) => assignSshKey(context, params, body.data.attributes.id),
 });
 
 /** Told together with a taken name, but only to whoever may know of every name there is. */
@@ -171,14 +170,13 @@ interface UpdateBody {
 }
 
 async function update(
-  context: Context,
+  context: ConditionalContext,
   reference: WorkspaceReference,
   { attributes, relationships }: UpdateBody,
-  ifMatch: IfMatch,
 ) {
   return wakingJobs(context, async (tx) => {
     const workspace = grantWorkspace(await loadWorkspace(tx, context, reference, true), "can-update");
-    checkIfMatch(ifMatch, workspaces, workspace);
+    context.ifMatch.check(workspace);
     const { destination, faults } = await destinationOf(tx, context, workspace, relationships.project ?? undefined);
     const projectDuration =
       destination === undefined ? workspace.projectDuration : destination.autoDestroyActivityDuration;
@@ -277,10 +275,10 @@ async function safeDelete(context: Context, reference: WorkspaceReference): Prom
   });
 }
 
-async function forceDelete(context: Context, reference: WorkspaceReference, ifMatch: IfMatch): Promise<void> {
+async function forceDelete(context: ConditionalContext, reference: WorkspaceReference): Promise<void> {
   await context.database.write(async (tx) => {
     const workspace = grantWorkspace(await loadWorkspace(tx, context, reference, "alone"), "can-force-delete");
-    checkIfMatch(ifMatch, workspaces, workspace);
+    context.ifMatch.check(workspace);
     await context.neighbours.workspaceLeaves(tx, context, workspace);
     await remove(tx, context, workspace);
   });

@@ -7,7 +7,6 @@ import { grantWorkspace, loadWorkspace, loadWorkspaces, readableWorkspaces } fro
 import { recordEvent } from "../../shared/audit-events/writes.ts";
 import { type Context, implement } from "../../shared/context.ts";
 import { grantOnWorkspace } from "../../shared/grants/reads.ts";
-import { checkIfMatch } from "../../shared/preconditions.ts";
 import { runTriggers, type RunTriggerForActor, type RunTriggerView } from "./definition.ts";
 import { newTrigger, presentFaults, sourceFaults } from "./rules.ts";
 import { deleteTrigger, findRunTrigger, findSourceIds, insertTrigger, pageOfTriggers } from "./store.ts";
@@ -55,10 +54,10 @@ export const runTriggerResource = implement(runTriggers, {
     return { view, included: await includedWith(tx, context, [view], query.include) };
   },
 
-  async deleteRunTrigger({ context, params, ifMatch }) {
+  async deleteRunTrigger({ context, params }) {
     await context.database.write(async (tx) => {
       const trigger = grantOnWorkspace("run trigger", await load(tx, context, params.runTriggerId, true), "can-update");
-      checkIfMatch(ifMatch, runTriggers, trigger);
+      context.ifMatch.check(trigger);
       await deleteTrigger(tx, trigger);
       await record(tx, context, "delete", trigger);
     });

@@ -215,6 +215,7 @@ export const varsets = defineResource<VarsetView>()(({ required, optional, readO
     removeVarsetWorkspaces: {
       method: "DELETE",
       path: ofWorkspaces,
+      ifMatch: true,
       summary: "Apply a variable set to workspaces no longer",
       needs: varsetManagers,
       body: { linkage: ["workspaces"] },
@@ -233,6 +234,7 @@ export const varsets = defineResource<VarsetView>()(({ required, optional, readO
     removeVarsetProjects: {
       method: "DELETE",
       path: ofProjects,
+      ifMatch: true,
       summary: "Apply a variable set to the workspaces of projects no longer",
       needs: varsetManagers,
       body: { linkage: ["projects"] },

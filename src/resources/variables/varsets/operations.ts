@@ -5,7 +5,7 @@ import { managesVariableSets, projectSetPermissions, variableSetNeeds } from "..
 import type { Tx } from "../../../database/database.ts";
 import type { VarsetTable } from "../../../database/schema/variables.ts";
 import { changedColumns } from "../../../jsonapi/columns.ts";
-import type { Identifier, IfMatch } from "../../../jsonapi/define.ts";
+import type { Identifier } from "../../../jsonapi/define.ts";
 import type { Page } from "../../../jsonapi/query.ts";
 import { refuseIfAny } from "../../../kernel/errors.ts";
 import { newId } from "../../../kernel/ids.ts";
@@ -17,7 +17,6 @@ import { loadWorkspace } from "../../register/workspaces/reads.ts";
 import { recordChange, recordEvent } from "../../shared/audit-events/writes.ts";
 import { changesOf } from "../../shared/changes.ts";
 import { type Context, implement } from "../../shared/context.ts";
-import { checkIfMatch } from "../../shared/preconditions.ts";
 import { afterUpdate } from "../../shared/versions.ts";
 import { type LinkKind, type Links, varsets, type VarsetView } from "./definition.ts";
 import { withIncluded } from "./includes.ts";
@@ -111,10 +110,10 @@ export const varsetResource = implement(varsets, {
     return { view, ...(included && { included }) };
   },
 
-  async updateVarset({ context, params, body, query, ifMatch }) {
+  async updateVarset({ context, params, body, query }) {
     return context.database.write(async (tx) => {
       const before = grantVarset(await loadVarset(tx, context, params.varsetId, "alone"), "can-manage");
-      checkIfMatch(ifMatch, varsets, before);
+      context.ifMatch.check(before);
       const { attributes, relationships: sent } = body;
       const changes = changesOf<VarsetTable>(before, changedColumns(varsets, attributes));
       const changed = { ...before, ...changes };
@@ -134,10 +133,10 @@ export const varsetResource = implement(varsets, {
     });
   },
 
-  async deleteVarset({ context, params, ifMatch }) {
+  async deleteVarset({ context, params }) {
     await context.database.write(async (tx) => {
       const before = grantVarset(await loadVarset(tx, context, params.varsetId, "alone"), "can-manage");
-      checkIfMatch(ifMatch, varsets, before);
+      context.ifMatch.check(before);
       await deleteVarsetRow(tx, before);
       await recordSet(tx, context, { before });
     });
@@ -147,16 +146,16 @@ export const varsetResource = implement(varsets, {
     await changeLinks(context, params.varsetId, { verb: "add", kind: "workspaces", body });
   },
 
-  async removeVarsetWorkspaces({ context, params, body, ifMatch }) {
-    await changeLinks(context, params.varsetId, { verb: "remove", kind: "workspaces", body, ifMatch });
+  async removeVarsetWorkspaces({ context, params, body }) {
+    await changeLinks(context, params.varsetId, { verb: "remove", kind: "workspaces", body });
   },
 
   async addVarsetProjects({ context, params, body }) {
     await changeLinks(context, params.varsetId, { verb: "add", kind: "projects", body });
   },
 
-  async removeVarsetProjects({ context, params, body, ifMatch }) {
-    await changeLinks(context, params.varsetId, { verb: "remove", kind: "projects", body, ifMatch });
+  async removeVarsetProjects({ context, params, body }) {
+    await changeLinks(context, params.varsetId, { verb: "remove", kind: "projects", body });
   },
 });
 
@@ -222,14 +221,13 @@ interface LinkChange {
   readonly verb: "add" | "remove";
   readonly kind: LinkKind;
   readonly body: readonly Identifier[];
-  readonly ifMatch?: IfMatch;
 }
 
 /** The event tells which came, or which went; nothing, when nothing did. */
-async function changeLinks(context: Context, id: string, { verb, kind, body, ifMatch }: LinkChange): Promise<void> {
+async function changeLinks(context: Context, id: string, { verb, kind, body }: LinkChange): Promise<void> {
   await context.database.write(async (tx) => {
     const set = grantVarset(await loadVarset(tx, context, id, "alone"), "can-manage");
-    checkIfMatch(ifMatch, varsets, set);
+    context.ifMatch?.check(set);
     const sent = { [kind]: body.map((item) => item.id) };
     const known = await lookUp(tx, context.actor, set, sent);
     const parent = verb === "add" ? set.parentProjectId : null;

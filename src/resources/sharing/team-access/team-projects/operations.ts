@@ -45,15 +45,13 @@ export const teamProjectResource = implement(teamProjects, {
       ending: attributes,
     }),
 
-  updateTeamProject: ({ context, params, body: { attributes }, ifMatch }) =>
+  updateTeamProject: ({ context, params, body: { attributes } }) =>
     changeAccess(teamProjectKind, context, {
       id: params.teamProjectId,
       level: attributes.access,
       chosen: chosenIn(attributes),
       ending: attributes,
-      ifMatch,
     }),
 
-  deleteTeamProject: ({ context, params, ifMatch }) =>
-    takeAccessAway(teamProjectKind, context, params.teamProjectId, ifMatch),
+  deleteTeamProject: ({ context, params }) => takeAccessAway(teamProjectKind, context, params.teamProjectId),
 });

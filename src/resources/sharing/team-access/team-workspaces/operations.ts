@@ -43,15 +43,13 @@ export const teamWorkspaceResource = implement(teamWorkspaces, {
       ending: attributes,
     }),
 
-  updateTeamWorkspace: ({ context, params, body: { attributes }, ifMatch }) =>
+  updateTeamWorkspace: ({ context, params, body: { attributes } }) =>
     changeAccess(teamWorkspaceKind, context, {
       id: params.teamWorkspaceId,
       level: attributes.access,
       chosen: chosenIn(attributes),
       ending: attributes,
-      ifMatch,
     }),
 
-  deleteTeamWorkspace: ({ context, params, ifMatch }) =>
-    takeAccessAway(teamWorkspaceKind, context, params.teamWorkspaceId, ifMatch),
+  deleteTeamWorkspace: ({ context, params }) => takeAccessAway(teamWorkspaceKind, context, params.teamWorkspaceId),
 });
