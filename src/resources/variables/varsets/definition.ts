@@ -1,6 +1,6 @@
 /** A variable set: variables that many workspaces share, and which workspaces these are. */
 import type { Standing } from "../../../access/organization.ts";
-import { variableSetPermissions } from "../../../access/permissions.ts";
+import { variableSetPermissions } from "../../../access/permissions/organization.ts";
 import type { VarsetTable } from "../../../database/schema/variables.ts";
 import { defineResource } from "../../../jsonapi/define.ts";
 import { searchParameter } from "../../../jsonapi/query.ts";
