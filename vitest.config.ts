@@ -61,21 +61,19 @@ const onSqlite = isTheRest ? toldByTheGate.filter((path) => !/\/(cli|agent)\//.t
 /** Needs a browser, so `npm run test:console` alone asks for it. */
 const browser = process.env["CADASTRE_TEST_BROWSER"];
 const inBrowser = browser !== undefined;
+/** Journeys through pages that show what the engine searches, sorts, counts or dates. A deep run has all of them on PostgreSQL too. */
+const shownByTheEngine =
+  "{access,audit-log,expiry,moving,reach,rolling-back,run-stream,runs,runs-list,search,workspaces}.test";
+const journeysOn = (engine: "sqlite" | "postgres") =>
+  engine === "postgres" && isWhole && !isDeep ? shownByTheEngine : "**/*.test";
 const consoleOn = (engine: "sqlite" | "postgres") => ({
   extends: true as const,
   test: {
     ...shared,
     name: `console-${engine}`,
-    include: [`test/console/${browser === "yes" ? "**/*.test" : browser}.ts`],
+    include: [`test/console/${browser === "yes" ? journeysOn(engine) : browser}.ts`],
     // A browser, a server and a database share the machine: what passes only at its second try is named at the end.
     retry: 1,
-    // What a page looks like, and how much it asks for, does not depend on the database.
-    exclude:
-      engine === "sqlite"
-        ? []
-        : ["sweep", "cold-load", "narrow", "keyboard", "tasks", "unreachable"].map(
-            (name) => `test/console/${name}.test.ts`,
-          ),
     provide: { engine },
   },
 });

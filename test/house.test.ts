@@ -45,6 +45,32 @@ const below: Record<string, readonly string[]> = {
   cli: ["*"],
 };
 
+/** The folders of a room, from below; `operations.ts` of each is above all of them. */
+const folders: Record<string, readonly string[]> = {
+  "resources/runs": [
+    "phases",
+    "agents",
+    "run-events",
+    "configuration-versions",
+    "runs",
+    "run-triggers",
+    "plan-outputs",
+    "assessment-results",
+    "auto-destroy",
+    "identity-keys",
+    "agent-jobs",
+    "run-streams",
+  ],
+};
+
+/** Imports from a folder to one above it, each with its reason. */
+const upward = [
+  // An upload queues the run that it asked for, in its transaction.
+  "resources/runs/configuration-versions/upload.ts → resources/runs/runs/lifecycle.ts",
+  // An apply leaves a note for the job that starts what follows it, in its transaction.
+  "resources/runs/runs/lifecycle.ts → resources/runs/run-triggers/writes.ts",
+];
+
 interface Import {
   from: string;
   to: string;
@@ -94,6 +120,26 @@ describe("the house", () => {
         .map(told)
         .sort(),
     ).toEqual([]);
+  });
+
+  it("imports run one way, from folder to folder of a room, but for a named few", () => {
+    const height = (file: string) => folders[roomOf(file)]?.indexOf(file.split("/")[2] ?? "") ?? -1;
+    const found = inside.filter(
+      ({ from, to }) => roomOf(from) === roomOf(to) && !from.endsWith("/operations.ts") && height(to) > height(from),
+    );
+    const unordered = files.filter((file) => file.split("/").length > 3 && roomOf(file) in folders && height(file) < 0);
+    expect(unordered).toEqual([]);
+    expect(found.filter(({ from }) => height(from) >= 0).map(told)).toEqual(upward);
+  });
+
+  it("only the life cycle, and history that is imported, write runs and their phases", () => {
+    const writers = inside.filter(({ to }) => to === "resources/runs/runs/transaction.ts").map(({ from }) => from);
+    expect(writers.toSorted()).toEqual([
+      "resources/runs/run-events/operations.ts",
+      "resources/runs/run-triggers/firing.ts",
+      "resources/runs/runs/history.ts",
+      "resources/runs/runs/lifecycle.ts",
+    ]);
   });
 
   it("a resource's operations and store are its own: others ask its reads and writes", () => {

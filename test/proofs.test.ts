@@ -247,7 +247,6 @@ describe("the functions that change a table", () => {
       "access/capability.ts as Granted<Row, Name>",
       "access/granted.ts as Granted<Row, Permission>",
       "access/granted.ts as Granted<Row, Permission>",
-      'resources/shared/administration.ts as Granted<Row, "can-administer">',
     ]);
   });
 

@@ -3,22 +3,23 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { refuseCaller } from "../access/run.ts";
 import type { Database } from "../database/database.ts";
 import type { Vault } from "../database/vault.ts";
-import type {
-  DocumentAnswer,
-  EventsAnswer,
-  IfMatch,
-  ListAnswer,
-  Operation,
-  Resource,
-  ResourceDefinition,
+import {
+  type DocumentAnswer,
+  type EventsAnswer,
+  ifMatchTarget,
+  type ListAnswer,
+  type Operation,
+  type Resource,
+  type ResourceDefinition,
 } from "../jsonapi/define.ts";
 import { parseBody } from "../jsonapi/input.ts";
 import { paramsOf } from "../jsonapi/paths.ts";
 import { parseQuery, type Page } from "../jsonapi/query.ts";
 import { nowMs } from "../kernel/time.ts";
 import type { Table } from "../kernel/csv.ts";
-import { neighbours } from "../resources/index.ts";
+import { hooks } from "../resources/index.ts";
 import type { Context, ServiceOptions } from "../resources/shared/context.ts";
+import { requireIfMatch } from "../resources/shared/preconditions.ts";
 import type { Authenticator, KnownSession } from "./authenticate.ts";
 import { isLarge, LargeBodies, passBodiesOn } from "./body.ts";
 import { browserOf } from "./browser.ts";
@@ -105,6 +106,7 @@ function mountOperation(server: FastifyInstance, mounted: MountedOperation, moun
   const handler = resource.handlers[id];
   if (handler === undefined) throw new Error(`${id} has no handler`);
   const admission = resource.admissions?.[id];
+  const target = ifMatchTarget(definition, operation);
   const keeps = isKept(operation, answered);
   server.route({
     method: operation.method,
@@ -125,13 +127,13 @@ function mountOperation(server: FastifyInstance, mounted: MountedOperation, moun
       const query = parseQuery(operation.query, parseQueryString(request.query as string));
       const body = operation.body === undefined ? undefined : parseBody(definition, operation.body, request.body);
       const asTable = operation.table !== undefined && wantsTable(request);
+      const condition = target && requireIfMatch(mount.database, id, target, validatorsOf(request.headers["if-match"]));
       const answer = await handler({
-        context: contextOf(request, reply, operation, mount),
+        context: contextOf(request, reply, operation, mount, condition),
         params: paramsOf(request.params as Record<string, string>),
         body,
         query,
         asTable,
-        ifMatch: ifMatchOf(request.headers["if-match"]),
         lastEventId: request.headers["last-event-id"] as string | undefined,
       });
       if (operation.answer === "events") return sendEvents(reply, answer as EventsAnswer, mount.isStopping);
@@ -174,6 +176,7 @@ function contextOf(
   reply: FastifyReply,
   { signed, open, callers }: Operation,
   mount: MountOptions,
+  condition?: Pick<Context, "database" | "ifMatch">,
 ): Context {
   const actor = signed || open ? ({ kind: "anonymous" } as const) : request.session?.actor;
   if (actor === undefined) throw new Error("a route was reached without authentication");
@@ -184,7 +187,8 @@ function contextOf(
     database,
     options,
     vault,
-    neighbours,
+    ...condition,
+    hooks,
     ...(wake && { wake }),
     requestId: request.id,
     address: request.ip,
@@ -218,7 +222,7 @@ function integrationOf({ headers }: FastifyRequest): "cloud" | "remote" | undefi
 const pathOf = (url: string): string => url.replace(/^[a-z]+:\/\/[^/?]*/i, "");
 
 /** The strong validators of `If-Match`, without their quotes; weak ones never match. */
-function ifMatchOf(header: string | undefined): IfMatch {
+function validatorsOf(header: string | undefined): string[] | undefined {
   if (header === undefined) return undefined;
   return header
     .split(",")

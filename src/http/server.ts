@@ -14,7 +14,7 @@ import { openApi } from "../jsonapi/openapi.ts";
 import { verifyResources } from "../jsonapi/verify.ts";
 import { AppError, notFound } from "../kernel/errors.ts";
 import { loopbackOf } from "../kernel/setting-values.ts";
-import { foreignTypes, neighbours, resources } from "../resources/index.ts";
+import { foreignTypes, hooks, resources } from "../resources/index.ts";
 import type { Context, ServiceOptions } from "../resources/shared/context.ts";
 import { answerAtOnce } from "./at-once.ts";
 import { Authenticator, type AuthenticatorOptions } from "./authenticate.ts";
@@ -182,7 +182,7 @@ function contextOfNobody(
     database,
     vault,
     options,
-    neighbours,
+    hooks,
     requestId: id,
     address: ip,
     signIns: authenticator.signInsFrom(ip),

@@ -16,5 +16,5 @@ export const vanishedAgents: Job = {
   name: "vanished-agents",
   doc: "forgets agents that were not heard of for a day.",
   everyMs: 3600 * secondMs,
-  run: (work) => inBatches(work, 100, (tx, limit) => forgetVanished(tx, work.context, limit)),
+  run: (work) => inBatches(work, 100, (tx, limit) => forgetVanished(tx, work, limit)),
 };

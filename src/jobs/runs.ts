@@ -1,7 +1,6 @@
 /** What is done for runs without anybody asking. */
 import { assess } from "../resources/runs/assessment-results/assessing.ts";
-import { remindOfDestroys } from "../resources/runs/auto-destroy/reminders.ts";
-import { destroyDue } from "../resources/runs/auto-destroy/schedule.ts";
+import { destroyDue, remindOfDestroys } from "../resources/runs/auto-destroy/schedule.ts";
 import { fireTriggers } from "../resources/runs/run-triggers/firing.ts";
 import { triggeringJob } from "../resources/runs/run-triggers/writes.ts";
 import { discardOldSavedPlans } from "../resources/runs/runs/upkeep.ts";

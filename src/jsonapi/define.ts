@@ -123,6 +123,11 @@ export interface Operation {
   /** `agents`: nobody but agents calls it, by the token of their pool. `runs`: the token of a run does, too. */
   readonly callers?: "agents" | "runs";
   readonly query?: QueryDefinition;
+  /**
+   * Whether `If-Match` is compared, or the definition whose ETag it is compared with. Left out, an update or a deletion of a thing with a
+   * version takes it, and nothing else does.
+   */
+  readonly ifMatch?: boolean | ResourceDefinition;
   readonly answer: AnswerKind;
   /** When there is nothing to answer with, as a sentence: 204 then. */
   readonly elseNothing?: string;
@@ -168,6 +173,26 @@ export interface ResourceDefinition<View = any> {
   readonly bodyFaults?: (attributes: never) => readonly Fault[];
   readonly operations: Readonly<Record<string, Operation>>;
 }
+
+/** The definition whose ETag an operation compares `If-Match` with; undefined for an operation that does not take it. */
+export function ifMatchTarget(
+  definition: ResourceDefinition,
+  { method, body, ifMatch }: Operation,
+): ResourceDefinition | undefined {
+  if (typeof ifMatch === "object") return ifMatch;
+  const isOrdinary = body === undefined ? method === "DELETE" : body === "update" || body === "untyped-update";
+  return (ifMatch ?? (isOrdinary && definition.version !== undefined)) ? definition : undefined;
+}
+
+/** The same for the type checker: what the context of an operation has beside others. */
+type ConditionOf<D, O> = O extends { readonly ifMatch: false }
+  ? unknown
+  : [D, O] extends [{ readonly version: unknown }, OrdinaryChange] | [unknown, { readonly ifMatch: unknown }]
+    ? { readonly ifMatch: IfMatch }
+    : unknown;
+type OrdinaryChange =
+  | { readonly body: "update" | "untyped-update" }
+  | { readonly method: "DELETE"; readonly body?: undefined };
 
 /** The words of a definition, each knowing what the view is; for a piece of one that stands outside it. */
 export function wordsFor<View>() {
@@ -259,19 +284,23 @@ type ParametersOf<Path extends string> = Path extends `${string}:${infer Name}/$
     : object;
 
 export interface OperationRequest<Context, D extends ResourceDefinition, O extends Operation> {
-  readonly context: Context;
+  readonly context: Context & ConditionOf<D, O>;
   readonly params: ParametersOf<O["path"]>;
   readonly body: BodyOf<D, O>;
   readonly query: QueryOf<O["query"]>;
   /** Whether the list is asked for as a table. */
   readonly asTable: boolean;
-  /** The versions that `If-Match` allows; undefined when it was not sent. */
-  readonly ifMatch: IfMatch;
   /** The header by which a client continues a stream of events; undefined where it was not sent. */
   readonly lastEventId: string | undefined;
 }
 
-export type IfMatch = readonly string[] | undefined;
+/** The `If-Match` of a request, sent or not. Raises `precondition-failed` for what has another ETag. */
+export interface IfMatch {
+  /** For the locked row, once the caller's right to change it is known; undefined where the thing does not exist yet. */
+  check(view: { readonly version: number } | undefined): void;
+  /** The same for what is only loaded if the header was sent. */
+  checkLoaded(load: () => Promise<{ readonly version: number }>): Promise<void>;
+}
 
 /** A thing to show beside the main one. */
 export interface Included {

@@ -10,6 +10,7 @@ import { AppError } from "../kernel/errors.ts";
 import { camel } from "../kernel/names.ts";
 import { resources } from "../resources/index.ts";
 import type { Context } from "../resources/shared/context.ts";
+import { noIfMatch } from "../resources/shared/preconditions.ts";
 import { Missing, type Origin, type Page, type Thing, thingOf, thingsOf } from "./wire.ts";
 
 interface Route {
@@ -121,11 +122,10 @@ export class Door implements Origin {
     const { resource, operation, id } = route;
     const parsed = parseQuery(operation.query, queryOf(query));
     const answer: unknown = await resource.handlers[id]?.({
-      context: this.#context,
+      context: { ...this.#context, ifMatch: noIfMatch },
       params: paramsOf(route, path),
       body: operation.body === undefined ? undefined : parseBody(resource.definition, operation.body, body),
       query: parsed,
-      ifMatch: undefined,
     });
     return { answer, route, page: parsed["page"] as AskedPage };
   }

@@ -1,33 +1,14 @@
-/** A first visit: how much every page asks the server for, that the browser's console stays empty, and what is seen before the code is there. */
+/** A first visit: what is seen before the code is there, and that the browser has nothing to note. What every page costs is in `sweep`. */
 import { readdirSync, readFileSync } from "node:fs";
 import type { BrowserContextOptions, Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
 import { data } from "../support/builders.ts";
 import { useConsole } from "./support/browser.ts";
-import { routes, useEveryPage } from "./support/every-page.ts";
+import { useEveryPage } from "./support/every-page.ts";
 import { watchful } from "./support/looks.ts";
 
 const console = useConsole();
 const { scene, addressOf } = useEveryPage(console);
-
-const requestsMax = 15;
-const bytesMax = 300_000;
-const callsMax = 4;
-/** Pages that need more calls of the API than the others. The numbers may only go down. */
-const callsOf: Readonly<Record<string, number>> = {
-  "/$organization/agent-pools/$pool": 5,
-  "/$organization/new-workspace": 5,
-  "/$organization/tokens": 9,
-  "/$organization/audit": 6,
-  "/$organization/people/$user/leaving": 6,
-  "/$organization/projects/$project/access": 5,
-  "/$organization/workspaces/$workspace/": 9,
-  "/$organization/workspaces/$workspace/access": 5,
-  "/$organization/workspaces/$workspace/runs/$run": 6,
-  "/$organization/workspaces/$workspace/states": 5,
-  "/$organization/workspaces/$workspace/states/$state": 8,
-  "/$organization/workspaces/$workspace/variables": 6,
-};
 
 /** Whatever the browser writes into its console; a refusal of the server is in there too. */
 function notesOf(page: Page): string[] {
@@ -36,48 +17,6 @@ function notesOf(page: Page): string[] {
   page.on("pageerror", (error) => notes.push(error.message));
   return notes;
 }
-
-async function visit(path: string, token: string | undefined) {
-  const { page, load } = await watchful(console, token, {});
-  const notes = notesOf(page);
-  /** Those that went to the server; the icon is drawn twice, and the second time comes from the browser's cache. */
-  const sent = new Map<string, string>();
-  const session = await page.context().newCDPSession(page);
-  await session.send("Network.enable");
-  session.on("Network.requestWillBeSent", ({ requestId, request }) => {
-    sent.set(requestId, decodeURIComponent(request.url.slice(console.api.url.length)));
-  });
-  session.on("Network.requestServedFromCache", ({ requestId }) => sent.delete(requestId));
-  session.on("Network.responseReceived", ({ requestId, response }) => {
-    if (response.fromDiskCache) sent.delete(requestId);
-  });
-  // Of the console itself: how much data there is to show is another question.
-  let bytes = 0;
-  session.on("Network.loadingFinished", ({ requestId, encodedDataLength }) => {
-    if (!sent.get(requestId)?.startsWith("/api/")) bytes += encodedDataLength;
-  });
-  await load(addressOf(path));
-  await page.context().close();
-  const requests = [...sent.values()];
-  return { requests, calls: requests.filter((each) => each.startsWith("/api/")), notes, bytes };
-}
-
-const tokenFor = (path: string, isOutside: boolean): string | undefined =>
-  isOutside ? undefined : path.startsWith("/~/site") ? console.api.admin.token : scene.owner;
-
-test.each(routes)("$path takes few requests, and the browser has nothing to note", async ({ path, isOutside }) => {
-  const { requests, calls, notes, bytes } = await visit(path, tokenFor(path, isOutside));
-  expect(notes).toEqual([]);
-  expect(requests.length, requests.join("\n")).toBeLessThanOrEqual(requestsMax);
-  expect(calls.length, calls.join("\n")).toBeLessThanOrEqual(callsOf[path] ?? callsMax);
-  expect(bytes).toBeLessThan(bytesMax);
-});
-
-test("fewer than a quarter of the pages take more calls than the others", () => {
-  const known = routes.map(({ path }) => path);
-  for (const path of Object.keys(callsOf)) expect(known).toContain(path);
-  expect(Object.keys(callsOf).length).toBeLessThan(known.length / 4);
-});
 
 test("every component of the library that the code uses has its style", () => {
   const folder = "dist/console/~/assets/";

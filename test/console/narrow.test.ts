@@ -142,12 +142,12 @@ const tooWide = `(() => {
 })()`;
 
 test.each(pages)("%s does not scroll sideways", async (path) => {
-  const { page, load } = await (looker ??= watchful(console, console.api.admin.token, {
+  const { page, follow } = await (looker ??= watchful(console, console.api.admin.token, {
     viewport: desk,
     reducedMotion: "reduce",
   }));
   await page.setViewportSize(desk);
-  await load(addressOf(path));
+  await follow(addressOf(path));
   expect(await page.evaluate(tooWide), "at 1280").toBe("");
   await page.setViewportSize(phone);
   await settle(page);

@@ -1,7 +1,7 @@
 /** A workspace's readme: that of its current configuration. It is shown beside the workspace, and has no routes of its own. */
 import type { Tx } from "../../database/database.ts";
 import type { Vault } from "../../database/vault.ts";
-import { defineResource, type Included } from "../../jsonapi/define.ts";
+import { defineResource } from "../../jsonapi/define.ts";
 import { text } from "../../jsonapi/schemas.ts";
 import { readSmallContents } from "../shared/contents/contents.ts";
 
@@ -28,12 +28,8 @@ export async function readmesOf(
   tx: Tx,
   { vault }: { readonly vault: Vault },
   configurationVersionIds: readonly string[],
-): Promise<Included[]> {
-  if (configurationVersionIds.length === 0) return [];
+): Promise<WorkspaceReadmeView[]> {
   const owned = { column: "configurationVersionId", ids: configurationVersionIds, kind: "readme" } as const;
   const found = await readSmallContents(tx, vault, owned, bytesAtOnce);
-  return [...found].map(([id, bytes]) => ({
-    definition: workspaceReadmes,
-    view: { id, rawMarkdown: Buffer.from(bytes).toString("utf8") },
-  }));
+  return [...found].map(([id, bytes]) => ({ id, rawMarkdown: Buffer.from(bytes).toString("utf8") }));
 }

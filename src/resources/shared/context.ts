@@ -2,8 +2,8 @@
 import type { Actor } from "../../access/actor.ts";
 import type { Database } from "../../database/database.ts";
 import type { Vault } from "../../database/vault.ts";
-import type { Handlers, Resource, ResourceDefinition } from "../../jsonapi/define.ts";
-import type { Neighbours } from "./neighbours.ts";
+import type { Handlers, IfMatch, Resource, ResourceDefinition } from "../../jsonapi/define.ts";
+import type { Hooks } from "./hooks.ts";
 
 /** The settings that operations look at; a part of `settings.ts`. */
 export interface ServiceOptions {
@@ -75,8 +75,10 @@ export interface Context {
   /** Seals and opens the secrets that are stored. */
   readonly vault: Vault;
   readonly requestId: string;
-  /** What rooms above do where something below happens. */
-  readonly neighbours: Neighbours;
+  /** Only an operation that takes `If-Match` has it, and has to check it before its transaction commits. */
+  readonly ifMatch?: IfMatch;
+  /** What other modules do where something of this one is created, deleted or unlocked. */
+  readonly hooks: Hooks;
   /** There is work for this job: it need not wait until it is due. */
   readonly wake?: (job: string) => void;
   /** The address that the request comes from. */
@@ -92,6 +94,9 @@ export interface Context {
   /** How an engine's command line works with us, where it is one that calls: by a `cloud` block, or by the older `remote` backend. */
   readonly integration?: "cloud" | "remote" | undefined;
 }
+
+/** The context of an operation that takes `If-Match`. */
+export type ConditionalContext = Context & { readonly ifMatch: IfMatch };
 
 /** Joins a definition with the functions that carry out its operations. */
 export function implement<const D extends ResourceDefinition>(

@@ -1,4 +1,5 @@
 /** `If-Match`: a change that was decided on an old version of a thing is refused. */
+import type { Database } from "../../database/database.ts";
 import type { IfMatch, ResourceDefinition } from "../../jsonapi/define.ts";
 import { AppError } from "../../kernel/errors.ts";
 
@@ -16,15 +17,42 @@ export function etagOf(definition: ResourceDefinition, view: unknown): string | 
         .replace(/(\.0)+$/, "");
 }
 
-/** Call after the caller's right was checked, inside the transaction. Raises `precondition-failed`. */
-export function checkIfMatch(
-  ifMatch: IfMatch,
-  definition: ResourceDefinition,
-  view: { readonly version: number },
-): void {
-  if (ifMatch === undefined || ifMatch.includes("*") || ifMatch.includes(etagOf(definition, view) ?? "")) return;
-  throw new AppError(
+/** For callers inside the service, who send no headers. */
+export const noIfMatch: IfMatch = { check: () => {}, checkLoaded: async () => {} };
+
+/**
+ * The `If-Match` of one request, and a database that refuses to commit before it was checked, also where the header was not sent: so a
+ * handler that forgets it fails whatever calls it. `sent` are the validators without their quotes.
+ */
+export function requireIfMatch(
+  database: Database,
+  operationId: string,
+  target: ResourceDefinition,
+  sent: readonly string[] | undefined,
+): { readonly database: Database; readonly ifMatch: IfMatch } {
+  let isChecked = false;
+  const ifMatch: IfMatch = {
+    check(view) {
+      isChecked = true;
+      if (sent === undefined || view === undefined || sent.includes("*")) return;
+      if (!sent.includes(etagOf(target, view) ?? "")) throw stale();
+    },
+    async checkLoaded(load) {
+      ifMatch.check(sent && (await load()));
+    },
+  };
+  const write: Database["write"] = (work, options) =>
+    database.write(async (tx) => {
+      isChecked = false;
+      const result = await work(tx);
+      if (!isChecked) throw new Error(`${operationId} takes If-Match, and its handler did not check it`);
+      return result;
+    }, options);
+  return { database: { ...database, write }, ifMatch };
+}
+
+const stale = (): AppError =>
+  new AppError(
     "precondition-failed",
     "It was changed since you read it (If-Match does not fit its ETag). Read it again, then repeat your change.",
   );
-}

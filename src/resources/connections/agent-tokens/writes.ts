@@ -7,7 +7,7 @@ import { newId, newToken, tokenHash } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
 import { recordEvent } from "../../shared/audit-events/writes.ts";
 import type { Context } from "../../shared/context.ts";
-import type { HeldToken } from "../../shared/neighbours.ts";
+import type { HeldToken } from "../../shared/hooks.ts";
 import { toTokenView } from "./rules.ts";
 import {
   deleteAgentTokenRow,

@@ -1,6 +1,6 @@
 /** Operations on audit webhooks: load → authorize → ask whether they listen → load again, locked → write. */
 import { grant, type Granted } from "../../../access/granted.ts";
-import { organizationPermissionNeeds, organizationPermissions } from "../../../access/permissions.ts";
+import { organizationPermissionNeeds, organizationPermissions } from "../../../access/permissions/organization.ts";
 import type { Tx } from "../../../database/database.ts";
 import { notFound, refuseIfAny } from "../../../kernel/errors.ts";
 import { newId } from "../../../kernel/ids.ts";
@@ -15,7 +15,6 @@ import type { Lock } from "../../shared/locks.ts";
 import type { Verification } from "../../shared/outbox/delivery.ts";
 import { pageOfDeliveries } from "../../shared/outbox/reads.ts";
 import { noteVerification } from "../../shared/outbox/writes.ts";
-import { checkIfMatch } from "../../shared/preconditions.ts";
 import { afterUpdate } from "../../shared/versions.ts";
 import { auditKind, openedToken, openedUrl, verify } from "./courier.ts";
 import { auditWebhooks, type AuditWebhookView as View } from "./definition.ts";
@@ -72,12 +71,12 @@ export const auditWebhookResource = implement(auditWebhooks, {
     return { view };
   },
 
-  async updateAuditWebhook({ context, params, body, ifMatch }) {
+  async updateAuditWebhook({ context, params, body }) {
     const id = params.auditWebhookId;
     const { token } = body.attributes;
     const wanted = changedWebhook(body.attributes);
     const seen = await load(context.database.reader, context, id);
-    checkIfMatch(ifMatch, auditWebhooks, seen.view);
+    context.ifMatch.check(seen.view);
     const foreseen = { ...seen.view, ...wanted };
     const asked = needsVerification(seen.view, foreseen, token)
       ? await verify(context, {
@@ -89,7 +88,7 @@ export const auditWebhookResource = implement(auditWebhooks, {
       : undefined;
     return context.database.write(async (tx) => {
       const { view: before } = await load(tx, context, id, true);
-      checkIfMatch(ifMatch, auditWebhooks, before);
+      context.ifMatch.check(before);
       const changes = changesOf<View>(before, wanted);
       if (changes === undefined && token === undefined && asked === undefined) return { view: before };
       const beside = { updatedAt: now(), ...(asked && { lastDelivery: JSON.stringify(asked.response) }) };
@@ -103,10 +102,10 @@ export const auditWebhookResource = implement(auditWebhooks, {
     });
   },
 
-  async deleteAuditWebhook({ context, params, ifMatch }) {
+  async deleteAuditWebhook({ context, params }) {
     await context.database.write(async (tx) => {
       const { view } = await load(tx, context, params.auditWebhookId, "removal");
-      checkIfMatch(ifMatch, auditWebhooks, view);
+      context.ifMatch.check(view);
       await store.deleteWebhook(tx, view);
       await recordChange(tx, context, auditWebhooks, { before: view }, { before: { destination: view.destination } });
     });

@@ -18,7 +18,6 @@ import type { Lock } from "../../shared/locks.ts";
 import type { Verification } from "../../shared/outbox/delivery.ts";
 import { pageOfDeliveries } from "../../shared/outbox/reads.ts";
 import { noteVerification } from "../../shared/outbox/writes.ts";
-import { checkIfMatch } from "../../shared/preconditions.ts";
 import { afterUpdate } from "../../shared/versions.ts";
 import { type Destination, openedToken } from "./courier.ts";
 import { notificationConfigurations, type NotificationConfigurationView as View } from "./definition.ts";
@@ -58,11 +57,11 @@ export const notificationConfigurationResource = implement(notificationConfigura
     return { view };
   },
 
-  async updateNotificationConfiguration({ context, params, body, ifMatch }) {
+  async updateNotificationConfiguration({ context, params, body }) {
     const id = params.notificationConfigurationId;
     const change = (before: View) => changedConfiguration(before, body.attributes, body.relationships.users);
     const seen = await loadForNotifying(context.database.reader, context, id);
-    checkIfMatch(ifMatch, notificationConfigurations, seen.view);
+    context.ifMatch.check(seen.view);
     const foreseen = change(seen.view);
     refuseIfAny(configurationFaults(foreseen));
     const asked = needsVerification(seen.view, foreseen)
@@ -70,17 +69,17 @@ export const notificationConfigurationResource = implement(notificationConfigura
       : undefined;
     return context.database.write(async (tx) => {
       const { view: before } = await loadForNotifying(tx, context, id, true);
-      checkIfMatch(ifMatch, notificationConfigurations, before);
+      context.ifMatch.check(before);
       const wanted = change(before);
       refuseIfAny(configurationFaults(wanted));
       return { view: await update(tx, context, before, wanted, asked) };
     });
   },
 
-  async deleteNotificationConfiguration({ context, params, ifMatch }) {
+  async deleteNotificationConfiguration({ context, params }) {
     await context.database.write(async (tx) => {
       const { view } = await loadConfiguration(tx, context, params.notificationConfigurationId, "removal");
-      checkIfMatch(ifMatch, notificationConfigurations, view);
+      context.ifMatch.check(view);
       await store.deleteConfiguration(tx, view);
       await recordChange(tx, context, notificationConfigurations, { before: view }, { before: besideOf(view) });
     });

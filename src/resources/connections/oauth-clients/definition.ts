@@ -182,6 +182,7 @@ export const oauthClients = defineResource<OauthClientView>()(({ fixed, once, op
     removeOauthClientProjects: {
       method: "DELETE",
       path: ofProjects,
+      ifMatch: true,
       summary: "Let the workspaces of projects use a connection no longer; those that do keep it",
       needs: writers,
       body: { linkage: ["projects"] },

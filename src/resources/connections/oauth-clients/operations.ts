@@ -5,22 +5,17 @@
 import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
 import { changedColumns } from "../../../jsonapi/columns.ts";
-import type { Identifier, IfMatch, Included } from "../../../jsonapi/define.ts";
-import { pageSizeMax } from "../../../jsonapi/query.ts";
+import type { Identifier } from "../../../jsonapi/define.ts";
 import { refuseIfAny } from "../../../kernel/errors.ts";
 import { newId, newSecret } from "../../../kernel/ids.ts";
 import { now, nowMs } from "../../../kernel/time.ts";
 import { factsOf } from "../../identity/organizations/definition.ts";
 import { grantOrganization, loadOrganization } from "../../identity/organizations/reads.ts";
-import { projects } from "../../register/projects/definition.ts";
-import { readableProjects } from "../../register/projects/reads.ts";
 import { recordChange, recordEvent } from "../../shared/audit-events/writes.ts";
 import { changesOf } from "../../shared/changes.ts";
 import { type Context, implement } from "../../shared/context.ts";
-import { checkIfMatch } from "../../shared/preconditions.ts";
+import { loadIncluded } from "../../shared/includes.ts";
 import { afterUpdate } from "../../shared/versions.ts";
-import { oauthTokens } from "../oauth-tokens/definition.ts";
-import { tokensOfClients } from "../oauth-tokens/reads.ts";
 import { addOauthToken, holdTokensOf, replaceOauthToken } from "../oauth-tokens/writes.ts";
 import { type Connected, disconnect, holdConnected, touchConnected } from "../../register/workspaces/writes.ts";
 import { oauthClients, type OauthClientView } from "./definition.ts";
@@ -56,7 +51,7 @@ export const oauthClientResource = implement(oauthClients, {
     const tx = context.database.reader;
     const organization = await loadOrganizationForConnections(tx, context, params.organizationName);
     const { views, totalCount } = await listOauthClientRows(tx, organization, query.page);
-    return { views, totalCount, ...(await withIncluded(tx, context, views, query.include)) };
+    return { views, totalCount, included: await loadIncluded(tx, context, oauthClients, views, query.include) };
   },
 
   async createOauthClient({ context, params, body }) {
@@ -102,16 +97,16 @@ export const oauthClientResource = implement(oauthClients, {
   async showOauthClient({ context, params, query }) {
     const tx = context.database.reader;
     const view = await loadOauthClient(tx, context, params.oauthClientId);
-    return { view, ...(await withIncluded(tx, context, [view], query.include)) };
+    return { view, included: await loadIncluded(tx, context, oauthClients, [view], query.include) };
   },
 
-  async updateOauthClient({ context, params, body, ifMatch }) {
+  async updateOauthClient({ context, params, body }) {
     return context.database.write(async (tx) => {
       const { secret, oauthTokenString } = body.attributes;
       const { projects: sent } = body.relationships;
       const { showing, known } = await holdBefore(tx, context, params.oauthClientId, body);
       const client = grantOauthClient(await loadOauthClient(tx, context, params.oauthClientId, true));
-      checkIfMatch(ifMatch, oauthClients, client);
+      context.ifMatch.check(client);
       refuseIfAny(changeFaults(client, body.attributes));
       const changes = changesOf<OauthClientView>(client, changedColumns(oauthClients, body.attributes));
       const replaced = replacedSecrets(body.attributes);
@@ -135,11 +130,11 @@ export const oauthClientResource = implement(oauthClients, {
     });
   },
 
-  async deleteOauthClient({ context, params, ifMatch }) {
+  async deleteOauthClient({ context, params }) {
     return context.database.write(async (tx) => {
       const [connected, heldIds] = await holdShowing(tx, await loadFirst(tx, context, params.oauthClientId));
       const client = grantOauthClient(await loadOauthClient(tx, context, params.oauthClientId, "removal"));
-      checkIfMatch(ifMatch, oauthClients, client);
+      context.ifMatch.check(client);
       await holdTokensOf(tx, client, connected.ids);
       await disconnect(tx, client, connected, heldIds);
       await deleteOauthClientRow(tx, client);
@@ -151,8 +146,8 @@ export const oauthClientResource = implement(oauthClients, {
     await changeProjects(context, params.oauthClientId, { verb: "add", body });
   },
 
-  async removeOauthClientProjects({ context, params, body, ifMatch }) {
-    await changeProjects(context, params.oauthClientId, { verb: "remove", body, ifMatch });
+  async removeOauthClientProjects({ context, params, body }) {
+    await changeProjects(context, params.oauthClientId, { verb: "remove", body });
   },
 });
 
@@ -234,16 +229,15 @@ async function replaceProjects(tx: Tx, client: Changeable, wanted: readonly stri
 interface ProjectChange {
   readonly verb: "add" | "remove";
   readonly body: readonly Identifier[];
-  readonly ifMatch?: IfMatch;
 }
 
 /** The event tells which came, or which went; nothing, when nothing did. */
-async function changeProjects(context: Context, id: string, { verb, body, ifMatch }: ProjectChange): Promise<void> {
+async function changeProjects(context: Context, id: string, { verb, body }: ProjectChange): Promise<void> {
   await context.database.write(async (tx) => {
     const sent = body.map((item) => item.id);
     const known = await knownProjects(tx, (await loadFirst(tx, context, id)).organizationId, sent);
     const client = grantOauthClient(await loadOauthClient(tx, context, id, true));
-    checkIfMatch(ifMatch, oauthClients, client);
+    context.ifMatch?.check(client);
     refuseIfAny(projectFaults(sent, known, inLinkage));
     const ids = await (verb === "add" ? addProjects : removeProjects)(tx, client, inOrder(sent));
     if (ids.length === 0) return;
@@ -256,27 +250,6 @@ async function changeProjects(context: Context, id: string, { verb, body, ifMatc
       after: { projects: verb === "add" ? ids : [] },
     });
   });
-}
-
-/** A statement for each kind that is asked for. Whoever may see a client may see its tokens; projects only as far as they may be read. */
-async function withIncluded(
-  tx: Tx,
-  context: Context,
-  views: readonly OauthClientView[],
-  wanted: ReadonlySet<string>,
-): Promise<{ included?: Included[] }> {
-  if (wanted.size === 0) return {};
-  const included: Included[] = [];
-  if (wanted.has("oauth_tokens")) {
-    const tokens = await tokensOfClients(tx, views);
-    included.push(...tokens.map((view) => ({ definition: oauthTokens, view })));
-  }
-  if (wanted.has("projects")) {
-    const named = [...new Set(views.flatMap((client) => client.projectIds))].slice(0, pageSizeMax);
-    const found = await readableProjects(tx, context.actor, views[0]?.organizationId ?? "", named);
-    included.push(...found.map((view) => ({ definition: projects, view })));
-  }
-  return { included };
 }
 
 /** Beside the attributes the trail tells for which projects it is, and which secrets were replaced, never by what. */

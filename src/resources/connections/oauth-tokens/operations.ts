@@ -3,7 +3,6 @@ import { recordChange } from "../../shared/audit-events/writes.ts";
 import { loadOauthClient, loadOrganizationForConnections } from "../oauth-clients/reads.ts";
 import { touchOauthClient } from "../oauth-clients/writes.ts";
 import { implement } from "../../shared/context.ts";
-import { checkIfMatch } from "../../shared/preconditions.ts";
 import { disconnect, holdConnected } from "../../register/workspaces/writes.ts";
 import { afterUpdate } from "../../shared/versions.ts";
 import { oauthTokens, type OauthTokenView } from "./definition.ts";
@@ -28,10 +27,10 @@ export const oauthTokenResource = implement(oauthTokens, {
     return { view: await loadOauthToken(context.database.reader, context, params.oauthTokenId) };
   },
 
-  async updateOauthToken({ context, params, body, ifMatch }) {
+  async updateOauthToken({ context, params, body }) {
     return context.database.write(async (tx) => {
       const token = grantOauthToken(await loadOauthToken(tx, context, params.oauthTokenId, true));
-      checkIfMatch(ifMatch, oauthTokens, token);
+      context.ifMatch.check(token);
       const { sshKey } = body.attributes;
       if (sshKey === undefined || (sshKey === null && token.hasSshKey === 0)) return { view: token };
       const sealed = sshKey === null ? null : context.vault.seal(sshKeyOwner(token.id), Buffer.from(sshKey));
@@ -43,7 +42,7 @@ export const oauthTokenResource = implement(oauthTokens, {
     });
   },
 
-  async deleteOauthToken({ context, params, ifMatch }) {
+  async deleteOauthToken({ context, params }) {
     return context.database.write(async (tx) => {
       const found = grantOauthToken(await loadOauthToken(tx, context, params.oauthTokenId, "organization"));
       const { organizationId, id, oauthClientId } = found;
@@ -51,7 +50,7 @@ export const oauthTokenResource = implement(oauthTokens, {
       const heldIds = await holdConnected(tx, connected);
       await touchOauthClient(tx, found);
       const token = grantOauthToken(await loadOauthToken(tx, context, id, "removal"));
-      checkIfMatch(ifMatch, oauthTokens, token);
+      context.ifMatch.check(token);
       await disconnect(tx, token, connected, heldIds);
       await deleteOauthTokenRow(tx, token);
       await recordChange(tx, context, oauthTokens, { before: token }, { before: { "oauth-client": oauthClientId } });

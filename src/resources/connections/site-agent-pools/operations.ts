@@ -1,13 +1,10 @@
 /** Operations on the site's agent pools: load → authorize → decide → write. */
-import type { SiteAgentPoolTable } from "../../../database/schema/runs.ts";
 import { changedColumns } from "../../../jsonapi/columns.ts";
 import { refuseIfAny } from "../../../kernel/errors.ts";
 import { requireSiteAdmin } from "../../shared/administration.ts";
 import { recordChange } from "../../shared/audit-events/writes.ts";
-import { changesOf } from "../../shared/changes.ts";
+import { updateOf } from "../../shared/changes.ts";
 import { implement } from "../../shared/context.ts";
-import { checkIfMatch } from "../../shared/preconditions.ts";
-import { afterUpdate } from "../../shared/versions.ts";
 import { siteAgentPools, type SiteAgentPoolView } from "./definition.ts";
 import { loadSiteAgentPool } from "./reads.ts";
 import {
@@ -34,13 +31,12 @@ export const siteAgentPoolResource = implement(siteAgentPools, {
     return { view: await loadSiteAgentPool(context.database.reader, context, params.siteAgentPoolId) };
   },
 
-  async updateSiteAgentPool({ context, params, body, ifMatch }) {
+  async updateSiteAgentPool({ context, params, body }) {
     return context.database.write(async (tx) => {
       const pool = await loadSiteAgentPool(tx, context, params.siteAgentPoolId, true);
-      checkIfMatch(ifMatch, siteAgentPools, pool);
-      const changes = changesOf<SiteAgentPoolTable>(pool, changedColumns(siteAgentPools, body.attributes));
+      context.ifMatch.check(pool);
+      const { changes, changed } = updateOf<SiteAgentPoolView>(pool, changedColumns(siteAgentPools, body.attributes));
       if (changes === undefined) return { view: pool };
-      const changed = afterUpdate<SiteAgentPoolView>(pool, changes);
       const isTaken =
         changed.nameKey !== pool.nameKey && (await findSiteAgentPoolNamed(tx, changed.name)) !== undefined;
       refuseIfAny(isTaken ? [nameTaken] : []);
@@ -50,10 +46,10 @@ export const siteAgentPoolResource = implement(siteAgentPools, {
     });
   },
 
-  async deleteSiteAgentPool({ context, params, ifMatch }) {
+  async deleteSiteAgentPool({ context, params }) {
     return context.database.write(async (tx) => {
       const pool = await loadSiteAgentPool(tx, context, params.siteAgentPoolId, true);
-      checkIfMatch(ifMatch, siteAgentPools, pool);
+      context.ifMatch.check(pool);
       await deleteSiteAgentPoolRow(tx, pool);
       await recordChange(tx, context, siteAgentPools, { before: pool });
     });

@@ -6,11 +6,9 @@ import { now } from "../../../kernel/time.ts";
 import { recordChange } from "../../shared/audit-events/writes.ts";
 import { factsOf } from "../../identity/organizations/definition.ts";
 import { grantOrganization, loadOrganization } from "../../identity/organizations/reads.ts";
-import { changesOf } from "../../shared/changes.ts";
+import { updateOf } from "../../shared/changes.ts";
 import { type Context, implement } from "../../shared/context.ts";
-import { checkIfMatch } from "../../shared/preconditions.ts";
 import { disconnect, holdConnected } from "../../register/workspaces/writes.ts";
-import { afterUpdate } from "../../shared/versions.ts";
 import { sshKeys, type SshKeyView } from "./definition.ts";
 import { grantSshKey, loadSshKey, sshKeysNeed } from "./reads.ts";
 import { nameTaken, newSshKey, valueOwner } from "./rules.ts";
@@ -44,14 +42,13 @@ export const sshKeyResource = implement(sshKeys, {
     return { view: await loadSshKey(context.database.reader, context, params.sshKeyId) };
   },
 
-  async updateSshKey({ context, params, body, ifMatch }) {
+  async updateSshKey({ context, params, body }) {
     return context.database.write(async (tx) => {
       const key = grantSshKey(await loadSshKey(tx, context, params.sshKeyId, true));
-      checkIfMatch(ifMatch, sshKeys, key);
+      context.ifMatch.check(key);
       const { value } = body.attributes;
-      const changes = changesOf<SshKeyView>(key, changedColumns(sshKeys, body.attributes));
+      const { changes, changed } = updateOf<SshKeyView>(key, changedColumns(sshKeys, body.attributes));
       if (changes === undefined && value === undefined) return { view: key };
-      const changed = afterUpdate<SshKeyView>(key, changes);
       const renamed =
         changed.nameKey !== key.nameKey && (await isSshKeyNameTaken(tx, key.organizationId, changed.name));
       refuseIfAny(renamed ? [nameTaken()] : []);
@@ -66,13 +63,13 @@ export const sshKeyResource = implement(sshKeys, {
     });
   },
 
-  async deleteSshKey({ context, params, ifMatch }) {
+  async deleteSshKey({ context, params }) {
     return context.database.write(async (tx) => {
       const { organizationId, id } = grantSshKey(await loadSshKey(tx, context, params.sshKeyId, "organization"));
       const users = { organizationId, by: "sshKeyId", ids: [id] } as const;
       const heldIds = await holdConnected(tx, users);
       const key = grantSshKey(await loadSshKey(tx, context, id, "removal"));
-      checkIfMatch(ifMatch, sshKeys, key);
+      context.ifMatch.check(key);
       await disconnect(tx, key, users, heldIds);
       await deleteSshKeyRow(tx, key);
       await recordChange(tx, context, sshKeys, { before: key });

@@ -6,11 +6,9 @@ import type { Included } from "../../../jsonapi/define.ts";
 import { notFound, refuseIfAny } from "../../../kernel/errors.ts";
 import { administered, requireSiteAdmin } from "../../shared/administration.ts";
 import { recordChange, recordEvent } from "../../shared/audit-events/writes.ts";
-import { changesOf } from "../../shared/changes.ts";
+import { updateOf } from "../../shared/changes.ts";
 import { type Context, implement } from "../../shared/context.ts";
 import type { Lock } from "../../shared/locks.ts";
-import { checkIfMatch } from "../../shared/preconditions.ts";
-import { afterUpdate } from "../../shared/versions.ts";
 import { administerOrganization, removeOrganization } from "../organizations/writes.ts";
 import { users } from "../users/definition.ts";
 import { usersByIds } from "../users/reads.ts";
@@ -48,11 +46,11 @@ export const adminOrganizationResource = implement(adminOrganizations, {
     return { view, included: await ownersOf(tx, context, [view], query.include) };
   },
 
-  async updateAdminOrganization({ context, params, body, ifMatch }) {
+  async updateAdminOrganization({ context, params, body }) {
     return context.database.write(async (tx) => {
       const organization = await load(tx, context, params.organizationName, true);
-      checkIfMatch(ifMatch, adminOrganizations, organization);
-      const changes = changesOf<AdminOrganizationView>(
+      context.ifMatch.check(organization);
+      const { changes, changed } = updateOf<AdminOrganizationView>(
         organization,
         changedColumns(adminOrganizations, body.attributes),
       );
@@ -60,16 +58,15 @@ export const adminOrganizationResource = implement(adminOrganizations, {
       await administerOrganization(tx, organization, changes);
       // What is shared with all is not shared with some.
       if (changes.globalModuleSharing === 1) await deleteModuleConsumers(tx, organization);
-      const changed = afterUpdate<AdminOrganizationView>(organization, changes);
       await recordChange(tx, context, adminOrganizations, { before: inAudit(organization), after: inAudit(changed) });
       return { view: changed };
     });
   },
 
-  async deleteAdminOrganization({ context, params, ifMatch }) {
+  async deleteAdminOrganization({ context, params }) {
     return context.database.write(async (tx) => {
       const organization = await load(tx, context, params.organizationName, "alone");
-      checkIfMatch(ifMatch, adminOrganizations, organization);
+      context.ifMatch.check(organization);
       await removeOrganization(tx, organization);
       await recordChange(tx, context, adminOrganizations, { before: inAudit(organization) });
     });

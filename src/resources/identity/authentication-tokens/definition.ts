@@ -159,6 +159,7 @@ export const authenticationTokens = defineResource<TokenView>()(({ fixed, readOn
     deleteOrganizationTeamTokens: {
       method: "DELETE",
       path: "/organizations/:organization_name/team-tokens",
+      ifMatch: false,
       summary: "Revoke the tokens of an organization's teams, all at once",
       needs:
         "an owner, a team with 'manage-teams', or the organization's token; revokes the tokens that the caller may manage",

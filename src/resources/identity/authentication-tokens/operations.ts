@@ -1,6 +1,6 @@
 /** Operations on tokens: whoever may manage a holder's tokens may make, list, show and revoke them. */
 import { grant, type Granted } from "../../../access/granted.ts";
-import { mayManageToken, organizationPermissions } from "../../../access/permissions.ts";
+import { mayManageToken, organizationPermissions } from "../../../access/permissions/organization.ts";
 import type { Tx } from "../../../database/database.ts";
 import { AppError, attributeFault, forbidden, notFound } from "../../../kernel/errors.ts";
 import { isIdOf } from "../../../kernel/ids.ts";
@@ -9,7 +9,6 @@ import { forEver } from "../../shared/grants/in-force.ts";
 import { standingThrough } from "../../shared/grants/reads.ts";
 import { now } from "../../../kernel/time.ts";
 import { type Context, implement } from "../../shared/context.ts";
-import { checkIfMatch } from "../../shared/preconditions.ts";
 import { grantTeam, loadTeam, refuseExceeding } from "../teams/reads.ts";
 import { loadTokenHolder } from "../users/reads.ts";
 import { factsOf, type OrganizationView } from "../organizations/definition.ts";
@@ -51,19 +50,19 @@ export const authenticationTokenResource = implement(authenticationTokens, {
   async showToken({ context, params }) {
     const { reader } = context.database;
     if (isIdOf("agent-tokens", params.tokenId))
-      return { view: await context.neighbours.loadAgentToken(reader, context, params.tokenId) };
+      return { view: await context.hooks.agentTokens.load(reader, context, params.tokenId) };
     return { view: shownTo(context, await findToken(reader, context.actor, params.tokenId)) };
   },
 
-  async deleteToken({ context, params, ifMatch }) {
+  async deleteToken({ context, params }) {
     return context.database.write(async (tx) => {
       if (isIdOf("agent-tokens", params.tokenId)) {
-        const ofPool = await context.neighbours.loadAgentToken(tx, context, params.tokenId);
-        checkIfMatch(ifMatch, authenticationTokens, ofPool);
-        return context.neighbours.revokeAgentToken(tx, context, ofPool);
+        const ofPool = await context.hooks.agentTokens.load(tx, context, params.tokenId);
+        context.ifMatch.check(ofPool);
+        return context.hooks.agentTokens.revoke(tx, context, ofPool);
       }
       const token = shownTo(context, await findToken(tx, context.actor, params.tokenId));
-      checkIfMatch(ifMatch, authenticationTokens, token);
+      context.ifMatch.check(token);
       await revokeToken(tx, context, token);
     });
   },
@@ -80,10 +79,10 @@ export const authenticationTokenResource = implement(authenticationTokens, {
     return { view: shownTo(context, await findLegacyToken(context.database.reader, context.actor, params)) };
   },
 
-  async deleteTeamToken({ context, params, ifMatch }) {
+  async deleteTeamToken({ context, params }) {
     return context.database.write(async (tx) => {
       const token = shownTo(context, await findLegacyToken(tx, context.actor, params));
-      checkIfMatch(ifMatch, authenticationTokens, token);
+      context.ifMatch.check(token);
       await revokeToken(tx, context, token);
     });
   },
@@ -147,10 +146,10 @@ export const authenticationTokenResource = implement(authenticationTokens, {
     return { view: shownTo(context, await findLegacyToken(context.database.reader, context.actor, wanted)) };
   },
 
-  async deleteOrganizationToken({ context, params, query, ifMatch }) {
+  async deleteOrganizationToken({ context, params, query }) {
     return context.database.write(async (tx) => {
       const token = shownTo(context, await findLegacyToken(tx, context.actor, organizationToken(params, query)));
-      checkIfMatch(ifMatch, authenticationTokens, token);
+      context.ifMatch.check(token);
       await revokeToken(tx, context, token);
     });
   },

@@ -1,18 +1,16 @@
 /** Operations on trusts: load → authorize → decide → write. A trust gives the team's tokens away, so it needs what these need. */
 import { type CredentialTerm, credentialTerm } from "../../../access/credentials.ts";
 import { grant, type Granted } from "../../../access/granted.ts";
-import { organizationPermissionNeeds, organizationPermissions } from "../../../access/permissions.ts";
+import { organizationPermissionNeeds, organizationPermissions } from "../../../access/permissions/organization.ts";
 import type { Tx } from "../../../database/database.ts";
 import { invalid, notFound, refuseIfAny, relationshipFault } from "../../../kernel/errors.ts";
 import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
 import { lookAmong } from "../../shared/among.ts";
 import { recordChange } from "../../shared/audit-events/writes.ts";
-import { changesOf } from "../../shared/changes.ts";
+import { updateOf } from "../../shared/changes.ts";
 import { type Context, implement } from "../../shared/context.ts";
 import type { Lock } from "../../shared/locks.ts";
-import { checkIfMatch } from "../../shared/preconditions.ts";
-import { afterUpdate } from "../../shared/versions.ts";
 import { factsOf } from "../organizations/definition.ts";
 import { grantOrganization, loadOrganization } from "../organizations/reads.ts";
 import { grantTeam, refuseExceeding, teamsByIds } from "../teams/reads.ts";
@@ -55,14 +53,13 @@ export const identityTrustResource = implement(identityTrusts, {
     return { view: await loadTrust(context.database.reader, context, params.identityTrustId) };
   },
 
-  async updateIdentityTrust({ context, params, body, ifMatch }) {
+  async updateIdentityTrust({ context, params, body }) {
     return context.database.write(async (tx) => {
       const trust = await loadTrust(tx, context, params.identityTrustId, true);
-      checkIfMatch(ifMatch, identityTrusts, trust);
+      context.ifMatch.check(trust);
       const term = await checkTeam(tx, context, trust.organizationId, trust.teamId);
-      const changes = changesOf<IdentityTrustView>(trust, changedIdentityTrust(body.attributes));
+      const { changes, changed } = updateOf<IdentityTrustView>(trust, changedIdentityTrust(body.attributes));
       if (changes === undefined) return { view: trust };
-      const changed = afterUpdate<IdentityTrustView>(trust, changes);
       const isRenamed = changed.nameKey !== trust.nameKey;
       const isTaken = isRenamed && (await lookAmong(tx, "identityTrusts", trust.organizationId, changed.name)).isTaken;
       refuseIfAny(isTaken ? [nameTaken()] : []);
@@ -72,10 +69,10 @@ export const identityTrustResource = implement(identityTrusts, {
     });
   },
 
-  async deleteIdentityTrust({ context, params, ifMatch }) {
+  async deleteIdentityTrust({ context, params }) {
     return context.database.write(async (tx) => {
       const trust = await loadTrust(tx, context, params.identityTrustId, "removal");
-      checkIfMatch(ifMatch, identityTrusts, trust);
+      context.ifMatch.check(trust);
       await deleteIdentityTrustRow(tx, trust);
       await recordChange(tx, context, identityTrusts, { before: trust });
     });

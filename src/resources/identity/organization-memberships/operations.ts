@@ -1,6 +1,6 @@
 /** Operations on memberships: load → authorize → decide → write. */
 import { grant } from "../../../access/granted.ts";
-import { organizationPermissions } from "../../../access/permissions.ts";
+import { organizationPermissions } from "../../../access/permissions/organization.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { OrganizationMembershipTable } from "../../../database/schema/identity.ts";
 import type { Included } from "../../../jsonapi/define.ts";
@@ -18,7 +18,6 @@ import { grantOrganization, loadOrganization } from "../organizations/reads.ts";
 import { endingAfter, lasting } from "../../shared/grants/ending.ts";
 import { type Context, implement } from "../../shared/context.ts";
 import { recordEvent } from "../../shared/audit-events/writes.ts";
-import { checkIfMatch } from "../../shared/preconditions.ts";
 import type { Destination } from "../invitations/rules.ts";
 import { makeInvitation } from "../invitations/writes.ts";
 import { teams } from "../teams/definition.ts";
@@ -133,7 +132,7 @@ export const organizationMembershipResource = implement(organizationMemberships,
     });
   },
 
-  async deleteOrganizationMembership({ context, params, ifMatch }) {
+  async deleteOrganizationMembership({ context, params }) {
     return context.database.write(async (tx) => {
       const found = await findMembership(tx, context.actor, params.membershipId, "alone");
       if (found === undefined) throw notFound("organization membership");
@@ -148,7 +147,7 @@ export const organizationMembershipResource = implement(organizationMemberships,
         allowed: self || manager,
         needs: "the organization permission 'manage-membership'; an owner's membership, ownership of the organization",
       });
-      checkIfMatch(ifMatch, organizationMemberships, membership);
+      context.ifMatch.check(membership);
       if (found.isOwner) await refuseLastOwner(tx, membership.organizationId, [membership.id]);
       await discountMembership(tx, membership);
       await deleteMembershipRow(tx, membership);

@@ -9,13 +9,12 @@ import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
 import { recordChange } from "../../shared/audit-events/writes.ts";
 import { addFirstOwner } from "../organization-memberships/writes.ts";
-import { changesOf } from "../../shared/changes.ts";
+import { updateOf } from "../../shared/changes.ts";
 import { type Context, implement } from "../../shared/context.ts";
-import { checkIfMatch } from "../../shared/preconditions.ts";
-import { afterUpdate } from "../../shared/versions.ts";
+import { loadIncluded } from "../../shared/includes.ts";
 import { insertOwnersTeam } from "../teams/writes.ts";
 import { insertTokenTtlPolicies } from "../organization-token-ttl-policies/writes.ts";
-import { defaultProjectSpellings, organizations, type OrganizationView } from "./definition.ts";
+import { organizations, type OrganizationView } from "./definition.ts";
 import { grantOrganization, loadOrganization } from "./reads.ts";
 import {
   executionModeFaults,
@@ -52,7 +51,7 @@ export const organizationResource = implement(organizations, {
       await insertOrganization(tx, creator, row);
       const capability = issueCapability(row.id);
       await insertTokenTtlPolicies(tx, capability, row);
-      await context.neighbours.organizationMade(tx, capability, row);
+      await context.hooks.organizations.created(tx, capability, row);
       const team = await insertOwnersTeam(tx, capability, row, context.actor.kind === "user" ? 1 : 0);
       if (context.actor.kind === "user") await addFirstOwner(tx, capability, team, context.actor.userId);
       const standing = { teamAccess: team.organizationAccess, isMember: 1, ...open };
@@ -69,25 +68,24 @@ export const organizationResource = implement(organizations, {
   async showOrganization({ context, params, query }) {
     const tx = context.database.reader;
     const view = await loadOrganization(tx, context, params.organizationName);
-    if (!defaultProjectSpellings.some((spelling) => query.include.has(spelling))) return { view };
-    return { view, included: await context.neighbours.defaultProject(tx, context, view) };
+    const wanted = new Set([...query.include].map((name) => name.replaceAll("-", "_")));
+    return { view, included: await loadIncluded(tx, context, organizations, [view], wanted) };
   },
 
-  async updateOrganization({ context, params, body, ifMatch }) {
+  async updateOrganization({ context, params, body }) {
     return context.database.write(async (tx) => {
       const organization = grantOrganization(
         await loadOrganization(tx, context, params.organizationName, true),
         "can-update",
       );
-      checkIfMatch(ifMatch, organizations, organization);
+      context.ifMatch.check(organization);
       const pool = body.relationships.defaultAgentPool;
-      const changes = changesOf<OrganizationView>(organization, {
+      const { changes, changed } = updateOf<OrganizationView>(organization, {
         ...changedColumns(organizations, body.attributes),
         defaultAgentPoolId: poolAfter(body.attributes.defaultExecutionMode, pool),
       });
       if (changes === undefined) return { view: organization };
       refuseLockingOut(context.actor, changes);
-      const changed = afterUpdate(organization, changes);
       const renamed = changed.nameKey !== organization.nameKey && (await isNameTaken(tx, changed.name));
       refuseIfAny([
         ...executionModeFaults(changed),
@@ -103,13 +101,13 @@ export const organizationResource = implement(organizations, {
     });
   },
 
-  async deleteOrganization({ context, params, ifMatch }) {
+  async deleteOrganization({ context, params }) {
     return context.database.write(async (tx) => {
       const organization = grantOrganization(
         await loadOrganization(tx, context, params.organizationName, "alone"),
         "can-destroy",
       );
-      checkIfMatch(ifMatch, organizations, organization);
+      context.ifMatch.check(organization);
       await deleteOrganizationRow(tx, organization);
       await recordChange(tx, context, organizations, { before: inAudit(organization) });
     });

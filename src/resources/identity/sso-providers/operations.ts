@@ -7,10 +7,8 @@ import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
 import { administered, requireSiteAdmin } from "../../shared/administration.ts";
 import { recordChange } from "../../shared/audit-events/writes.ts";
-import { changesOf } from "../../shared/changes.ts";
+import { updateOf } from "../../shared/changes.ts";
 import { type Context, implement } from "../../shared/context.ts";
-import { checkIfMatch } from "../../shared/preconditions.ts";
-import { afterUpdate } from "../../shared/versions.ts";
 import { endSessionsOfProvider } from "../authentication-tokens/writes.ts";
 import { raiseMemberships } from "../organization-memberships/writes.ts";
 import { factsOf } from "../organizations/definition.ts";
@@ -59,14 +57,13 @@ export const ssoProviderResource = implement(ssoProviders, {
     return { view: await loadProvider(context.database.reader, context, params.ssoProviderId) };
   },
 
-  async updateSsoProvider({ context, params, body: { attributes }, ifMatch }) {
+  async updateSsoProvider({ context, params, body: { attributes } }) {
     return context.database.write(async (tx) => {
       const provider = await loadProvider(tx, context, params.ssoProviderId, "change");
-      checkIfMatch(ifMatch, ssoProviders, provider);
+      context.ifMatch.check(provider);
       const { clientSecret: secret } = attributes;
-      const changes = changesOf<SsoProviderView>(provider, changedColumns(ssoProviders, attributes));
+      const { changes, changed } = updateOf<SsoProviderView>(provider, changedColumns(ssoProviders, attributes));
       if (changes === undefined && secret === undefined) return { view: provider };
-      const changed = afterUpdate<SsoProviderView>(provider, changes ?? {});
       const isRenamed = changed.nameKey !== provider.nameKey;
       refuseIfAny(isRenamed && (await isProviderNameTaken(tx, changed.name)) ? [nameTaken()] : []);
       const sealing = secret === undefined ? {} : { clientSecret: sealed(context, provider.id, secret) };
@@ -78,13 +75,13 @@ export const ssoProviderResource = implement(ssoProviders, {
     });
   },
 
-  async deleteSsoProvider({ context, params, ifMatch }) {
+  async deleteSsoProvider({ context, params }) {
     requireSiteAdmin(context.actor);
     return context.database.write(async (tx) => {
       // Organizations and teams come before it in the order of locks.
       const held = await holdSeatsOfProvider(tx, params.ssoProviderId);
       const provider = await loadProvider(tx, context, params.ssoProviderId, "removal");
-      checkIfMatch(ifMatch, ssoProviders, provider);
+      context.ifMatch.check(provider);
       const leaving = await removeSeatsOfProvider(tx, context, provider, held);
       if (leaving.length > 0) await raiseMemberships(tx, leaving);
       await endSessionsOfProvider(tx, context, provider);

@@ -13,10 +13,8 @@ import { grantOrganization, loadOrganization } from "../organizations/reads.ts";
 import { accessOfTeam } from "../../shared/grants/ended.ts";
 import { forEver } from "../../shared/grants/in-force.ts";
 import { standingThrough } from "../../shared/grants/reads.ts";
-import { changesOf } from "../../shared/changes.ts";
+import { updateOf } from "../../shared/changes.ts";
 import { type Context, implement } from "../../shared/context.ts";
-import { checkIfMatch } from "../../shared/preconditions.ts";
-import { afterUpdate } from "../../shared/versions.ts";
 import { users } from "../users/definition.ts";
 import { usersByIds } from "../users/reads.ts";
 import { teams, type TeamView } from "./definition.ts";
@@ -88,14 +86,13 @@ export const teamResource = implement(teams, {
     return { view: views[0] as TeamView, included };
   },
 
-  async updateTeam({ context, params, body, ifMatch }) {
+  async updateTeam({ context, params, body }) {
     return context.database.write(async (tx) => {
       const team = grantTeam(await loadTeam(tx, context, params.teamId, true), "can-update");
-      checkIfMatch(ifMatch, teams, team);
-      const changes = changesOf<TeamView>(team, changedTeam(body.attributes, team));
+      context.ifMatch.check(team);
+      const { changes, changed } = updateOf<TeamView>(team, changedTeam(body.attributes, team));
       if (changes === undefined) return { view: team };
       refuseIfAny(ownersFaults(team, changes));
-      const changed = afterUpdate<TeamView>(team, changes);
       if (changes.organizationAccess !== undefined) {
         grantTeam(team, "can-update-organization-access");
         await refuseGranting(tx, context, team, team.organizationAccess, changed.organizationAccess);
@@ -114,12 +111,12 @@ export const teamResource = implement(teams, {
     });
   },
 
-  async deleteTeam({ context, params, ifMatch }) {
+  async deleteTeam({ context, params }) {
     return context.database.write(async (tx) => {
       const team = grantTeam(await loadTeam(tx, context, params.teamId, "alone"), "can-destroy");
-      checkIfMatch(ifMatch, teams, team);
+      context.ifMatch.check(team);
       const ended = await accessOfTeam(tx, team.id);
-      await context.neighbours.teamLeaves(tx, team);
+      await context.hooks.organizations.beforeTeamDelete(tx, team);
       await raiseMembershipsInTeam(tx, team);
       await deleteTeamRow(tx, team);
       await recordChange(tx, context, teams, { before: team }, { before: ended });

@@ -3,17 +3,15 @@ import { type Actor, isInPerson, isSiteAdmin } from "../../../access/actor.ts";
 import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { UserTable } from "../../../database/schema/identity.ts";
-import type { IfMatch, UpdateAttributes } from "../../../jsonapi/define.ts";
+import type { UpdateAttributes } from "../../../jsonapi/define.ts";
 import { attributeFault, conflict, forbidden, invalid, notFound, refuseIfAny } from "../../../kernel/errors.ts";
 import { isIdOf } from "../../../kernel/ids.ts";
 import { fold } from "../../../kernel/text.ts";
 import { recordChange } from "../../shared/audit-events/writes.ts";
 import { type Held, holdOrganizations, moveMemberships, recordDepartures } from "../organization-memberships/writes.ts";
 import { administered, requireSiteAdmin } from "../../shared/administration.ts";
-import { changesOf } from "../../shared/changes.ts";
-import { type Context, implement } from "../../shared/context.ts";
-import { checkIfMatch } from "../../shared/preconditions.ts";
-import { afterUpdate } from "../../shared/versions.ts";
+import { updateOf } from "../../shared/changes.ts";
+import { type ConditionalContext, type Context, implement } from "../../shared/context.ts";
 import { discountUser } from "../teams/writes.ts";
 import { loadPassword } from "../sessions/reads.ts";
 import { signedIn } from "../sessions/rules.ts";
@@ -32,7 +30,7 @@ export const userResource = implement(users, {
     return { view: await shown(context, await findUser(context.database.reader, actor.userId)) };
   },
 
-  async updateAccount({ context, body, ifMatch }) {
+  async updateAccount({ context, body }) {
     const { actor } = context;
     if (actor.kind !== "user")
       throw forbidden("A team's or an organization's token has no account of its own to change; use a user's token.");
@@ -41,7 +39,7 @@ export const userResource = implement(users, {
         attributeFault("password", "Password is changed by PATCH /account/password, beside the present one"),
       ]);
     return context.database.write(async (tx) => ({
-      view: await changeUser(tx, context, actor.userId, body.attributes, ifMatch),
+      view: await changeUser(tx, context, actor.userId, body.attributes),
     }));
   },
 
@@ -78,22 +76,22 @@ export const userResource = implement(users, {
     return { view: toUserView(context.actor, user, context.options) };
   },
 
-  async updateUser({ context, params, body, ifMatch }) {
+  async updateUser({ context, params, body }) {
     requireSiteAdmin(context.actor);
     const password = await chosenPassword(body.attributes);
     return context.database.write(async (tx) => ({
-      view: await changeUser(tx, context, params.userId, body.attributes, ifMatch, password),
+      view: await changeUser(tx, context, params.userId, body.attributes, password),
     }));
   },
 
-  async deleteUser({ context, params, ifMatch }) {
+  async deleteUser({ context, params }) {
     requireSiteAdmin(context.actor);
     return context.database.write(async (tx) => {
       const held = await holdOrganizations(tx, { userId: params.userId });
       const locked = await lockUser(tx, params.userId, { purpose: "removal", withSiteAdmins: true });
       if (locked.user === undefined) throw notFound("user");
       const user = grantUser(context.actor, locked.user, "can-destroy");
-      checkIfMatch(ifMatch, users, user);
+      context.ifMatch.check(user);
       if (user.isSiteAdmin) refuseLastSiteAdmin(locked);
       await recordDepartures(tx, context, user.id, held);
       await discountUser(tx, user);
@@ -151,10 +149,9 @@ const none: Held = new Set();
 
 async function changeUser(
   tx: Tx,
-  context: Context,
+  context: ConditionalContext,
   id: string,
   attributes: UpdateAttributes<typeof users>,
-  ifMatch: IfMatch,
   password?: NewPassword,
 ): Promise<UserView> {
   const { email } = attributes;
@@ -162,13 +159,12 @@ async function changeUser(
   const locked = await lockUser(tx, id, { purpose: "change", withSiteAdmins: attributes.isSiteAdmin === false });
   if (locked.user === undefined) throw notFound("user");
   const user = grantUser(context.actor, locked.user, "can-update");
-  checkIfMatch(ifMatch, users, user);
-  const changes = changesOf<UserTable>(user, changedUser(attributes, user, isSiteAdmin(context.actor)));
+  context.ifMatch.check(user);
+  const { changes, changed } = updateOf<UserTable>(user, changedUser(attributes, user, isSiteAdmin(context.actor)));
   if (password !== undefined) await setPassword(tx, context, user, password);
   if (changes === undefined) return toUserView(context.actor, user, context.options);
   if (changes.isSiteAdmin !== undefined && !isSiteAdmin(context.actor))
     throw forbidden("Only site admins make site admins.");
-  const changed = afterUpdate<UserTable>(user, changes);
   refuseIfAny(takenFaults(await takenBy(tx, changed)));
   if (changes.isSiteAdmin === 0) refuseLastSiteAdmin(locked);
   await updateUserRow(tx, user, changes);

@@ -39,6 +39,7 @@ const policyBody = z.object({
 
 const set = {
   body: { custom: policyBody },
+  ifMatch: true,
   answer: "created",
   example: { data: { type: "data-retention-policy-delete-olders", attributes: { "delete-older-than-n-days": 365 } } },
 } as const;

@@ -2,7 +2,7 @@
 import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { DataRetentionPolicyTable } from "../../../database/schema/workspaces.ts";
-import type { DocumentAnswer, IfMatch } from "../../../jsonapi/define.ts";
+import type { DocumentAnswer } from "../../../jsonapi/define.ts";
 import { notFound } from "../../../kernel/errors.ts";
 import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
@@ -10,10 +10,8 @@ import { recordEvent } from "../../shared/audit-events/writes.ts";
 import type { OrganizationView } from "../../identity/organizations/definition.ts";
 import { grantOrganization, loadOrganization } from "../../identity/organizations/reads.ts";
 import { raiseOrganizationVersion } from "../../identity/organizations/writes.ts";
-import { changesOf } from "../../shared/changes.ts";
-import { type Context, implement } from "../../shared/context.ts";
-import { checkIfMatch } from "../../shared/preconditions.ts";
-import { afterUpdate } from "../../shared/versions.ts";
+import { updateOf } from "../../shared/changes.ts";
+import { type ConditionalContext, type Context, implement } from "../../shared/context.ts";
 import { grantWorkspace, loadWorkspace } from "../workspaces/reads.ts";
 import type { WorkspaceView } from "../workspaces/view.ts";
 import { noteRetentionChanged } from "../workspaces/writes.ts";
@@ -40,15 +38,15 @@ export const deleteOlderPolicyResource = implement(deleteOlderPolicies, {
     return shown("workspace", await findPolicyInForce(reader, context.actor, params.workspaceId));
   },
 
-  setWorkspaceDataRetentionPolicy: ({ context, params, body, ifMatch }) =>
-    setOfWorkspace(context, params.workspaceId, wantedPolicy(body), ifMatch),
-  changeWorkspaceDataRetentionPolicy: ({ context, params, body, ifMatch }) =>
-    setOfWorkspace(context, params.workspaceId, wantedPolicy(body), ifMatch),
+  setWorkspaceDataRetentionPolicy: ({ context, params, body }) =>
+    setOfWorkspace(context, params.workspaceId, wantedPolicy(body)),
+  changeWorkspaceDataRetentionPolicy: ({ context, params, body }) =>
+    setOfWorkspace(context, params.workspaceId, wantedPolicy(body)),
 
-  async deleteWorkspaceDataRetentionPolicy({ context, params, ifMatch }) {
+  async deleteWorkspaceDataRetentionPolicy({ context, params }) {
     await context.database.write(async (tx) => {
       const workspace = await workspaceToChange(tx, context, params.workspaceId);
-      await deletePolicy(tx, context, { workspace }, ifMatch);
+      await deletePolicy(tx, context, { workspace });
       await noteRetentionChanged(tx, workspace);
     });
   },
@@ -59,16 +57,16 @@ export const deleteOlderPolicyResource = implement(deleteOlderPolicies, {
     return shown("organization", await findOrganizationPolicy(reader, context.actor, params.organizationName));
   },
 
-  setOrganizationDataRetentionPolicy: ({ context, params, body, ifMatch }) =>
-    setOfOrganization(context, params.organizationName, wantedPolicy(body), ifMatch),
-  async changeOrganizationDataRetentionPolicy({ context, params, body, ifMatch }) {
-    await setOfOrganization(context, params.organizationName, wantedPolicy(body), ifMatch);
+  setOrganizationDataRetentionPolicy: ({ context, params, body }) =>
+    setOfOrganization(context, params.organizationName, wantedPolicy(body)),
+  async changeOrganizationDataRetentionPolicy({ context, params, body }) {
+    await setOfOrganization(context, params.organizationName, wantedPolicy(body));
   },
 
-  async deleteOrganizationDataRetentionPolicy({ context, params, ifMatch }) {
+  async deleteOrganizationDataRetentionPolicy({ context, params }) {
     await context.database.write(async (tx) => {
       const organization = await organizationToChange(tx, context, params.organizationName);
-      await deletePolicy(tx, context, { organization }, ifMatch);
+      await deletePolicy(tx, context, { organization });
       await raiseOrganizationVersion(tx, organization);
     });
   },
@@ -77,28 +75,26 @@ export const deleteOlderPolicyResource = implement(deleteOlderPolicies, {
 type PolicyAnswer = DocumentAnswer<DataRetentionPolicyView>;
 
 async function setOfWorkspace(
-  context: Context,
+  context: ConditionalContext,
   workspaceId: string,
   wanted: WantedPolicy,
-  ifMatch: IfMatch,
 ): Promise<PolicyAnswer> {
   return context.database.write(async (tx) => {
     const workspace = await workspaceToChange(tx, context, workspaceId);
-    const { before, after } = await setPolicy(tx, context, { workspace }, wanted, ifMatch);
+    const { before, after } = await setPolicy(tx, context, { workspace }, wanted);
     if (before?.kind !== after.kind) await noteRetentionChanged(tx, workspace);
     return { view: after };
   });
 }
 
 async function setOfOrganization(
-  context: Context,
+  context: ConditionalContext,
   name: string,
   wanted: WantedPolicy,
-  ifMatch: IfMatch,
 ): Promise<PolicyAnswer> {
   return context.database.write(async (tx) => {
     const organization = await organizationToChange(tx, context, name);
-    const { before, after } = await setPolicy(tx, context, { organization }, wanted, ifMatch);
+    const { before, after } = await setPolicy(tx, context, { organization }, wanted);
     if (before?.kind !== after.kind) await raiseOrganizationVersion(tx, organization);
     return { view: after };
   });
@@ -134,12 +130,12 @@ async function organizationToChange(
 /** Makes the policy, or changes the one that is there; the same again changes nothing. */
 async function setPolicy(
   tx: Tx,
-  context: Context,
+  context: ConditionalContext,
   holder: PolicyHolder,
   wanted: WantedPolicy,
-  ifMatch: IfMatch,
 ): Promise<{ before?: DataRetentionPolicyTable; after: DataRetentionPolicyTable }> {
   const before = await findOwnPolicy(tx, holder);
+  context.ifMatch.check(before);
   if (before === undefined) {
     const identity = { id: newId("data-retention-policies"), createdAt: now(), version: 1 };
     const after = { ...placeOf(holder), ...wanted, ...identity };
@@ -147,20 +143,18 @@ async function setPolicy(
     await record(tx, context, "create", { after });
     return { after };
   }
-  checkIfMatch(ifMatch, deleteOlderPolicies, before);
-  const changes = changesOf(before, wanted);
+  const { changes, changed: after } = updateOf(before, wanted);
   if (changes === undefined) return { before, after: before };
   await updatePolicyRow(tx, holder, before.id, changes);
-  const after = afterUpdate(before, changes);
   await record(tx, context, "update", { before, after });
   return { before, after };
 }
 
 /** Raises `not-found` where none was set here. */
-async function deletePolicy(tx: Tx, context: Context, holder: PolicyHolder, ifMatch: IfMatch): Promise<void> {
+async function deletePolicy(tx: Tx, context: ConditionalContext, holder: PolicyHolder): Promise<void> {
   const before = await findOwnPolicy(tx, holder);
   if (before === undefined) throw notFound("data retention policy");
-  checkIfMatch(ifMatch, deleteOlderPolicies, before);
+  context.ifMatch.check(before);
   await deletePolicyRow(tx, holder, before.id);
   await record(tx, context, "delete", { before });
 }

@@ -10,11 +10,9 @@ import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
 import { grantOrganization, loadOrganization } from "../../identity/organizations/reads.ts";
 import { countProjects } from "../../identity/organizations/writes.ts";
-import { changesOf } from "../../shared/changes.ts";
+import { updateOf } from "../../shared/changes.ts";
 import { accessToProject } from "../../shared/grants/ended.ts";
 import { type Context, implement } from "../../shared/context.ts";
-import { checkIfMatch } from "../../shared/preconditions.ts";
-import { afterUpdate } from "../../shared/versions.ts";
 import { bindTags } from "../tag-bindings/writes.ts";
 import { effectiveOnProjects } from "../tag-bindings/reads.ts";
 import { effectiveTagBindings } from "../effective-tag-bindings/definition.ts";
@@ -86,12 +84,11 @@ export const projectResource = implement(projects, {
     return { view: views[0] as ProjectView, included };
   },
 
-  async updateProject({ context, params, body, ifMatch }) {
+  async updateProject({ context, params, body }) {
     return context.database.write(async (tx) => {
       const project = grantProject(await loadProject(tx, context, params.projectId, true), "can-update");
-      checkIfMatch(ifMatch, projects, project);
-      const changes = changesOf(project, changedProject(body.attributes, project));
-      const changed = afterUpdate(project, changes);
+      context.ifMatch.check(project);
+      const { changes, changed } = updateOf(project, changedProject(body.attributes, project));
       refuseIfAny(await faultsOf(tx, context, changed, project));
       const rebound = await bindTags(tx, { project }, body.relationships.tagBindings);
       if (changes === undefined && rebound === undefined) return { view: project };
@@ -101,14 +98,14 @@ export const projectResource = implement(projects, {
     });
   },
 
-  async deleteProject({ context, params, ifMatch }) {
+  async deleteProject({ context, params }) {
     return context.database.write(async (tx) => {
       const project = grantProject(await loadProject(tx, context, params.projectId, "alone"), "can-destroy");
-      checkIfMatch(ifMatch, projects, project);
+      context.ifMatch.check(project);
       const obstacle = deletionObstacle(project);
       if (obstacle !== undefined) throw obstacle;
       const ended = await accessToProject(tx, project.id);
-      await context.neighbours.placeRemoved(tx, project);
+      await context.hooks.scopes.forget(tx, project);
       await deleteProjectRow(tx, project);
       await countProjects(tx, project, project.organizationId, -1);
       await recordProjectChange(tx, context, { before: project }, { before: ended });
@@ -122,7 +119,7 @@ async function faultsOf(tx: Tx, context: Context, after: ProjectTable, before?: 
   const taken = nameKey !== before?.nameKey && (await isProjectNameTaken(tx, organizationId, after.name));
   const pool = after.defaultAgentPoolId === before?.defaultAgentPoolId ? null : after.defaultAgentPoolId;
   const unknown = pool !== null && !(await hasAgentPool(tx, organizationId, pool));
-  const serves = await context.neighbours.agentPoolServes(tx, { organizationId, projectId }, pool);
+  const serves = await context.hooks.scopes.agentPoolServes(tx, { organizationId, projectId }, pool);
   return [
     ...(taken ? [nameTaken()] : []),
     ...defaultPoolFaults(after),

@@ -10,7 +10,6 @@ import { grantOrganization, loadOrganization } from "../../identity/organization
 import { changesOf } from "../../shared/changes.ts";
 import { type Context, implement } from "../../shared/context.ts";
 import type { Lock } from "../../shared/locks.ts";
-import { checkIfMatch } from "../../shared/preconditions.ts";
 import { afterUpdate } from "../../shared/versions.ts";
 import { reservedTagKeys, type ReservedTagKeyView } from "./definition.ts";
 import { grantReservedTagKey, keyTaken, newReservedTagKey } from "./rules.ts";
@@ -47,10 +46,10 @@ export const reservedTagKeyResource = implement(reservedTagKeys, {
     return listReservedTagKeyRows(tx, organization, query.page);
   },
 
-  async updateReservedTagKey({ context, params, body, ifMatch }) {
+  async updateReservedTagKey({ context, params, body }) {
     return context.database.write(async (tx) => {
       const reserved = await loadToChange(tx, context, params.reservedTagKeyId);
-      checkIfMatch(ifMatch, reservedTagKeys, reserved);
+      context.ifMatch.check(reserved);
       const wanted = changesOf<ReservedTagKeyView>(reserved, changedColumns(reservedTagKeys, body.attributes));
       if (wanted === undefined) return { view: reserved };
       const isTaken = wanted.key !== undefined && (await isKeyTaken(tx, reserved.organizationId, wanted.key));
@@ -63,10 +62,10 @@ export const reservedTagKeyResource = implement(reservedTagKeys, {
     });
   },
 
-  async deleteReservedTagKey({ context, params, ifMatch }) {
+  async deleteReservedTagKey({ context, params }) {
     await context.database.write(async (tx) => {
       const reserved = await loadToChange(tx, context, params.reservedTagKeyId, "removal");
-      checkIfMatch(ifMatch, reservedTagKeys, reserved);
+      context.ifMatch.check(reserved);
       await deleteReservedTagKeyRow(tx, reserved);
       await recordChange(tx, context, reservedTagKeys, { before: reserved });
     });

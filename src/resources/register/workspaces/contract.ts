@@ -220,6 +220,7 @@ export const workspaceOperations = {
   assignSshKey: {
     method: "PATCH",
     path: `${byId}/relationships/ssh-key`,
+    ifMatch: true,
     summary: "Assign an SSH key, or none",
     needs: "admin access to the workspace",
     body: {

@@ -5,14 +5,12 @@
 import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { WorkspaceTable } from "../../../database/schema/workspaces.ts";
-import type { DocumentAnswer, IfMatch } from "../../../jsonapi/define.ts";
+import type { DocumentAnswer } from "../../../jsonapi/define.ts";
 import { attributeFault, conflict, notFound, refuseIfAny } from "../../../kernel/errors.ts";
 import { now } from "../../../kernel/time.ts";
 import { recordEvent } from "../../shared/audit-events/writes.ts";
-import type { Context } from "../../shared/context.ts";
-import { checkIfMatch } from "../../shared/preconditions.ts";
+import type { ConditionalContext, Context } from "../../shared/context.ts";
 import { afterUpdate } from "../../shared/versions.ts";
-import { workspaces } from "./definition.ts";
 import { holderOf, holdsLock, type LeaseInput, leaseOf, nameOfHolder } from "./holder.ts";
 import { grantWorkspace, loadWorkspace } from "./reads.ts";
 import { released, toldOf } from "./release.ts";
@@ -108,14 +106,14 @@ export async function forceUnlock(
       throw conflict(
         `Unable to unlock workspace. The workspace is locked by ${nameOfHolder(workspace)}, which has not ended. Cancel or discard the run: that frees the workspace.`,
       );
-    await context.neighbours.discardPendingStates(tx, context, workspace);
+    await context.hooks.states.discardPending(tx, context, workspace);
     return release(tx, context, workspace, "force-unlock");
   });
 }
 
-async function isHeldByLivingRun(tx: Tx, { neighbours }: Context, workspace: WorkspaceView): Promise<boolean> {
+async function isHeldByLivingRun(tx: Tx, { hooks }: Context, workspace: WorkspaceView): Promise<boolean> {
   if (workspace.lockedByType !== "runs" || workspace.lockedById === null) return false;
-  return (await neighbours.livingRuns(tx, workspace)).includes(workspace.lockedById);
+  return (await hooks.runs.listUnfinished(tx, workspace)).includes(workspace.lockedById);
 }
 
 async function release(
@@ -150,14 +148,13 @@ async function change(
 
 /** Assigns a key of the organization, or none. Raises `invalid` for a key that it does not have. */
 export async function assignSshKey(
-  context: Context,
+  context: ConditionalContext,
   reference: WorkspaceReference,
   sshKeyId: string | null,
-  ifMatch: IfMatch,
 ): Promise<DocumentAnswer<WorkspaceView>> {
   return context.database.write(async (tx) => {
     const workspace = grantWorkspace(await loadWorkspace(tx, context, reference, true), "can-update");
-    checkIfMatch(ifMatch, workspaces, workspace);
+    context.ifMatch.check(workspace);
     if (sshKeyId === workspace.sshKeyId) return { view: workspace };
     const { sshKey } = await lookUpReferences(tx, workspace.organizationId, { sshKeyId });
     refuseIfAny(

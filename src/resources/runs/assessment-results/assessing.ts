@@ -15,8 +15,9 @@ import type { JobWork } from "../../shared/job-work.ts";
 import { isFinal } from "../runs/machine.ts";
 import { lockRun } from "../runs/reads.ts";
 import { advance, createRun } from "../runs/lifecycle.ts";
+import type { PlanSummary } from "../plan-outputs/drawing.ts";
 import { bytesOf, summaryInThread } from "../plan-outputs/plan-thread.ts";
-import { type Findings, findingsOf, nothingFound, type PlanSummary } from "./rules.ts";
+import { type Findings, findingsOf, nothingFound } from "./rules.ts";
 import {
   deleteResult,
   findDueWorkspaces,

@@ -1,6 +1,7 @@
-/** The work of the job that destroys workspaces when their time has come: each time exactly one run, or a word on why there is none. */
+/** Scheduled destroys: the job that starts them, each time exactly one run or a word on why there is none, and the one that reminds of them. */
 import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
+import { activityDurationMs } from "../../../kernel/durations.ts";
 import { AppError } from "../../../kernel/errors.ts";
 import { nowMs } from "../../../kernel/time.ts";
 import { loadWorkspaces } from "../../register/workspaces/reads.ts";
@@ -11,7 +12,6 @@ import { recordEvent } from "../../shared/audit-events/writes.ts";
 import type { Context } from "../../shared/context.ts";
 import type { JobWork } from "../../shared/job-work.ts";
 import { createRun } from "../runs/lifecycle.ts";
-import { scheduledMs } from "./rules.ts";
 import { findDue } from "./store.ts";
 
 const batch = 100;
@@ -85,4 +85,66 @@ async function begin(tx: Tx, context: Context, workspace: Granted<WorkspaceView,
     if (!(error instanceof AppError) || error.code !== "invalid") throw error;
     return { error: error.message };
   }
+}
+
+/** Undefined where none is to come: as the search has it, a duration is about what is there. */
+function scheduledMs(workspace: WorkspaceView): number | undefined {
+  const at = autoDestroyAtOf(workspace);
+  const { autoDestroyStatus: status, resourceCount, stateEncrypted } = workspace;
+  if (at === null || status === "queued") return undefined;
+  const counts = status !== "errored" && (resourceCount > 0 || stateEncrypted === 1);
+  return workspace.autoDestroyActivityDuration === null || counts ? Date.parse(at) : undefined;
+}
+
+const hourMs = 3_600_000;
+/** The first and the last word, in hours before. */
+const stagesHours = [12, 24] as const;
+const earliestMs = Math.max(...stagesHours) * hourMs;
+
+/**
+ * How many hours before a destroy it is now, as reminders count them; undefined where there is nothing to be reminded of. Something that is
+ * always to be destroyed that soon after it was used reminds nobody: each use would.
+ */
+function stageOf(workspace: WorkspaceView, nowMs: number): (typeof stagesHours)[number] | undefined {
+  const atMs = scheduledMs(workspace);
+  if (atMs === undefined || atMs <= nowMs) return undefined;
+  const stage = stagesHours.find((hours) => atMs - nowMs <= hours * hourMs);
+  const { autoDestroyActivityDuration: duration } = workspace;
+  const isAlwaysSo = stage !== undefined && duration !== null && activityDurationMs(duration) <= stage * hourMs;
+  return isAlwaysSo ? undefined : stage;
+}
+
+const trigger = "workspace:auto_destroy_reminder";
+
+/** Gives how many reminders there are. One that was told already is known by its key, for as long as it matters. */
+export async function remindOfDestroys({ context, signal, step }: JobWork): Promise<number> {
+  let [count, afterId] = [0, ""];
+  while (!signal.aborted) {
+    const search = { limit: batch, withinMs: earliestMs, remind: { trigger, afterId } };
+    const ids = await findDue(context.database.reader, search);
+    if (ids.length > 0) count += await step((tx) => remind(tx, context, ids));
+    if (ids.length < batch) break;
+    afterId = ids.at(-1) ?? "";
+  }
+  return count;
+}
+
+async function remind(tx: Tx, context: Context, ids: readonly string[]): Promise<number> {
+  const workspaces = await loadWorkspaces(tx, context, ids);
+  const announcements = workspaces.flatMap((workspace) => {
+    const stage = stageOf(workspace, nowMs());
+    return stage === undefined ? [] : [reminderOf(workspace, stage)];
+  });
+  return announce(tx, context, announcements);
+}
+
+/** Whoever changes the time is reminded again. */
+function reminderOf(workspace: WorkspaceView, stage: number) {
+  const autoDestroyAt = autoDestroyAtOf(workspace);
+  const nothing = { runId: null, runStatus: null, runCreatedAt: null, error: null } as const;
+  return {
+    workspaceId: workspace.id,
+    happening: { about: "auto-destroy", trigger, autoDestroyAt, ...nothing } as const,
+    onceKey: `${trigger} ${stage} ${autoDestroyAt}`,
+  };
 }

@@ -7,7 +7,7 @@ import type { Capability } from "../../../access/capability.ts";
 import { ArchiveCheck, type CheckedArchive } from "../../../archive/check.ts";
 import { ArchiveFault } from "../../../archive/faults.ts";
 import type { Granted } from "../../../access/granted.ts";
-import { workspacePermissions } from "../../../access/permissions.ts";
+import { workspacePermissions } from "../../../access/permissions/workspace.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { ConfigurationVersionTable } from "../../../database/schema/runs.ts";
 import { AppError, conflict, forbidden, notFound } from "../../../kernel/errors.ts";

@@ -1,6 +1,6 @@
 /** A plan, what the engine would change; an apply, what it changed; and the log of either, read by range from a URL that is its own permission. */
 import { z } from "zod";
-import type { WorkspaceFacts } from "../../../access/permissions.ts";
+import type { WorkspaceFacts } from "../../../access/permissions/workspace.ts";
 import type { RunPhaseTable } from "../../../database/schema/runs.ts";
 import { defineResource, type Operation } from "../../../jsonapi/define.ts";
 import { JsonText } from "../../../jsonapi/document.ts";

@@ -1,14 +1,22 @@
 /** How a plan or an apply is loaded and granted: by what its workspace allows. */
 import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
-import type { Included } from "../../../jsonapi/define.ts";
 import { forbidden, notFound } from "../../../kernel/errors.ts";
+import type { LoadMany } from "../../shared/includes.ts";
 import { grantOnWorkspace } from "../../shared/grants/reads.ts";
 import { actorOfToken } from "../../identity/authentication-tokens/reads.ts";
+import type { PhaseView } from "./definition.ts";
 import type { LogRight } from "./log-urls.ts";
-import { applies, type PhaseView, plans } from "./definition.ts";
 import type { PhaseKind } from "./rules.ts";
 import { type Caller, findPhase, findPhasesOf, findReadableLog, type LoggedPhase } from "./store.ts";
+
+/** The plans or applies of runs that the caller may read. */
+export const phasesOfRuns =
+  (kind: PhaseKind): LoadMany<{ readonly id: string }> =>
+  (tx, context, _ids, runsByPhase) => {
+    const runIds = [...runsByPhase.values()].map(({ id }) => id);
+    return findPhasesOf(tx, context, kind, runIds);
+  };
 
 /** By its own id, or by its run's. Raises `not-found`. */
 export async function loadPhase(
@@ -20,17 +28,6 @@ export async function loadPhase(
   const phase = await findPhase(tx, context, kind, by);
   if (phase === undefined) throw notFound("runId" in by ? "run" : kind);
   return grantOnWorkspace(kind, phase, "can-read-run");
-}
-
-/** Of runs that the caller may read, to be shown beside them. */
-export async function phasesBeside(
-  tx: Tx,
-  context: Caller,
-  kind: PhaseKind,
-  runIds: readonly string[],
-): Promise<Included[]> {
-  const definition = kind === "plan" ? plans : applies;
-  return (await findPhasesOf(tx, context, kind, runIds)).map((view) => ({ definition, view }));
 }
 
 /**

@@ -4,7 +4,7 @@
  * audit log change together or not at all.
  */
 import type { Granted } from "../../../access/granted.ts";
-import { workspacePermissions } from "../../../access/permissions.ts";
+import { workspacePermissions } from "../../../access/permissions/workspace.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { RunTable } from "../../../database/schema/runs.ts";
 import type { WorkspaceTable } from "../../../database/schema/workspaces.ts";
@@ -17,7 +17,7 @@ import { type RunColumns, setRunColumns } from "../../register/workspaces/writes
 import { abandonContents } from "../../shared/contents/contents.ts";
 import type { Context } from "../../shared/context.ts";
 import { workspaceFactsOf } from "../../shared/grants/reads.ts";
-import type { ReleasedBy, SettledState } from "../../shared/neighbours.ts";
+import type { ReleasedBy, SettledState } from "../../shared/hooks.ts";
 import { exactVersionOf, newestAmong } from "../../site/terraform-versions/reads.ts";
 import { isExactVersion } from "../../site/terraform-versions/versions.ts";
 import { offeredVersions } from "../agents/reads.ts";
@@ -356,8 +356,8 @@ async function settled(transaction: RunTransaction, run: RunInPlace): Promise<Se
   const { tx, context, by } = transaction;
   const { workspaceId: id, organizationId, currentStateVersionId } = run;
   const workspace = by.grant({ id, organizationId, currentStateVersionId });
-  await context.neighbours.discardPendingStates(tx, context, workspace);
-  return context.neighbours.settleState(tx, context, workspace, run.id);
+  await context.hooks.states.discardPending(tx, context, workspace);
+  return context.hooks.states.settle(tx, context, workspace, run.id);
 }
 
 /** One after the other: there are few, for each keeps somebody from applying what they saved. */

@@ -7,6 +7,7 @@ import { Denied } from "../../../access/granted.ts";
 import type { Database, Tx } from "../../../database/database.ts";
 import { AppError, type Fault } from "../../../kernel/errors.ts";
 import type { Context } from "../../shared/context.ts";
+import { noIfMatch } from "../../shared/preconditions.ts";
 import { parseQuery } from "../../../jsonapi/query.ts";
 import { faultsOf, pointerOf, type ReadChange } from "./changes.ts";
 
@@ -35,7 +36,7 @@ export async function carryOut(
   missing: ReadonlySet<number>,
   mayRead: MayRead,
 ): Promise<{ outcomes: readonly Outcome[]; faults: readonly Fault[] }> {
-  const inside: Context = { ...context, database: within(context.database, tx) };
+  const inside: Context = { ...context, database: within(context.database, tx), ifMatch: noIfMatch };
   const outcomes: Outcome[] = [];
   const faults: Fault[] = [];
   await sql`savepoint beginning`.execute(tx.db);
@@ -73,7 +74,7 @@ export async function refuseUnseen(
   missing: ReadonlySet<number>,
   mayRead: MayRead,
 ): Promise<void> {
-  const inside: Context = { ...context, database: within(context.database, tx) };
+  const inside: Context = { ...context, database: within(context.database, tx), ifMatch: noIfMatch };
   for (const [position, change] of changes.entries()) {
     if (!outcomes[position]?.isUnseen) continue;
     if (missing.has(position)) throw at(unseen(), position);
@@ -110,7 +111,7 @@ async function attempt(tx: Tx, context: Context, change: ReadChange, body: unkno
   const { handler, operation, params } = change;
   await sql`savepoint change`.execute(tx.db);
   try {
-    await handler({ context, params, body, query: parseQuery(operation.query, new Map()), ifMatch: undefined });
+    await handler({ context, params, body, query: parseQuery(operation.query, new Map()) });
   } catch (error) {
     if (!(error instanceof AppError) || !told.has(error.code)) throw error;
     await sql`rollback to savepoint change`.execute(tx.db);

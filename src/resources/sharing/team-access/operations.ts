@@ -1,6 +1,6 @@
 /** What is done to records of team access, on projects and on workspaces alike: load → authorize → decide → write. */
 import type { Tx } from "../../../database/database.ts";
-import type { DocumentAnswer, IfMatch, ListAnswer } from "../../../jsonapi/define.ts";
+import type { DocumentAnswer, ListAnswer } from "../../../jsonapi/define.ts";
 import type { Page } from "../../../jsonapi/query.ts";
 import { notFound, refuseIfAny } from "../../../kernel/errors.ts";
 import { newId } from "../../../kernel/ids.ts";
@@ -8,8 +8,7 @@ import { now } from "../../../kernel/time.ts";
 import { loadTeam } from "../../identity/teams/reads.ts";
 import { recordChange } from "../../shared/audit-events/writes.ts";
 import { changesOf } from "../../shared/changes.ts";
-import type { Context } from "../../shared/context.ts";
-import { checkIfMatch } from "../../shared/preconditions.ts";
+import type { ConditionalContext, Context } from "../../shared/context.ts";
 import { afterUpdate } from "../../shared/versions.ts";
 import { endingAfter, endOf, lasting, type SentEnding } from "../../shared/grants/ending.ts";
 import { holdsByGrants } from "../../shared/grants/reads.ts";
@@ -41,7 +40,6 @@ interface ChangedAccess {
   readonly level: string | undefined;
   readonly chosen: Chosen;
   readonly ending: SentEnding;
-  readonly ifMatch: IfMatch;
 }
 
 /** A page, or all where none is asked for. */
@@ -95,8 +93,8 @@ export async function giveAccess(
 /** Raises `invalid` for permissions beside a named level, and `forbidden` for more than the caller holds. */
 export async function changeAccess(
   kind: AccessKind,
-  context: Context,
-  { id, level, chosen, ending, ifMatch }: ChangedAccess,
+  context: ConditionalContext,
+  { id, level, chosen, ending }: ChangedAccess,
 ): Promise<DocumentAnswer<AccessRecord>> {
   if (level !== undefined) refuseIfAny(readOnlyFaults(level, chosen));
   return context.database.write(async (tx) => {
@@ -104,7 +102,7 @@ export async function changeAccess(
     const after = level ?? record.access;
     const given = { ...levelAfter(kind, after, chosen, record), ...endingAfter(record, ending) };
     await refuseGiving(tx, context, kind, record, given, record);
-    checkIfMatch(ifMatch, kind.definition, record);
+    context.ifMatch.check(record);
     refuseIfAny(readOnlyFaults(after, chosen));
     const changes = changesOf<Given>(record, given);
     if (changes === undefined) return { view: record };
@@ -115,10 +113,10 @@ export async function changeAccess(
   });
 }
 
-export async function takeAccessAway(kind: AccessKind, context: Context, id: string, ifMatch: IfMatch): Promise<void> {
+export async function takeAccessAway(kind: AccessKind, context: ConditionalContext, id: string): Promise<void> {
   await context.database.write(async (tx) => {
     const record = grantRecord(kind, await loadRecord(tx, context, kind, id, true), "can-manage");
-    checkIfMatch(ifMatch, kind.definition, record);
+    context.ifMatch.check(record);
     await deleteRecord(tx, kind.tables, record);
     await recordAccess(tx, context, kind, { before: record });
   });

@@ -6,10 +6,8 @@ import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
 import { recordChange } from "../../shared/audit-events/writes.ts";
 import { requireSiteAdmin } from "../../shared/administration.ts";
-import { changesOf } from "../../shared/changes.ts";
+import { updateOf } from "../../shared/changes.ts";
 import { implement } from "../../shared/context.ts";
-import { checkIfMatch } from "../../shared/preconditions.ts";
-import { afterUpdate } from "../../shared/versions.ts";
 import { terraformVersions } from "./definition.ts";
 import { changedVersion, newVersion, versionTaken } from "./rules.ts";
 import {
@@ -47,14 +45,13 @@ export const terraformVersionResource = implement(terraformVersions, {
     return { view: await loadVersion(context.database.reader, params.terraformVersionId) };
   },
 
-  async updateTerraformVersion({ context, params, body, ifMatch }) {
+  async updateTerraformVersion({ context, params, body }) {
     const administration = requireSiteAdmin(context.actor);
     return context.database.write(async (tx) => {
       const row = await loadVersion(tx, params.terraformVersionId, true);
-      checkIfMatch(ifMatch, terraformVersions, row);
-      const changes = changesOf<EngineVersionTable>(row, changedVersion(body.attributes, row));
+      context.ifMatch.check(row);
+      const { changes, changed } = updateOf<EngineVersionTable>(row, changedVersion(body.attributes, row));
       if (changes === undefined) return { view: row };
-      const changed = afterUpdate(row, changes);
       const taken = changes.engineVersion !== undefined && (await isVersionTaken(tx, changes.engineVersion));
       refuseIfAny(taken ? [versionTaken()] : []);
       await updateVersionRow(tx, administration, row, changes);
@@ -63,11 +60,11 @@ export const terraformVersionResource = implement(terraformVersions, {
     });
   },
 
-  async deleteTerraformVersion({ context, params, ifMatch }) {
+  async deleteTerraformVersion({ context, params }) {
     const administration = requireSiteAdmin(context.actor);
     return context.database.write(async (tx) => {
       const row = await loadVersion(tx, params.terraformVersionId, true);
-      checkIfMatch(ifMatch, terraformVersions, row);
+      context.ifMatch.check(row);
       await deleteVersionRow(tx, administration, row);
       await recordChange(tx, context, terraformVersions, { before: inAudit(row) });
     });

@@ -1,5 +1,6 @@
 /** The workspaces that may read a workspace's state. They are shown as workspaces; there is no document of its own. */
 import { defineResource } from "../../../jsonapi/define.ts";
+import { workspaces } from "../../register/workspaces/definition.ts";
 
 const path = "/workspaces/:workspace_id/relationships/remote-state-consumers";
 const example = { data: [{ type: "workspaces", id: "ws-1234567890abcdef" }] };
@@ -23,6 +24,7 @@ export const remoteStateConsumers = defineResource<{ readonly id: string }>()(()
     replaceRemoteStateConsumers: {
       method: "PATCH",
       path,
+      ifMatch: workspaces,
       summary: "Replace the list of workspaces that may read a workspace's state",
       needs: "an owner, a team with 'manage-workspaces', or the organization's token",
       body: { linkage: ["workspaces"] },
@@ -41,6 +43,7 @@ export const remoteStateConsumers = defineResource<{ readonly id: string }>()(()
     removeRemoteStateConsumers: {
       method: "DELETE",
       path,
+      ifMatch: workspaces,
       summary: "Let workspaces no longer read a workspace's state",
       needs: "admin access to the workspace, and read access to the others",
       body: { linkage: ["workspaces"] },

@@ -1,11 +1,9 @@
 /** Operations on remote-state consumers. The workspace's own document shows only a link to them, so its version stays. */
 import type { Tx } from "../../../database/database.ts";
-import type { Identifier, IfMatch } from "../../../jsonapi/define.ts";
+import type { Identifier } from "../../../jsonapi/define.ts";
 import { type Fault, notFound, refuseIfAny } from "../../../kernel/errors.ts";
 import { recordEvent } from "../../shared/audit-events/writes.ts";
 import { type Context, implement } from "../../shared/context.ts";
-import { workspaces } from "../../register/workspaces/definition.ts";
-import { checkIfMatch } from "../../shared/preconditions.ts";
 import { loadWorkspace, pageOfWorkspaces } from "../../register/workspaces/reads.ts";
 import { remoteStateConsumers } from "./definition.ts";
 import {
@@ -32,10 +30,10 @@ export const remoteStateConsumerResource = implement(remoteStateConsumers, {
     return pageOfWorkspaces(tx, context, workspace.organization, consumersOf(workspace), query.page);
   },
 
-  async replaceRemoteStateConsumers({ context, params, body, ifMatch }) {
+  async replaceRemoteStateConsumers({ context, params, body }) {
     await context.database.write(async (tx) => {
       const workspace = grantReplacing(await load(tx, context, params.workspaceId));
-      const ids = await checked(tx, context, workspace, body, { ifMatch, own: selfFaults(body, workspace) });
+      const ids = await checked(tx, context, workspace, body, selfFaults(body, workspace));
       const removed = await deleteOtherConsumers(tx, workspace, ids);
       const added = await insertConsumers(tx, workspace, ids);
       await record(tx, context, workspace, "replace-remote-state-consumers", { removed, added });
@@ -45,16 +43,16 @@ export const remoteStateConsumerResource = implement(remoteStateConsumers, {
   async addRemoteStateConsumers({ context, params, body }) {
     await context.database.write(async (tx) => {
       const workspace = grantSharing(await load(tx, context, params.workspaceId), "can-update");
-      const ids = await checked(tx, context, workspace, body, { own: selfFaults(body, workspace) });
+      const ids = await checked(tx, context, workspace, body, selfFaults(body, workspace));
       const added = await insertConsumers(tx, workspace, ids);
       await record(tx, context, workspace, "add-remote-state-consumers", { added });
     });
   },
 
-  async removeRemoteStateConsumers({ context, params, body, ifMatch }) {
+  async removeRemoteStateConsumers({ context, params, body }) {
     await context.database.write(async (tx) => {
       const workspace = grantSharing(await load(tx, context, params.workspaceId), "can-update");
-      const ids = await checked(tx, context, workspace, body, { ifMatch });
+      const ids = await checked(tx, context, workspace, body);
       const removed = await deleteConsumers(tx, workspace, ids);
       await record(tx, context, workspace, "remove-remote-state-consumers", { removed });
     });
@@ -73,14 +71,13 @@ async function checked(
   context: Context,
   workspace: SharingWorkspace,
   body: readonly Identifier[],
-  { ifMatch, own = [] }: { readonly ifMatch?: IfMatch; readonly own?: readonly Fault[] },
+  own: readonly Fault[] = [],
 ): Promise<string[]> {
   const ids = [...new Set(body.map((item) => item.id))];
   const { current, readable } = await lockWithNamed(tx, context.actor, workspace, ids);
   if (current === undefined) throw notFound("workspace");
   // Its row is locked by now.
-  if (ifMatch !== undefined)
-    checkIfMatch(ifMatch, workspaces, await loadWorkspace(tx, context, { workspaceId: workspace.id }));
+  await context.ifMatch?.checkLoaded(() => loadWorkspace(tx, context, { workspaceId: workspace.id }));
   refuseIfAny([...sharedFaults(current), ...own, ...unknownFaults(body, readable)]);
   return ids;
 }

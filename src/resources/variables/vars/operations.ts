@@ -5,15 +5,14 @@
 import type { Tx } from "../../../database/database.ts";
 import type { VarTable } from "../../../database/schema/variables.ts";
 import { changedColumns } from "../../../jsonapi/columns.ts";
-import type { CreateAttributes, IfMatch, ListAnswer, UpdateAttributes } from "../../../jsonapi/define.ts";
+import type { CreateAttributes, ListAnswer, UpdateAttributes } from "../../../jsonapi/define.ts";
 import type { Page } from "../../../jsonapi/query.ts";
 import { notFound, refuseIfAny } from "../../../kernel/errors.ts";
 import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
 import { changeEvents, recordEvents } from "../../shared/audit-events/writes.ts";
 import { changesOf } from "../../shared/changes.ts";
-import { type Context, implement } from "../../shared/context.ts";
-import { checkIfMatch } from "../../shared/preconditions.ts";
+import { type ConditionalContext, type Context, implement } from "../../shared/context.ts";
 import { afterUpdate } from "../../shared/versions.ts";
 import { grantVarset, loadVarset } from "../varsets/reads.ts";
 import { noteVars } from "../varsets/writes.ts";
@@ -69,10 +68,10 @@ export const varResource = implement(vars, {
     return { view: toVarView(context, await loadVar(context.database.reader, context, params)) };
   },
 
-  async updateVar({ context, params, body, ifMatch }) {
+  async updateVar({ context, params, body }) {
     return context.database.write(async (tx) => {
       const owner = await ofWorkspace(tx, context, params.workspaceId);
-      return update(tx, context, owner, { id: params.varId, attributes: body.attributes, ifMatch });
+      return update(tx, context, owner, { id: params.varId, attributes: body.attributes });
     });
   },
 
@@ -83,9 +82,9 @@ export const varResource = implement(vars, {
     );
   },
 
-  async deleteVar({ context, params, ifMatch }) {
+  async deleteVar({ context, params }) {
     await context.database.write(async (tx) =>
-      remove(tx, context, await ofWorkspace(tx, context, params.workspaceId), params.varId, ifMatch),
+      remove(tx, context, await ofWorkspace(tx, context, params.workspaceId), params.varId),
     );
   },
 
@@ -117,16 +116,16 @@ export const varResource = implement(vars, {
     return { view: toVarView(context, await loadVarsetVar(context.database.reader, context, { varsetId, varId })) };
   },
 
-  async updateVarsetVar({ context, params, body, ifMatch }) {
+  async updateVarsetVar({ context, params, body }) {
     return context.database.write(async (tx) => {
       const owner = await ofVarset(tx, context, params.varsetId);
-      return update(tx, context, owner, { id: params.varsetVarId, attributes: body.attributes, ifMatch });
+      return update(tx, context, owner, { id: params.varsetVarId, attributes: body.attributes });
     });
   },
 
-  async deleteVarsetVar({ context, params, ifMatch }) {
+  async deleteVarsetVar({ context, params }) {
     await context.database.write(async (tx) =>
-      remove(tx, context, await ofVarset(tx, context, params.varsetId), params.varsetVarId, ifMatch),
+      remove(tx, context, await ofVarset(tx, context, params.varsetId), params.varsetVarId),
     );
   },
 });
@@ -181,13 +180,12 @@ async function create(tx: Tx, context: Context, owner: Writable, attributes: Cre
 interface Update {
   readonly id: string;
   readonly attributes: UpdateAttributes<typeof vars>;
-  readonly ifMatch: IfMatch;
 }
 
 /** Always a new version, also where nothing differs: clients take the version-id for that of their own change. */
-async function update(tx: Tx, context: Context, owner: Writable, { id, attributes, ifMatch }: Update) {
+async function update(tx: Tx, context: ConditionalContext, owner: Writable, { id, attributes }: Update) {
   const before = toVarView(context, await loadRow(tx, owner, id));
-  checkIfMatch(ifMatch, vars, before);
+  context.ifMatch.check(before);
   const changes = changesOf<Omit<VarTable, "value">>(before, changedColumns(vars, attributes));
   const value = replacement(before, attributes.value);
   const after = afterUpdate<VarView>(before, changes);
@@ -226,9 +224,9 @@ async function updateTogether(tx: Tx, context: Context, owner: Writable, changes
   await recordEvents(tx, context, events);
 }
 
-async function remove(tx: Tx, context: Context, owner: Writable, id: string, ifMatch: IfMatch): Promise<void> {
+async function remove(tx: Tx, context: ConditionalContext, owner: Writable, id: string): Promise<void> {
   const before = toVarView(context, await loadRow(tx, owner, id));
-  checkIfMatch(ifMatch, vars, before);
+  context.ifMatch.check(before);
   await deleteVarRow(tx, owner, id);
   await noteInOwner(tx, owner, { removed: id });
   await recordVar(tx, context, { before });

@@ -1,6 +1,6 @@
 /** A variable set: variables that many workspaces share, and which workspaces these are. */
 import type { Standing } from "../../../access/organization.ts";
-import { variableSetPermissions } from "../../../access/permissions.ts";
+import { variableSetPermissions } from "../../../access/permissions/organization.ts";
 import type { VarsetTable } from "../../../database/schema/variables.ts";
 import { defineResource } from "../../../jsonapi/define.ts";
 import { searchParameter } from "../../../jsonapi/query.ts";
@@ -215,6 +215,7 @@ export const varsets = defineResource<VarsetView>()(({ required, optional, readO
     removeVarsetWorkspaces: {
       method: "DELETE",
       path: ofWorkspaces,
+      ifMatch: true,
       summary: "Apply a variable set to workspaces no longer",
       needs: varsetManagers,
       body: { linkage: ["workspaces"] },
@@ -233,6 +234,7 @@ export const varsets = defineResource<VarsetView>()(({ required, optional, readO
     removeVarsetProjects: {
       method: "DELETE",
       path: ofProjects,
+      ifMatch: true,
       summary: "Apply a variable set to the workspaces of projects no longer",
       needs: varsetManagers,
       body: { linkage: ["projects"] },

@@ -1,26 +1,30 @@
 /** Operations on variable sets: load → authorize → decide → write. */
 import { effective } from "../../../access/effective.ts";
 import { grant, type Granted } from "../../../access/granted.ts";
-import { managesVariableSets, projectSetPermissions, variableSetNeeds } from "../../../access/permissions.ts";
+import {
+  managesVariableSets,
+  projectSetPermissions,
+  variableSetNeeds,
+} from "../../../access/permissions/organization.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { VarsetTable } from "../../../database/schema/variables.ts";
 import { changedColumns } from "../../../jsonapi/columns.ts";
-import type { Identifier, IfMatch } from "../../../jsonapi/define.ts";
-import type { Page } from "../../../jsonapi/query.ts";
+import type { Identifier, Included } from "../../../jsonapi/define.ts";
+import { type Page, pageSizeMax } from "../../../jsonapi/query.ts";
 import { refuseIfAny } from "../../../kernel/errors.ts";
 import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
 import { factsOf } from "../../identity/organizations/definition.ts";
 import { loadOrganization } from "../../identity/organizations/reads.ts";
 import { loadProject, readableProjects } from "../../register/projects/reads.ts";
-import { loadWorkspace } from "../../register/workspaces/reads.ts";
+import { workspaces } from "../../register/workspaces/definition.ts";
+import { loadWorkspace, pageOfWorkspaces } from "../../register/workspaces/reads.ts";
 import { recordChange, recordEvent } from "../../shared/audit-events/writes.ts";
 import { changesOf } from "../../shared/changes.ts";
 import { type Context, implement } from "../../shared/context.ts";
-import { checkIfMatch } from "../../shared/preconditions.ts";
+import { loadIncluded } from "../../shared/includes.ts";
 import { afterUpdate } from "../../shared/versions.ts";
 import { type LinkKind, type Links, varsets, type VarsetView } from "./definition.ts";
-import { withIncluded } from "./includes.ts";
 import { grantVarset, loadVarset } from "./reads.ts";
 import {
   allLinksOf,
@@ -44,6 +48,7 @@ import {
   deleteVarsetRow,
   insertLinks,
   insertVarset,
+  linkedTo,
   listVarsetRows,
   lookUp,
   updateVarsetRow,
@@ -111,10 +116,10 @@ export const varsetResource = implement(varsets, {
     return { view, ...(included && { included }) };
   },
 
-  async updateVarset({ context, params, body, query, ifMatch }) {
+  async updateVarset({ context, params, body, query }) {
     return context.database.write(async (tx) => {
       const before = grantVarset(await loadVarset(tx, context, params.varsetId, "alone"), "can-manage");
-      checkIfMatch(ifMatch, varsets, before);
+      context.ifMatch.check(before);
       const { attributes, relationships: sent } = body;
       const changes = changesOf<VarsetTable>(before, changedColumns(varsets, attributes));
       const changed = { ...before, ...changes };
@@ -134,10 +139,10 @@ export const varsetResource = implement(varsets, {
     });
   },
 
-  async deleteVarset({ context, params, ifMatch }) {
+  async deleteVarset({ context, params }) {
     await context.database.write(async (tx) => {
       const before = grantVarset(await loadVarset(tx, context, params.varsetId, "alone"), "can-manage");
-      checkIfMatch(ifMatch, varsets, before);
+      context.ifMatch.check(before);
       await deleteVarsetRow(tx, before);
       await recordSet(tx, context, { before });
     });
@@ -147,16 +152,16 @@ export const varsetResource = implement(varsets, {
     await changeLinks(context, params.varsetId, { verb: "add", kind: "workspaces", body });
   },
 
-  async removeVarsetWorkspaces({ context, params, body, ifMatch }) {
-    await changeLinks(context, params.varsetId, { verb: "remove", kind: "workspaces", body, ifMatch });
+  async removeVarsetWorkspaces({ context, params, body }) {
+    await changeLinks(context, params.varsetId, { verb: "remove", kind: "workspaces", body });
   },
 
   async addVarsetProjects({ context, params, body }) {
     await changeLinks(context, params.varsetId, { verb: "add", kind: "projects", body });
   },
 
-  async removeVarsetProjects({ context, params, body, ifMatch }) {
-    await changeLinks(context, params.varsetId, { verb: "remove", kind: "projects", body, ifMatch });
+  async removeVarsetProjects({ context, params, body }) {
+    await changeLinks(context, params.varsetId, { verb: "remove", kind: "projects", body });
   },
 });
 
@@ -183,7 +188,8 @@ async function loadOwner(tx: Tx, context: Context, organizationName: string, nam
   // Held, so that nothing that the set is to apply to goes meanwhile.
   const found = await loadOrganization(tx, context, organizationName, true);
   const parent = parentProjectIn(named, found.name);
-  const [project] = parent === undefined ? [] : await readableProjects(tx, context.actor, found.id, [parent]);
+  const readable = parent === undefined ? [] : await readableProjects(tx, context, [parent]);
+  const project = readable.find(({ organizationId }) => organizationId === found.id);
   const access = project?.access;
   const organization: VarsetOwner = grant(found, {
     thing: "organization",
@@ -222,14 +228,13 @@ interface LinkChange {
   readonly verb: "add" | "remove";
   readonly kind: LinkKind;
   readonly body: readonly Identifier[];
-  readonly ifMatch?: IfMatch;
 }
 
 /** The event tells which came, or which went; nothing, when nothing did. */
-async function changeLinks(context: Context, id: string, { verb, kind, body, ifMatch }: LinkChange): Promise<void> {
+async function changeLinks(context: Context, id: string, { verb, kind, body }: LinkChange): Promise<void> {
   await context.database.write(async (tx) => {
     const set = grantVarset(await loadVarset(tx, context, id, "alone"), "can-manage");
-    checkIfMatch(ifMatch, varsets, set);
+    context.ifMatch?.check(set);
     const sent = { [kind]: body.map((item) => item.id) };
     const known = await lookUp(tx, context.actor, set, sent);
     const parent = verb === "add" ? set.parentProjectId : null;
@@ -252,4 +257,29 @@ async function changeLinks(context: Context, id: string, { verb, kind, body, ifM
 async function recordSet(tx: Tx, context: Context, change: { before?: VarsetView; after?: VarsetView }): Promise<void> {
   const told = (set: VarsetView | undefined) => set && { project: set.parentProjectId, ...allLinksOf(set) };
   await recordChange(tx, context, varsets, change, { before: told(change.before), after: told(change.after) });
+}
+
+interface Sets {
+  readonly views: readonly VarsetView[];
+  readonly totalCount?: number;
+}
+
+/** The sets are all of one organization. Their workspaces are found by a page of them, because there may be many. */
+async function withIncluded(
+  tx: Tx,
+  context: Context,
+  sets: Sets,
+  wanted: ReadonlySet<string>,
+): Promise<Sets & { included?: Included[] }> {
+  const included = await loadIncluded(tx, context, varsets, sets.views, wanted, (_, name) => name !== "workspaces");
+  const [first] = sets.views;
+  if (included === undefined) return sets;
+  if (first === undefined || !wanted.has("workspaces")) return { ...sets, included };
+  const organization = await loadOrganization(tx, context, first.organizationName);
+  const linked = linkedTo(
+    tx,
+    sets.views.map((set) => set.id),
+  );
+  const { views } = await pageOfWorkspaces(tx, context, organization, linked, { number: 1, size: pageSizeMax });
+  return { ...sets, included: [...views.map((view) => ({ definition: workspaces, view })), ...included] };
 }

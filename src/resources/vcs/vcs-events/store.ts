@@ -1,5 +1,5 @@
 /** SQL of what arrives from version control, and of what became of it. */
-import type { ConnectedWorkspace } from "../../shared/neighbours.ts";
+import type { ConnectedWorkspace } from "../../shared/hooks.ts";
 import type { Capability } from "../../../access/capability.ts";
 import type { Granted } from "../../../access/granted.ts";
 import { sql } from "kysely";

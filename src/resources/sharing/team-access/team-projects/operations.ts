@@ -1,6 +1,6 @@
 /** Team access to projects: what this kind of records brings. */
 import { type ProjectLevel, projectLevel } from "../../../../access/levels.ts";
-import { projectPermissions, projectRightNeeds, projectRightsOf } from "../../../../access/permissions.ts";
+import { projectPermissions, projectRightNeeds, projectRightsOf } from "../../../../access/permissions/project.ts";
 import type { UpdateAttributes } from "../../../../jsonapi/define.ts";
 import { implement } from "../../../shared/context.ts";
 import type { AccessKind, Chosen } from "../kind.ts";
@@ -45,15 +45,13 @@ export const teamProjectResource = implement(teamProjects, {
       ending: attributes,
     }),
 
-  updateTeamProject: ({ context, params, body: { attributes }, ifMatch }) =>
+  updateTeamProject: ({ context, params, body: { attributes } }) =>
     changeAccess(teamProjectKind, context, {
       id: params.teamProjectId,
       level: attributes.access,
       chosen: chosenIn(attributes),
       ending: attributes,
-      ifMatch,
     }),
 
-  deleteTeamProject: ({ context, params, ifMatch }) =>
-    takeAccessAway(teamProjectKind, context, params.teamProjectId, ifMatch),
+  deleteTeamProject: ({ context, params }) => takeAccessAway(teamProjectKind, context, params.teamProjectId),
 });

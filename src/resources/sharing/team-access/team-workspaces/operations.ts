@@ -1,6 +1,10 @@
 /** Team access to workspaces: what this kind of records brings. */
 import { type WorkspaceLevel, workspaceLevel } from "../../../../access/levels.ts";
-import { seesWorkspace, workspacePermissionNeeds, workspaceRightsOf } from "../../../../access/permissions.ts";
+import {
+  seesWorkspace,
+  workspacePermissionNeeds,
+  workspaceRightsOf,
+} from "../../../../access/permissions/workspace.ts";
 import type { UpdateAttributes } from "../../../../jsonapi/define.ts";
 import { kebab } from "../../../../kernel/names.ts";
 import { implement } from "../../../shared/context.ts";
@@ -43,15 +47,13 @@ export const teamWorkspaceResource = implement(teamWorkspaces, {
       ending: attributes,
     }),
 
-  updateTeamWorkspace: ({ context, params, body: { attributes }, ifMatch }) =>
+  updateTeamWorkspace: ({ context, params, body: { attributes } }) =>
     changeAccess(teamWorkspaceKind, context, {
       id: params.teamWorkspaceId,
       level: attributes.access,
       chosen: chosenIn(attributes),
       ending: attributes,
-      ifMatch,
     }),
 
-  deleteTeamWorkspace: ({ context, params, ifMatch }) =>
-    takeAccessAway(teamWorkspaceKind, context, params.teamWorkspaceId, ifMatch),
+  deleteTeamWorkspace: ({ context, params }) => takeAccessAway(teamWorkspaceKind, context, params.teamWorkspaceId),
 });
