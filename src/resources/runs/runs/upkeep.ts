@@ -1,7 +1,5 @@
 /** What happens to runs with time alone. */
 import { nowMs } from "../../../kernel/time.ts";
-import type { Tx } from "../../../database/database.ts";
-import type { Context } from "../../shared/context.ts";
 import type { JobWork } from "../../shared/job-work.ts";
 import { lockRun } from "./reads.ts";
 import { advance } from "./lifecycle.ts";
