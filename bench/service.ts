@@ -2,7 +2,7 @@
 import type { AddressInfo } from "node:net";
 import { openDatabase } from "../src/database/engines/open.ts";
 import { newLogger } from "../src/http/log.ts";
-import { batchedDestination } from "../src/http/log-destination.ts";
+import { batchedDestination } from "../src/http/log-output.ts";
 import { tellUsage } from "./children.ts";
 import { benchServer } from "./server.ts";
 

@@ -5,9 +5,9 @@
 import { existsSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import type { Logger } from "pino";
-import { loopbackOf } from "./kernel/setting-values.ts";
+import { loopbackOf } from "./kernel/settings.ts";
 import { consolePath } from "./http/console.ts";
-import { firstCommand } from "./http/front-page.ts";
+import { firstCommand } from "./http/pages.ts";
 import { type FirstAdmin, sqlitePath } from "./service.ts";
 import type { Settings } from "./settings.ts";
 import { version } from "./version.ts";

@@ -5,14 +5,6 @@
 import { resolve } from "node:path";
 import {
   oneOf,
-  parseToken,
-  parseUrl,
-  readTable,
-  type Setting,
-  type SettingSources,
-  wholeNumber,
-} from "./kernel/settings.ts";
-import {
   parseDatabase,
   parseKeys,
   parseListen,
@@ -20,7 +12,13 @@ import {
   parsePassword,
   parseProxies,
   parseSmtpUrl,
-} from "./kernel/setting-values.ts";
+  parseToken,
+  parseUrl,
+  readTable,
+  type Setting,
+  type SettingSources,
+  wholeNumber,
+} from "./kernel/settings.ts";
 
 export interface Settings {
   readonly listen: { readonly host: string; readonly port: number };

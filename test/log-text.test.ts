@@ -1,6 +1,6 @@
 /** The log as a person at a terminal reads it. */
 import { describe, expect, it } from "vitest";
-import { readable } from "../src/http/log-text.ts";
+import { readable } from "../src/http/log-output.ts";
 
 const time = new Date(2026, 10, 16, 20, 15, 3).getTime();
 const line = (told: object) => readable(`${JSON.stringify({ level: 40, time, pid: 7, hostname: "x", ...told })}\n`);

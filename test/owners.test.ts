@@ -1,6 +1,6 @@
 /** Each table has one owner: the folder whose files may change it. Others have it changed by the owner's `writes.ts`. */
 import { describe, expect, it } from "vitest";
-import { keptByTriggers, tablesAfter } from "../src/backup/tables.ts";
+import { keptByTriggers, tablesAfter } from "../src/backup/format.ts";
 import { migrations } from "../src/database/migrate.ts";
 import { camel } from "../src/kernel/names.ts";
 import { parsed, readSource, sourcePaths, writesIn } from "./support/code.ts";

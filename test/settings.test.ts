@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { agentSettingTable } from "../src/agent/settings.ts";
-import { commandSettingTable } from "../src/cli/command-settings.ts";
+import { commandSettingTable } from "../src/cli/environment.ts";
 import { flagOf, type Setting, SettingError } from "../src/kernel/settings.ts";
 import { readSettings, type Settings, settingTable } from "../src/settings.ts";
 

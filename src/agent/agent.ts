@@ -13,7 +13,7 @@ import { JobSupervisor } from "./job-supervisor.ts";
 import { type CgroupTree, openCgroups } from "../sandbox/cgroup.ts";
 import { chooseSandbox, isRoot } from "../sandbox/choose.ts";
 import type { Mounts, Sandbox } from "../sandbox/launch.ts";
-import { killEverythingOf } from "../sandbox/processes.ts";
+import { killEverythingOf } from "../sandbox/process.ts";
 import { claimUids, type Uids } from "../sandbox/uids.ts";
 import { Refused, Server } from "./server.ts";
 import type { AgentSettings } from "./settings.ts";

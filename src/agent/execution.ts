@@ -4,11 +4,10 @@ import { createReadStream } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { unpack } from "../archive/unpack.ts";
-import { type EngineName, initArguments } from "./arguments.ts";
-import { cliConfiguration } from "./cli-configuration.ts";
+import { type EngineName, initArguments, titleOf } from "./engines.ts";
+import { cliConfiguration, environmentOf, sshCommand, variableFile } from "./variables.ts";
 import type { JobClient } from "./client.ts";
 import type { JobDirectory } from "./directory.ts";
-import { titleOf } from "./engines.ts";
 import { readInside, writeInside } from "./files.ts";
 import type { Job } from "./job.ts";
 import type { RunLog } from "./log.ts";
@@ -16,10 +15,8 @@ import { OutputReader } from "./output.ts";
 import { ConfigurationFault, writeOverride } from "./overrides.ts";
 import type { Cgroup } from "../sandbox/cgroup.ts";
 import type { Sandbox } from "../sandbox/launch.ts";
-import { type Ended, JobProcess } from "../sandbox/process.ts";
-import { runMark } from "../sandbox/processes.ts";
+import { type Ended, JobProcess, runMark } from "../sandbox/process.ts";
 import type { Stopper } from "./stopper.ts";
-import { environmentOf, sshCommand, variableFile } from "./variables.ts";
 
 /** The engine did not do what it was started for; a sentence for whoever reads the run. */
 export class EngineFault extends Error {

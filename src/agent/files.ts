@@ -21,7 +21,7 @@ import { dirname, join, relative, sep } from "node:path";
 const { O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
 
 /** An open file, or undefined where there is none: links, and whatever else is no file, are none. */
-export async function openInside(root: string, path: string): Promise<FileHandle | undefined> {
+async function openInside(root: string, path: string): Promise<FileHandle | undefined> {
   let file: FileHandle;
   try {
     file = await open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);

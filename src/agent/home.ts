@@ -18,7 +18,7 @@ import { foldersOf } from "./directory.ts";
 import { removeTree } from "./files.ts";
 import type { Job } from "./job.ts";
 import { isRoot } from "../sandbox/choose.ts";
-import { killEverythingOf, runMark } from "../sandbox/processes.ts";
+import { killEverythingOf, runMark } from "../sandbox/process.ts";
 import { holdName } from "../sandbox/uids.ts";
 import { keepLostState } from "./state.ts";
 

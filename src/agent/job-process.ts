@@ -5,7 +5,7 @@
 import { text } from "node:stream/consumers";
 import { cgroupAt } from "../sandbox/cgroup.ts";
 import { findTools, makeSandbox } from "../sandbox/choose.ts";
-import { killEverythingOf, runMark } from "../sandbox/processes.ts";
+import { killEverythingOf, runMark } from "../sandbox/process.ts";
 import { clearJob, trustCertificates } from "./home.ts";
 import { type Job, parseJob } from "./job.ts";
 import { aliveMs, type ClaimedJob, type FromJobProcess, type SlotSetup, type ToJobProcess } from "./job-channel.ts";

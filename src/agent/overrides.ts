@@ -6,8 +6,8 @@ import { constants } from "node:fs";
 import { open, readdir, realpath, rm } from "node:fs/promises";
 import { join } from "node:path";
 
-export const overrideName = "zzzz_cadastre_override.tf";
-export const overrideText = 'terraform {\n  backend "local" {}\n}\n';
+const overrideName = "zzzz_cadastre_override.tf";
+const overrideText = 'terraform {\n  backend "local" {}\n}\n';
 
 const extensions = [".tf", ".tf.json", ".tofu", ".tofu.json"];
 const overrideFile = /(?:^|_)override\.(?:tf|tofu)(?:\.json)?$/;

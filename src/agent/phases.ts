@@ -3,7 +3,7 @@ import { createWriteStream, openAsBlob } from "node:fs";
 import { readFile, stat } from "node:fs/promises";
 import { finished } from "node:stream/promises";
 import { join } from "node:path";
-import { applyArguments, planArguments } from "./arguments.ts";
+import { applyArguments, planArguments } from "./engines.ts";
 import type { ContentKind, Outcome } from "./client.ts";
 import { EngineFault, type Execution, faultOf, generatedFile, planFile } from "./execution.ts";
 import { copyOut } from "./files.ts";

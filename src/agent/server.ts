@@ -4,7 +4,7 @@
  */
 import { open } from "node:fs/promises";
 import { setTimeout as pause } from "node:timers/promises";
-import { wholeBody } from "../kernel/responses.ts";
+import { wholeBody } from "../kernel/streams.ts";
 
 /** The server answered, and the answer is no. */
 export class Refused extends Error {

@@ -4,7 +4,7 @@ import type { JobProcess } from "../sandbox/process.ts";
 export type StopReason = "canceled" | "timed-out" | "lost" | "disk" | "shutdown";
 
 /** Raised between two steps of a phase that is to stop. */
-export class Stopped extends Error {
+class Stopped extends Error {
   override readonly name = "Stopped";
 }
 

@@ -3,7 +3,7 @@
  * told of one thing after the other, and may take its time: nothing more is read meanwhile.
  */
 import { createGunzip, type Gunzip } from "node:zlib";
-import { freeBuffersAfter } from "../kernel/buffers.ts";
+import { freeBuffersAfter } from "../kernel/streams.ts";
 import { ArchiveFault, limits } from "./faults.ts";
 import { TarReader } from "./tar-reader.ts";
 import { type Addition, Tree } from "./tree.ts";

@@ -6,11 +6,17 @@ import { appliedIn, createBookkeeping, migrateIn, migrations, setUp, unknownOf }
 import { conflict } from "../kernel/errors.ts";
 import { camel } from "../kernel/names.ts";
 import { counted } from "../kernel/text.ts";
-import type { Footer, Header, Section, Value } from "./format.ts";
-import type { Progress } from "./progress.ts";
+import {
+  type Footer,
+  type Header,
+  type Progress,
+  SecretsCheck,
+  type Section,
+  tablesAfter,
+  tablesFilledFromStart,
+  type Value,
+} from "./format.ts";
 import { readBackup } from "./read.ts";
-import { SecretsCheck } from "./secrets.ts";
-import { tablesAfter, tablesFilledFromStart } from "./tables.ts";
 
 export interface Verified {
   readonly header: Header;

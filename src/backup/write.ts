@@ -15,10 +15,18 @@ import { appliedIn, unknownOf } from "../database/migrate.ts";
 import { conflict } from "../kernel/errors.ts";
 import { snake } from "../kernel/names.ts";
 import { now } from "../kernel/time.ts";
-import { encodeRow, formatName, formatVersion, type Footer, type Header, type Section, type Value } from "./format.ts";
-import type { Progress } from "./progress.ts";
-import { keyIdsIn } from "./secrets.ts";
-import { tablesAfter } from "./tables.ts";
+import {
+  encodeRow,
+  type Footer,
+  formatName,
+  formatVersion,
+  type Header,
+  keyIdsIn,
+  type Progress,
+  type Section,
+  tablesAfter,
+  type Value,
+} from "./format.ts";
 
 /** Few enough that rows with large contents fit in memory together. */
 const rowsPerChunk = 64;

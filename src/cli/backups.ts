@@ -1,5 +1,5 @@
 /** `cadastre backup` and `cadastre restore`: the register to and from one file, on either engine. */
-import { progressTo } from "../backup/progress.ts";
+import type { Progress } from "../backup/format.ts";
 import { loadBackup, verifyBackup } from "../backup/restore.ts";
 import { writeBackup } from "../backup/write.ts";
 import { migrations } from "../database/migrate.ts";
@@ -9,7 +9,7 @@ import { counted } from "../kernel/text.ts";
 import { existingKeys, keysPlace, openExisting, sqlitePath, writeTarget } from "../service.ts";
 import type { Settings } from "../settings.ts";
 import { version } from "../version.ts";
-import { type Command, stopSignal } from "./command.ts";
+import { type Command, progressLines, stopSignal, type Terminal } from "./command.ts";
 import { registerSettings } from "./register.ts";
 
 export const verify: Command = {
@@ -25,7 +25,7 @@ export const verify: Command = {
     const settings = read();
     const keys = keysAtHand(settings);
     const vault = keys && createVault(...keys);
-    const found = await verifyBackup(file, progressTo(terminal.note, "verifying"), vault);
+    const found = await verifyBackup(file, progress(terminal, "verifying"), vault);
     const { createdAt, cadastre } = found.header;
     terminal.out(
       `${file} is whole: ${total(found.rows)}, as they were at ${createdAt}, written by Cadastre ${cadastre}.`,
@@ -55,7 +55,7 @@ export const backup: Command = {
     const settings = read();
     const { database, vault } = await openExisting(settings);
     try {
-      const request = { database, file, keyId: vault.keyId, version, progress: progressTo(terminal.note, "writing") };
+      const request = { database, file, keyId: vault.keyId, version, progress: progress(terminal, "writing") };
       const { rows, bytes } = await writeBackup({ ...request, signal: stopSignal() });
       terminal.out(`Wrote ${total(rows)} to ${file} (${counted(bytes, "byte")}).`);
       terminal.out(keyReminder(settings));
@@ -76,10 +76,10 @@ export const restore: Command = {
   ],
   async run({ terminal, argument: file, settings: read }) {
     const settings = read();
-    const { header, rows, keyIds } = await verifyBackup(file, progressTo(terminal.note, "verifying"));
+    const { header, rows, keyIds } = await verifyBackup(file, progress(terminal, "verifying"));
     const vault = vaultFor(settings, [...new Set([header.keyId, ...keyIds])], file);
     await writeTarget(settings, async (database) => {
-      await loadBackup(database, { file, header }, progressTo(terminal.note, "loading"));
+      await loadBackup(database, { file, header }, progress(terminal, "loading"));
       await checkVault(database, vault);
     });
     terminal.out(`Restored ${total(rows)} from ${file}, as they were at ${header.createdAt}.`);
@@ -109,4 +109,10 @@ function total(rows: Readonly<Record<string, number>>): string {
   const counts = Object.values(rows);
   const rowCount = counts.reduce((sum, count) => sum + count, 0);
   return `${counted(rowCount, "row")} of ${counted(counts.length, "table")}`;
+}
+
+/** `doing` is what begins each line: `writing`. */
+function progress({ note }: Terminal, doing: string): Progress {
+  const print = progressLines(note);
+  return (table, rows) => print(() => `${doing} ${table}: ${counted(rows, "row")}`);
 }

@@ -1,4 +1,4 @@
-/** What a command of the command line is, and what it is given when it runs. It knows no command by name. */
+/** What a command of the command line is, what it is given when it runs, and how it prints rows. It knows no command by name. */
 import type { SettingSources, SettingTable } from "../kernel/settings.ts";
 import type { Settings } from "../settings.ts";
 
@@ -73,3 +73,46 @@ export function stopSignal(): AbortSignal {
 }
 
 export const jsonOption = { json: { doc: "Print JSON, for scripts." } } as const satisfies Record<string, Option>;
+
+export type Row = Readonly<Record<string, string | number | boolean | null>>;
+
+/** Prints objects of the same keys; the keys become the headings. */
+export function printRows(terminal: Terminal, rows: readonly Row[], options: { json: boolean; none: string }): void {
+  if (options.json) terminal.out(JSON.stringify(rows, null, 2));
+  else if (rows.length === 0) terminal.out(options.none);
+  else alignedLines(rows).forEach(terminal.out);
+}
+
+function alignedLines(rows: readonly Row[]): string[] {
+  const names = Object.keys(rows[0] ?? {});
+  const cells = [
+    names.map((name) => name.replaceAll("-", " ").toUpperCase()),
+    ...rows.map((row) => names.map((name) => shown(row[name]))),
+  ];
+  const widths = names.map((_, column) => Math.max(...cells.map((line) => (line[column] ?? "").length)));
+  return cells.map((line) =>
+    line
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join("  ")
+      .trimEnd(),
+  );
+}
+
+/** What would move the cursor or break the line is left out: a description is somebody else's text on the operator's screen. */
+function shown(value: Row[string] | undefined): string {
+  if (value === null || value === undefined) return "-";
+  if (typeof value === "boolean") return value ? "yes" : "no";
+  return String(value).replace(/\p{C}/gu, " ");
+}
+
+const progressEveryMs = 1000;
+
+/** Prints how far a long piece of work is: at most one line a second, which is only put together when it is printed. */
+export function progressLines(note: (line: string) => void): (line: () => string) => void {
+  let printedAt = performance.now();
+  return (line) => {
+    if (performance.now() - printedAt < progressEveryMs) return;
+    printedAt = performance.now();
+    note(line());
+  };
+}

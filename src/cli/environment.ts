@@ -1,8 +1,35 @@
-/** Which variables of the environment are ours. One that begins like ours and is unknown is a fault: mostly a setting that was misspelled. */
+/** Which variables of the environment are ours, with the settings of commands that call another server. An unknown variable that begins like ours is a fault: mostly a setting that was misspelled. */
 import { agentSettingTable } from "../agent/settings.ts";
-import { nearest, variablesOf } from "../kernel/settings.ts";
+import { nearest, parseToken, parseUrl, type Setting, variablesOf } from "../kernel/settings.ts";
 import { settingTable } from "../settings.ts";
-import { commandSettingTable } from "./command-settings.ts";
+
+/** Neither the server nor the agent has these. */
+export const commandSettingTable = {
+  address: {
+    variable: "CADASTRE_ADDRESS",
+    shape: "URL",
+    doc: "The server to ask over its API, instead of opening the database; needs a token.",
+    initially: undefined,
+    parse: parseUrl,
+  },
+  token: {
+    variable: "CADASTRE_TOKEN",
+    shape: "TOKEN",
+    isSecret: true,
+    doc: "The token to call that server with. A flag can be seen by everybody on the machine: better by the environment or a file.",
+    initially: undefined,
+    parse: parseToken,
+  },
+  importToken: {
+    variable: "CADASTRE_IMPORT_TOKEN",
+    shape: "TOKEN",
+    isSecret: true,
+    doc: "The token of the server that an organization is imported from.",
+    initially: undefined,
+    // Another server's tokens have whatever form it gives them.
+    parse: (text) => text,
+  },
+} as const satisfies Record<string, Setting<string>>;
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 

@@ -4,7 +4,7 @@ import { request as httpsRequest } from "node:https";
 import { setTimeout as sleep } from "node:timers/promises";
 import { AppError } from "../kernel/errors.ts";
 import { counted } from "../kernel/text.ts";
-import { loopbackOf } from "../kernel/setting-values.ts";
+import { loopbackOf } from "../kernel/settings.ts";
 import type { Settings } from "../settings.ts";
 import { type Command, UsageError } from "./command.ts";
 

@@ -1,14 +1,12 @@
 /** `cadastre job …`: shows the background jobs, and runs one here and now, under the lease that servers run it under. */
 import type { Tx } from "../database/database.ts";
-import { backupFacts, backupJobs } from "../jobs/backup.ts";
-import { jobs } from "../jobs/index.ts";
+import { backupFacts, backupJobs, jobs } from "../jobs/index.ts";
 import { JobRunner } from "../jobs/runner.ts";
 import { counted, quoted } from "../kernel/text.ts";
 import type { Settings } from "../settings.ts";
 import { version } from "../version.ts";
-import { type Command, jsonOption, type Terminal, UsageError } from "./command.ts";
+import { type Command, jsonOption, printRows, type Terminal, UsageError } from "./command.ts";
 import { reading, registerSettings, withRegister } from "./register.ts";
-import { printRows } from "./table.ts";
 
 export const listJobsCommand: Command = {
   name: "job list",

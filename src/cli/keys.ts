@@ -1,6 +1,5 @@
-/** `cadastre key …`: which encryption keys the register's secrets are under, and how all of them come under the newest. */
+/** `cadastre key …` and `cadastre identity-key …`: the keys that encrypt the secrets of the register, and the one that signs the identities of runs. */
 import { randomUUID } from "node:crypto";
-import { nowAndThen } from "../backup/progress.ts";
 import type { Database } from "../database/database.ts";
 import { retiredKeysFact } from "../database/fence.ts";
 import { readFact } from "../database/meta.ts";
@@ -8,11 +7,11 @@ import { countByKey, resealAll } from "../database/resealing.ts";
 import { isCheckCurrent, replaceCheck, retireOlderKeys, type Vault } from "../database/vault.ts";
 import { conflict } from "../kernel/errors.ts";
 import { counted } from "../kernel/text.ts";
+import { rotateIdentityKey } from "../resources/runs/identity-keys/writes.ts";
 import { recordEvent } from "../resources/shared/audit-events/writes.ts";
 import { keysPlace, operatorContext } from "../service.ts";
-import { type Command, jsonOption, stopSignal } from "./command.ts";
+import { type Command, jsonOption, printRows, progressLines, stopSignal } from "./command.ts";
 import { registerSettings, withRegister } from "./register.ts";
-import { printRows } from "./table.ts";
 
 export const listKeysCommand: Command = {
   name: "key list",
@@ -60,7 +59,7 @@ export const rotateKeyCommand: Command = {
       if (total === 0 && vault.keyIds.length === 1)
         return terminal.out(`Every secret is under the key ${vault.keyId} already.`);
       await begin(database, vault, operatorContext(database, settings, `cli-${randomUUID()}`));
-      const tell = nowAndThen(terminal.note);
+      const tell = progressLines(terminal.note);
       const progress = (count: number) => tell(() => `encrypting anew: ${count} of ${counted(total, "secret")}`);
       const done = await resealAll(database, vault, progress, stopSignal());
       await finish(database, vault);
@@ -106,3 +105,29 @@ async function finish(database: Database, vault: Vault): Promise<void> {
   if (left > 0) throw conflict(`${counted(left, "secret")} still under older keys. Run 'cadastre key rotate' again.`);
   if (!(await isCheckCurrent(database.reader, vault))) await database.write((tx) => replaceCheck(tx, vault));
 }
+
+export const rotateIdentityKeyCommand: Command = {
+  name: "identity-key rotate",
+  summary: "Sign the identities of runs with a new key from now on",
+  settings: registerSettings,
+  options: {
+    revoke: { doc: "Also stop publishing every older key, so that nothing that they signed is trusted any more." },
+    ...jsonOption,
+  },
+  details: [
+    "Servers that run take the new key at once. Without --revoke the older ones stay published for 7 days,",
+    "which is longer than any identity is good for; after a key was stolen, use --revoke.",
+    "Example: cadastre identity-key rotate",
+  ],
+  async run({ terminal, isOn, settings }) {
+    const given = settings();
+    const { id, published } = await withRegister(given, ({ database, vault }) => {
+      const context = operatorContext(database, given, `cli-${randomUUID()}`);
+      return database.write((tx) => rotateIdentityKey(tx, context, vault, { revoke: isOn("revoke") }));
+    });
+    if (isOn("json")) return terminal.out(JSON.stringify({ id, published }, null, 2));
+    const others = published.length - 1;
+    const older = others === 0 ? "no older key is published" : `${others} older still published`;
+    terminal.out(`The key ${id} signs from now on; ${older}.`);
+  },
+};

@@ -5,7 +5,7 @@ import { fold, quoted } from "../kernel/text.ts";
 import { isObject, type Json, textOf, type Thing, thingOf, thingsOf } from "../moving/wire.ts";
 import { version } from "../version.ts";
 import { type Invocation, UsageError } from "./command.ts";
-import { commandSettingTable } from "./command-settings.ts";
+import { commandSettingTable } from "./environment.ts";
 
 const { address, token } = commandSettingTable;
 /** For a command that works on the database, or over the API where an address is given. */

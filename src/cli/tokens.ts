@@ -2,17 +2,16 @@
 import type { Tx } from "../database/database.ts";
 import type { ShownToken } from "../database/schema/identity.ts";
 import { parseBody } from "../jsonapi/input.ts";
-import { activityDurationMs, activityDurationPattern } from "../kernel/durations.ts";
+import { activityDurationMs, activityDurationPattern } from "../kernel/time.ts";
 import { AppError } from "../kernel/errors.ts";
 import { fold, quoted } from "../kernel/text.ts";
 import { type Json, textOf, type Thing } from "../moving/wire.ts";
 import { authenticationTokens } from "../resources/identity/authentication-tokens/definition.ts";
 import { addToken, type NewToken, removeToken } from "../resources/identity/authentication-tokens/writes.ts";
 import type { Settings } from "../settings.ts";
-import { type Command, type Invocation, jsonOption, UsageError } from "./command.ts";
+import { type Command, type Invocation, jsonOption, printRows, UsageError } from "./command.ts";
 import { reading, registerSettings, writing } from "./register.ts";
 import { remoteDetails, remoteOf, type RemoteServer, remoteSettings } from "./remote.ts";
-import { printRows } from "./table.ts";
 import { findUserNamed } from "./users.ts";
 
 export const createTokenCommand: Command = {

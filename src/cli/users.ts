@@ -11,10 +11,9 @@ import { newPasswordOf, setPassword } from "../resources/identity/sessions/write
 import { flagOf, textOf, type Thing } from "../moving/wire.ts";
 import { administered, requireSiteAdmin } from "../resources/shared/administration.ts";
 import { addUser } from "../resources/identity/users/writes.ts";
-import { type Command, jsonOption } from "./command.ts";
+import { type Command, jsonOption, printRows } from "./command.ts";
 import { reading, registerSettings, writing } from "./register.ts";
 import { remoteDetails, remoteOf, remoteSettings } from "./remote.ts";
-import { printRows } from "./table.ts";
 
 export const createUserCommand: Command = {
   name: "user create",

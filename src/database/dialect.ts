@@ -1,5 +1,6 @@
 /** The few true differences between the two engines' SQL, behind one interface. */
-import { type Expression, type RawBuilder, type SqlBool, sql } from "kysely";
+import { type Expression, type RawBuilder, sql, type SqlBool } from "kysely";
+import { searchWords } from "../kernel/text.ts";
 import { postgresCounts, type RegisterCounts, sqliteCounts } from "./counts.ts";
 import { type NameIndex, postgresNames, sqliteNames } from "./name-index.ts";
 
@@ -201,3 +202,22 @@ export const postgresDialect: Dialect = {
         DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION raise_access_version()`,
     ),
 };
+
+/**
+ * The one meaning of a text search in a list, in any order and ignoring case: each word is in one of the texts, which are folded as the words are. Wildcards of SQL are letters like others. A search
+ * of nothing but blanks matches everything.
+ */
+export function containsWords(
+  { contains }: Pick<Dialect, "contains">,
+  texts: readonly Expression<string>[],
+  search: string,
+  folded?: (text: string) => string,
+): RawBuilder<SqlBool> {
+  const inOne = (word: string) =>
+    sql<SqlBool>`(${sql.join(
+      texts.map((text) => contains(text, word)),
+      sql` or `,
+    )})`;
+  const words = searchWords(search, folded);
+  return words.length === 0 ? sql<SqlBool>`1 = 1` : sql<SqlBool>`${sql.join(words.map(inOne), sql` and `)}`;
+}

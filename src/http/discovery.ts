@@ -5,7 +5,7 @@ import type { Vault } from "../database/vault.ts";
 import { claimNames } from "../resources/runs/identity-keys/rules.ts";
 import { publishedKeys } from "../resources/runs/identity-keys/writes.ts";
 import { loginClient } from "../resources/identity/authorizations/reads.ts";
-import { authorizePath, tokenPath } from "./oauth-paths.ts";
+import { authorizePath, tokenPath } from "./oauth.ts";
 import { basePath } from "./respond.ts";
 
 const services = ["tfe.v2", "tfe.v2.1", "tfe.v2.2", "state.v2"];

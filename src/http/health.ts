@@ -38,7 +38,7 @@ function lookAt({ reader }: Database): () => Promise<Standing> {
 const soonMs = 2_000;
 
 /** Raises `unavailable` where it takes longer than those who watch a service want to wait. */
-export async function soon<T>(asked: Promise<T>): Promise<T> {
+async function soon<T>(asked: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
     const error = new AppError("unavailable", "The database does not answer. Try again shortly.", {

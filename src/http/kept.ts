@@ -12,16 +12,11 @@ import type { Database } from "../database/database.ts";
 import type { Warrant } from "../jsonapi/warrant.ts";
 import type { Session } from "../resources/identity/authentication-tokens/reads.ts";
 import { type Authenticator, hashOf, type KnownSession, type Moment } from "./authenticate.ts";
-import type { Allowance } from "./limits.ts";
-import { loggedUrl } from "./log.ts";
 import type { WrittenAnswer } from "./respond.ts";
-import { wantsSmaller } from "./smaller.ts";
+import { wantsSmaller } from "./negotiation.ts";
 
 export interface KeptAnswer extends WrittenAnswer {
   readonly warrant: Warrant | undefined;
-  /** The route that made it, and the URL as the log tells it. */
-  readonly route: string;
-  readonly toldUrl: string;
   /** The caller as the answer was made for it. */
   readonly caller: string;
   /** When it has to be made anew, whatever was committed: as a session's, or because something that it shows ends. */
@@ -98,11 +93,6 @@ interface Found {
   readonly session: KnownSession;
 }
 
-/** For a caller who is let in, and what is left to it; undefined where there is no limit. */
-export interface Recalled extends Found {
-  readonly allowance: Allowance | undefined;
-}
-
 /** For how long an answer is right. */
 interface Lasting {
   readonly warrant: Warrant | undefined;
@@ -127,22 +117,8 @@ export class Keeper {
   }
 
   /**
-   * The answer that was kept for a request and is known to be right without a statement, with the caller, who is let in. Raises
-   * `too-many-requests`.
-   */
-  recall(request: IncomingMessage): Recalled | undefined {
-    const found = this.#find(request, hashOf(request));
-    if (found === undefined) return undefined;
-    const { kept, session } = found;
-    const moment = this.#database.moment();
-    const isRight = moment !== undefined && kept.moment === moment && session.moment === moment;
-    if (!isRight || kept.caller !== session.text) return undefined;
-    return { ...found, allowance: this.#authenticator.admit(session) };
-  }
-
-  /**
-   * Lets a request in, which has its session afterwards. Gives the answer that was kept for it and is still right, as a statement
-   * tells. Raises `unauthorized` or `too-many-requests`.
+   * Lets a request in, which has its session afterwards. Gives the answer that was kept for it and is still right; where the database
+   * tells its moment without a statement, and it is the same, none is run. Raises `unauthorized` or `too-many-requests`.
    */
   async letIn(request: FastifyRequest): Promise<KeptAnswer | undefined> {
     const hash = hashOf(request);
@@ -164,9 +140,15 @@ export class Keeper {
     return session === undefined || kept === undefined || kept.until <= nowMs() ? undefined : { kept, session };
   }
 
-  /** By one statement, which also looks the token up again; by a second where the first tells that something was committed. */
+  /**
+   * Without a statement while nothing was committed, where the database tells that. Else by one, which also looks the token up again; by
+   * a second where the first tells that something was committed.
+   */
   async #isRight(kept: KeptAnswer, request: FastifyRequest, known: KnownSession): Promise<Finding> {
-    const isLatest = this.#database.moment() === undefined && kept.moment === this.#authenticator.latest;
+    const moment = this.#database.moment();
+    if (moment !== undefined && kept.moment === moment && known.moment === moment && kept.caller === known.text)
+      return { session: known, isRight: true };
+    const isLatest = moment === undefined && kept.moment === this.#authenticator.latest;
     if (kept.warrant !== undefined && !isLatest) return this.#askWarrant(kept, kept.warrant, request, known);
     const session = await this.#authenticator.identify(request, known.tokenHash);
     if (session.text !== kept.caller) return { session, isRight: false };
@@ -192,13 +174,12 @@ export class Keeper {
   /** For as long as both the caller's session and what the answer shows last. */
   keep(request: FastifyRequest, written: WrittenAnswer, { warrant, until: shownUntil }: Lasting): void {
     const { session } = request;
-    const { url: route } = request.routeOptions;
-    if (session === undefined || route === undefined) return;
+    if (session === undefined) return;
     const { text: caller, moment } = session;
     const until = Math.min(session.until, shownUntil);
     if (until <= nowMs()) return;
     const answer = { ...written, body: alone(written.body), warrant, caller, until, moment };
-    this.#answers.keep(keyOf(session, request.raw), { ...answer, route, toldUrl: loggedUrl(request.url) });
+    this.#answers.keep(keyOf(session, request.raw), answer);
   }
 }
 

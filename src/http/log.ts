@@ -6,7 +6,6 @@ import { hostname } from "node:os";
 import type { FastifyInstance } from "fastify";
 import pino from "pino";
 import { actorId } from "../access/actor.ts";
-import type { KnownSession } from "./authenticate.ts";
 
 const urlLengthMax = 300;
 
@@ -29,7 +28,7 @@ export function loggedUrl(url: string): string {
 const withoutPermission = (path: string): string => path.replace(/(\/logs\/[\w-]*)\..*/, "$1.…");
 
 /** For sentences of others, which may quote a request: queries, and whatever looks like a token. */
-export function withoutSecrets(text: string): string {
+function withoutSecrets(text: string): string {
   return text
     .replace(/(?:\?|%(?:25)*3f)[^\s"'`]+/gi, "?…")
     .replace(/\b(bearer\s+)[^\s"'`]+/gi, "$1…")
@@ -74,63 +73,31 @@ export const serializers = { err: (error: unknown) => loggedError(error) };
 /** What watches the service asks every few seconds: that is told only to whoever wants to know everything. */
 const probes = new Set(["/healthz", "/readyz", "/metrics"]);
 
-/** What the log tells of a request. */
-export interface RequestTold {
-  readonly id: string;
-  readonly method: string;
-  /** As `loggedUrl` gives it. */
-  readonly url: string;
-  readonly route: string | undefined;
-  readonly status: number;
-  readonly ms: number;
-  readonly session: KnownSession | undefined;
-  /** The caller has gone before the end. */
-  readonly isCut: boolean;
-  readonly address: string;
-}
-
-export interface RequestLog {
-  readonly isToldOf: (route: string | undefined) => boolean;
-  readonly tell: (request: RequestTold) => void;
-}
-
 const levelOf = (route: string | undefined) => (route !== undefined && probes.has(route) ? "debug" : "info");
 
-/** One line for a request. It is put together by hand, because that is what every request waits for. */
-export function requestLog(log: pino.Logger): RequestLog {
+/**
+ * One line for each request, after its response, also where the caller has gone before its end. It is put together by hand, because
+ * every request waits for it. Of all that is in it only the address can need escapes.
+ */
+export function logRequests(server: FastifyInstance): void {
+  const log = server.log as pino.Logger;
   const stream = (log as unknown as Record<symbol, pino.DestinationStream>)[pino.symbols.streamSym];
   const origin = `"pid":${process.pid},"hostname":${JSON.stringify(hostname())}`;
-  return {
-    isToldOf: (route) => log.isLevelEnabled(levelOf(route)),
-    tell: (request) => {
-      const level = pino.levels.values[levelOf(request.route)];
-      stream?.write(`{"level":${level},"time":${Date.now()},${origin},${told(request)},"msg":"request"}\n`);
-    },
-  };
-}
-
-/** Of all that is in it only the address can need escapes. */
-function told({ id, method, url, route, status, ms, session, isCut, address }: RequestTold): string {
-  const actor = session ? `,"actor":"${actorId(session.actor)}","token":"${session.actor.tokenId}"` : "";
-  const routed = route === undefined ? "" : `,"route":"${route}"`;
-  const cut = isCut ? `,"cut":true` : "";
-  return `"reqId":"${id}","method":"${method}","url":"${url}"${routed},"status":${status},"ms":${ms.toFixed(2)}${actor}${cut},"remoteAddress":${address}`;
-}
-
-/** As it is written to the log. Asked for at the beginning: later it may be unknown, because it is the connection's. */
-export const loggedAddress = (address: string | undefined): string => JSON.stringify(address ?? null);
-
-/** The line of each request that the framework answers, after it, also where the caller has gone before its end. */
-export function logRequests(server: FastifyInstance, log: RequestLog): void {
   server.addHook("onRequest", (request, reply, done) => {
     const { url: route } = request.routeOptions;
-    if (log.isToldOf(route)) {
-      const address = loggedAddress(request.ip);
+    const level = levelOf(route);
+    if (log.isLevelEnabled(level)) {
+      // Read now: it is the connection's, and may be unknown later.
+      const address = JSON.stringify(request.ip ?? null);
       reply.raw.once("close", () => {
         const { id, method, session } = request;
         const url = loggedUrl(request.url);
-        const { statusCode: status, elapsedTime: ms } = reply;
-        log.tell({ id, method, url, route, status, ms, session, isCut: !reply.raw.writableFinished, address });
+        const routed = route === undefined ? "" : `,"route":"${route}"`;
+        const actor = session ? `,"actor":"${actorId(session.actor)}","token":"${session.actor.tokenId}"` : "";
+        const cut = reply.raw.writableFinished ? "" : `,"cut":true`;
+        stream?.write(
+          `{"level":${pino.levels.values[level]},"time":${Date.now()},${origin},"reqId":"${id}","method":"${method}","url":"${url}"${routed},"status":${reply.statusCode},"ms":${reply.elapsedTime.toFixed(2)}${actor}${cut},"remoteAddress":${address},"msg":"request"}\n`,
+        );
       });
     }
     done();

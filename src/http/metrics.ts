@@ -1,4 +1,4 @@
-/** For whoever watches the service: what it does, in Prometheus' format. */
+/** `GET /metrics` in the format of Prometheus, with what this process counts itself: requests, events, its own resources. */
 import { timingSafeEqual } from "node:crypto";
 import { readdirSync } from "node:fs";
 import { monitorEventLoopDelay } from "node:perf_hooks";
@@ -8,17 +8,18 @@ import { isSiteAdmin } from "../access/actor.ts";
 import type { Database } from "../database/database.ts";
 import { notFound } from "../kernel/errors.ts";
 import { tokenHash } from "../kernel/ids.ts";
+import { hearAttempts, hearVcsEvents } from "../resources/shared/measures.ts";
 import type { Authenticator } from "./authenticate.ts";
-import { watchBacklogs } from "./backlog-metrics.ts";
-import { watchFigures } from "./figure-metrics.ts";
-import { watchBackups } from "./backup-metrics.ts";
-import { watchJobs } from "./job-metrics.ts";
 import type { Keeper } from "./kept.ts";
-import { watchLocks } from "./lock-metrics.ts";
-import { countVcsEvents } from "./vcs-metrics.ts";
-import { countAttempts } from "./notice-metrics.ts";
-import { countEndedPhases, watchRuns } from "./run-metrics.ts";
-import { RequestFigures } from "./request-metrics.ts";
+import {
+  countEndedPhases,
+  watchBacklogs,
+  watchBackups,
+  watchFigures,
+  watchJobs,
+  watchLocks,
+  watchRuns,
+} from "./register-metrics.ts";
 
 export interface MetricsOptions {
   readonly database: Database;
@@ -29,11 +30,10 @@ export interface MetricsOptions {
   readonly version: string;
 }
 
-/** Gives the figures of requests, for those that the framework does not see. */
 export function mountMetrics(
   server: FastifyInstance,
   { database, authenticator, metricsToken, keeper, version }: MetricsOptions,
-): RequestFigures {
+): void {
   const registry = new Registry();
   const figures = new RequestFigures();
   server.addHook("onResponse", (request, reply, done) => {
@@ -61,7 +61,6 @@ export function mountMetrics(
     await Promise.all(looks.map((look) => look()));
     return reply.header("content-type", registry.contentType).send(`${figures.text()}\n${await registry.metrics()}`);
   });
-  return figures;
 }
 
 /** What runs here, as labels of a constant: whoever watches many servers joins it to the other figures. */
@@ -147,4 +146,87 @@ function carriesToken(request: FastifyRequest, token: string | undefined): boole
   const sent = request.headers.authorization;
   if (token === undefined || sent === undefined) return false;
   return timingSafeEqual(Buffer.from(tokenHash(sent)), Buffer.from(tokenHash(`Bearer ${token}`)));
+}
+
+const secondsMax = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
+
+/** Of one method on one route. */
+class RouteFigures {
+  readonly byStatus = new Map<number, number>();
+  /** How many took no longer than each of `secondsMax`, but longer than the one before; last, how many took longer than all. */
+  readonly byTime: number[] = Array.from({ length: secondsMax.length + 1 }, () => 0);
+  secondsSum = 0;
+
+  count(status: number, seconds: number): void {
+    this.byStatus.set(status, (this.byStatus.get(status) ?? 0) + 1);
+    let bucket = 0;
+    while (bucket < secondsMax.length && seconds > secondsMax[bucket]!) bucket += 1;
+    this.byTime[bucket]! += 1;
+    this.secondsSum += seconds;
+  }
+}
+
+const [requestsName, durationName] = ["cadastre_http_requests_total", "cadastre_http_request_duration_seconds"];
+
+class RequestFigures {
+  readonly #byMethod = new Map<string, Map<string, RouteFigures>>();
+
+  /** A request that was answered. By the route's pattern, never by the path: paths are without number. */
+  count(method: string, route: string, status: number, ms: number): void {
+    let byRoute = this.#byMethod.get(method);
+    if (byRoute === undefined) this.#byMethod.set(method, (byRoute = new Map()));
+    let figures = byRoute.get(route);
+    if (figures === undefined) byRoute.set(route, (figures = new RouteFigures()));
+    figures.count(status, ms / 1000);
+  }
+
+  /** In Prometheus' format. No method or route has anything to be escaped. */
+  text(): string {
+    const all = [...this.#byMethod].flatMap(([method, byRoute]) =>
+      [...byRoute].map(([route, figures]) => ({ labels: `method="${method}",route="${route}"`, figures })),
+    );
+    const lines = [
+      `# HELP ${requestsName} Requests by route and status.`,
+      `# TYPE ${requestsName} counter`,
+      ...all.flatMap(({ labels, figures }) =>
+        [...figures.byStatus].map(([status, count]) => `${requestsName}{${labels},status="${status}"} ${count}`),
+      ),
+      `# HELP ${durationName} Time to answer.`,
+      `# TYPE ${durationName} histogram`,
+      ...all.flatMap(({ labels, figures }) => durations(labels, figures)),
+    ];
+    return `${lines.join("\n")}\n`;
+  }
+}
+
+/** Each bucket tells of all that took no longer than its limit. */
+function durations(labels: string, { byTime, secondsSum }: RouteFigures): string[] {
+  let count = 0;
+  const buckets = [...secondsMax, "+Inf"].map((limit, bucket) => {
+    count += byTime[bucket]!;
+    return `${durationName}_bucket{le="${limit}",${labels}} ${count}`;
+  });
+  return [...buckets, `${durationName}_sum{${labels}} ${secondsSum}`, `${durationName}_count{${labels}} ${count}`];
+}
+
+/** Gives the function that ends the count. */
+function countVcsEvents(registry: Registry): () => void {
+  const events = new Counter({
+    name: "cadastre_vcs_events_total",
+    help: "Webhooks of version control that this server took in (stored), knew already (repeated), had no use for (unknown) or refused (refused); and what became of events that it worked off: started, ignored, failed.",
+    labelNames: ["provider", "result"],
+    registers: [registry],
+  });
+  return hearVcsEvents(({ provider, result }) => events.inc({ provider, result }));
+}
+
+/** Gives the function that ends the count. */
+function countAttempts(registry: Registry): () => void {
+  const attempts = new Counter({
+    name: "cadastre_notice_attempts_total",
+    help: "Notices that this server tried to deliver, by how that ended: delivered, retried later, or failed for good.",
+    labelNames: ["kind", "result"],
+    registers: [registry],
+  });
+  return hearAttempts(({ kind, result }) => attempts.inc({ kind, result }));
 }

@@ -14,7 +14,7 @@ import {
 } from "../jsonapi/define.ts";
 import { parseBody } from "../jsonapi/input.ts";
 import { paramsOf } from "../jsonapi/paths.ts";
-import { parseQuery, type Page } from "../jsonapi/query.ts";
+import { type Page, parseQuery, parseQueryString } from "../jsonapi/query.ts";
 import { nowMs } from "../kernel/time.ts";
 import type { Table } from "../kernel/csv.ts";
 import { hooks } from "../resources/index.ts";
@@ -25,10 +25,8 @@ import { isLarge, LargeBodies, passBodiesOn } from "./body.ts";
 import { browserOf } from "./browser.ts";
 import type { Keeper } from "./kept.ts";
 import type { Allowance } from "./limits.ts";
-import { parseQueryString } from "./query.ts";
-import { prefers } from "./accept.ts";
+import { prefers, smaller, wantsSmaller } from "./negotiation.ts";
 import { basePath, mediaType, sendAnswer, sendWritten, tableMediaType, writeAnswer } from "./respond.ts";
-import { smaller, wantsSmaller } from "./smaller.ts";
 import { sendEvents, sendTable } from "./streams.ts";
 
 declare module "fastify" {

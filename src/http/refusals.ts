@@ -3,10 +3,10 @@
  * writes to sockets; nobody else does.
  */
 import { randomUUID } from "node:crypto";
-import { type IncomingMessage, type Server, STATUS_CODES, type ServerResponse } from "node:http";
+import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
 import { AppError } from "../kernel/errors.ts";
-import { errorAnswer } from "./respond.ts";
+import { basePath, errorAnswer } from "./respond.ts";
 
 type HeadersOf = (requestId: string) => Record<string, string>;
 
@@ -97,4 +97,23 @@ export function refuseOddRequests(server: Server, headersOf: HeadersOf): void {
 export function refuseWithoutHost({ httpVersion, headers }: IncomingMessage): void {
   if (httpVersion === "1.1" && headers.host === undefined)
     throw new AppError("bad-request", "The request has no Host header, which HTTP/1.1 asks for.");
+}
+
+/**
+ * Paths that clients know and the service does not have yet. Clients report a 404 as a missing permission, and retry after a 501; a 422
+ * they print as it is.
+ */
+const sentences: readonly (readonly [path: RegExp, sentence: string])[] = [
+  [
+    /^(?:\/workspaces\/[^/]+)?\/queries(?:\/|$)/,
+    "Queries (terraform query) are not supported yet by this server. Set the workspace's execution-mode to 'local' to run terraform query on your machine.",
+  ],
+];
+
+/** Undefined where a path is simply not there. */
+export function unsupportedAt(url: string): AppError | undefined {
+  const path = url.replace(/[?#].*$/s, "");
+  if (!path.startsWith(basePath)) return undefined;
+  const found = sentences.find(([pattern]) => pattern.test(path.slice(basePath.length)));
+  return found && new AppError("unsupported", found[1]);
 }

@@ -7,35 +7,31 @@ import fastify, {
   type FastifyInstance,
   type FastifyRequest,
 } from "fastify";
-import type { Logger } from "pino";
 import type { Database } from "../database/database.ts";
 import type { Vault } from "../database/vault.ts";
 import { openApi } from "../jsonapi/openapi.ts";
 import { verifyResources } from "../jsonapi/verify.ts";
 import { AppError, notFound } from "../kernel/errors.ts";
-import { loopbackOf } from "../kernel/setting-values.ts";
+import { loopbackOf } from "../kernel/settings.ts";
 import { foreignTypes, hooks, resources } from "../resources/index.ts";
 import type { Context, ServiceOptions } from "../resources/shared/context.ts";
-import { answerAtOnce } from "./at-once.ts";
 import { Authenticator, type AuthenticatorOptions } from "./authenticate.ts";
 import { acceptBodies, bodyBytesMax, limitDawdling } from "./body.ts";
 import { identityPaths, mountDiscovery, mountIdentity } from "./discovery.ts";
 import { refuseForeignPages } from "./browser.ts";
 import { consoleRoutes, mountConsole, type ServedConsole } from "./console.ts";
-import { mountFrontPage } from "./front-page.ts";
+import { mountFrontPage } from "./pages.ts";
 import { type Headers, headersFor, newRequestId } from "./headers.ts";
 import { mountHealth, refuseWhileStarting } from "./health.ts";
 import { Keeper } from "./kept.ts";
-import { logRequests, requestLog, serializers } from "./log.ts";
+import { logRequests, serializers } from "./log.ts";
 import { mountMetrics } from "./metrics.ts";
 import { mountResources } from "./mount.ts";
-import { mountOauth } from "./oauth.ts";
-import { authorizePath, oauthPaths, tokenPath } from "./oauth-paths.ts";
+import { authorizePath, mountOauth, oauthPaths, tokenPath } from "./oauth.ts";
 import { mountSso, sendRefusal, ssoPaths, ssoRoutes } from "./sso.ts";
-import { refuseBrokenRequests, refuseOddRequests, refuseWithoutHost } from "./refusals.ts";
+import { refuseBrokenRequests, refuseOddRequests, refuseWithoutHost, unsupportedAt } from "./refusals.ts";
 import { mountWebhooks, webhookPath, webhookPaths } from "./webhooks.ts";
-import { basePath, httpFacts, sendError, sendAtOnce, sendJson, type WrittenAnswer } from "./respond.ts";
-import { unsupportedAt } from "./unsupported.ts";
+import { basePath, httpFacts, sendError, sendKept, sendJson, type WrittenAnswer } from "./respond.ts";
 
 export interface ServerOptions extends AuthenticatorOptions {
   readonly database: Database;
@@ -103,8 +99,7 @@ export function createServer(settings: ServerOptions): FastifyInstance {
   server.decorateRequest("session", undefined);
   server.decorateRequest("allowance", undefined);
   answerErrors(server);
-  const log = requestLog(server.log as Logger);
-  logRequests(server, log);
+  logRequests(server);
   letRequestsIn(server, {
     isStarting: settings.isStarting,
     keeper,
@@ -123,18 +118,8 @@ export function createServer(settings: ServerOptions): FastifyInstance {
     isStarting: settings.isStarting ?? (() => false),
     isStopping: () => stopping || isDraining(),
   });
-  const { database, metricsToken, trustedProxies, version } = settings;
-  const figures = mountMetrics(server, { database, authenticator, metricsToken, keeper, version });
-  // Where a statement is needed to know whether an answer is right, that is the framework's to wait for.
-  if (database.moment() !== undefined)
-    answerAtOnce(server.server, {
-      keeper,
-      headers,
-      log,
-      figures,
-      trustedProxies,
-      isStopping: () => stopping,
-    });
+  const { database, metricsToken, version } = settings;
+  mountMetrics(server, { database, authenticator, metricsToken, keeper, version });
   mountIdentity(server, { ...settings, publicUrl: () => options.publicUrl });
   mountPages(server, settings, () => options.publicUrl);
   const contextOf = contextOfNobody(settings, options, authenticator);
@@ -214,7 +199,7 @@ function letRequestsIn(server: FastifyInstance, entrance: Entrance): void {
       if (!needsToken(request)) return goOn();
       const give = (kept: WrittenAnswer) => {
         reply.hijack();
-        sendAtOnce(reply.raw, kept, headers.inTurn(request.id, request.allowance));
+        sendKept(reply.raw, kept, headers.inTurn(request.id, request.allowance));
       };
       keeper.letIn(request).then((kept) => (kept === undefined ? goOn() : give(kept)), goOn);
     } catch (error) {

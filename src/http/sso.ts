@@ -4,8 +4,8 @@ import { paramsOf } from "../jsonapi/paths.ts";
 import { beginSignIn, finishSignIn, flowSeconds, pathOfOurs } from "../resources/identity/sso-providers/writes.ts";
 import type { Context } from "../resources/shared/context.ts";
 import { browserOf, flowIn, keepFlow } from "./browser.ts";
-import { escaped, sendPage } from "./page.ts";
-import { parseQueryString } from "./query.ts";
+import { escaped, sendPage } from "./pages.ts";
+import { parseQueryString } from "../jsonapi/query.ts";
 import { refusedAs, sendError, sendRedirect } from "./respond.ts";
 
 export const ssoRoutes = {

@@ -28,7 +28,7 @@ export class Unusable {
 }
 
 export const textParameter = (doc: string): Parameter<string> => ({ doc, parse: (text) => text });
-/** A text search: `database/words.ts` says what it finds. */
+/** A text search: `containsWords` of `database/dialect.ts` says what it finds. */
 export const searchParameter = (where: string, more = ""): Parameter<string> =>
   textParameter(`Words that are all in ${where}, in any order, ignoring case.${more}`);
 /** Given at all, whatever its value, it counts. */
@@ -104,7 +104,7 @@ export type QueryOf<Q extends QueryDefinition | undefined> = Q extends QueryDefi
     }
   : undefined;
 
-export function parameterKey(name: string): string {
+function parameterKey(name: string): string {
   return camel(name.replaceAll(/\]?\[/g, "-").replaceAll("]", ""));
 }
 
@@ -245,4 +245,32 @@ function readIndexed(
   if (groups.size > max)
     faults.push({ parameter: name, detail: `At most ${max} ${name} filters can be given at once.` });
   return [...groups].toSorted(([left], [right]) => left - right).map(([, group]) => group);
+}
+
+const queryBytesMax = 8 * 1024;
+
+/** Brackets may be percent-encoded. Raises `bad-request`. */
+export function parseQueryString(text: string): RawQuery {
+  if (text.length > queryBytesMax)
+    throw new AppError("bad-request", `The query is longer than ${queryBytesMax} bytes; ask for less at once.`);
+  const values = new Map<string, string[]>();
+  if (text === "") return values;
+  for (const part of text.split("&")) {
+    if (part === "") continue;
+    const [name = "", ...rest] = part.split("=");
+    const key = decode(name);
+    const value = decode(rest.join("="));
+    const known = values.get(key);
+    if (known === undefined) values.set(key, [value]);
+    else known.push(value);
+  }
+  return values;
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text.replaceAll("+", " "));
+  } catch {
+    throw new AppError("bad-request", "The query is not valid percent-encoded UTF-8.");
+  }
 }

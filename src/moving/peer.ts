@@ -4,7 +4,7 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { AppError } from "../kernel/errors.ts";
-import { wholeBody } from "../kernel/responses.ts";
+import { wholeBody } from "../kernel/streams.ts";
 import { version } from "../version.ts";
 import { isObject, type Json, Missing, type Origin, type Page, type Thing, thingOf, thingsOf } from "./wire.ts";
 

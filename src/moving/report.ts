@@ -1,4 +1,9 @@
 /** What an import or export did, as people read it at its end: counts by kind, what is to be entered, and every gap with its reason. */
+import { sql } from "kysely";
+import type { Tx } from "../database/database.ts";
+import { sealedMoreBytes, type Vault } from "../database/vault.ts";
+import { fold } from "../kernel/text.ts";
+import { valueOwner } from "../resources/connections/ssh-keys/rules.ts";
 
 export type Outcome = "brought" | "here" | "left";
 
@@ -53,4 +58,97 @@ export class Report {
     const counts = this.#counts.get(kind);
     return counts === undefined ? 0 : counts.brought + counts.here + counts.left;
   }
+}
+
+export interface MissingSecret extends Gap {
+  readonly organization: string;
+}
+
+const keyNotice = "Replace this by the private key: ";
+
+/** The value of an SSH key until the real one is entered: no key, so that a run that uses it fails and says so. */
+export const keyToReplace = (from: string): string => `${keyNotice}${from} does not give it away.`;
+
+export const poolReason = "a token for its agents: make one, and start them with it";
+export const keyReason = "its value";
+export const variableReason = (category: string): string => `its value (${category})`;
+
+/** Of one organization, by its name, or of all that were imported to. */
+export async function listMissingSecrets(tx: Tx, vault: Vault, organization?: string): Promise<MissingSecret[]> {
+  const nameKey = organization === undefined ? undefined : fold(organization);
+  return [
+    ...(await listKeys(tx, vault, nameKey)),
+    ...(await listPools(tx, nameKey)),
+    ...(await listVariables(tx, nameKey)),
+  ];
+}
+
+/** Organizations that an import has brought something to. */
+function importedTo(tx: Tx, nameKey: string | undefined) {
+  return tx.db
+    .selectFrom("organizations as o")
+    .where((where) =>
+      where.exists(where.selectFrom("importLinks as l").select("l.ourId").whereRef("l.organizationId", "=", "o.id")),
+    )
+    .$if(nameKey !== undefined, (query) => query.where("o.nameKey", "=", nameKey ?? ""));
+}
+
+async function listKeys(tx: Tx, vault: Vault, nameKey: string | undefined): Promise<MissingSecret[]> {
+  const rows = await importedTo(tx, nameKey)
+    .innerJoin("sshKeys as k", "k.organizationId", "o.id")
+    .select(["o.name as organization", "k.id", "k.name as thing", "k.value"])
+    .orderBy("o.nameKey")
+    .orderBy("k.nameKey")
+    .execute();
+  return rows
+    .filter(({ id, value }) =>
+      Buffer.from(vault.open(valueOwner(id), value))
+        .toString()
+        .startsWith(keyNotice),
+    )
+    .map(({ organization, thing }) => ({ organization, kind: "ssh-keys", thing, reason: keyReason }));
+}
+
+async function listPools(tx: Tx, nameKey: string | undefined): Promise<MissingSecret[]> {
+  const rows = await importedTo(tx, nameKey)
+    .innerJoin("agentPools as p", "p.organizationId", "o.id")
+    .leftJoin("agentTokens as t", "t.agentPoolId", "p.id")
+    .select(["o.name as organization", "p.name as thing"])
+    .where("t.id", "is", null)
+    .orderBy("o.nameKey")
+    .orderBy("p.nameKey")
+    .execute();
+  return rows.map((row) => ({ ...row, kind: "agent-pools", reason: poolReason }));
+}
+
+/** Those of every workspace and set that was brought: an import that was killed may have had no time to note the variable itself. */
+async function listVariables(tx: Tx, nameKey: string | undefined): Promise<MissingSecret[]> {
+  const rows = await importedTo(tx, nameKey)
+    .innerJoin("vars as v", "v.organizationId", "o.id")
+    .leftJoin("workspaces as w", "w.id", "v.workspaceId")
+    .leftJoin("varsets as s", "s.id", "v.varsetId")
+    .select(["o.name as organization", "v.key", "v.category"])
+    .select((select) => select.fn.coalesce("w.name", "s.name").as("owner"))
+    .where("v.sensitive", "=", 1)
+    .where(sql<number>`length(v.value)`, "=", sealedMoreBytes)
+    .where((where) =>
+      where.exists(
+        where
+          .selectFrom("importLinks as b")
+          .select("b.ourId")
+          .whereRef("b.organizationId", "=", "o.id")
+          .where("b.kind", "in", ["workspaces", "varsets"])
+          .whereRef("b.ourId", "=", (reference) => reference.fn.coalesce("v.workspaceId", "v.varsetId")),
+      ),
+    )
+    .orderBy("o.nameKey")
+    .orderBy("owner")
+    .orderBy("v.key")
+    .execute();
+  return rows.map(({ organization, owner, key, category }) => ({
+    organization,
+    kind: "vars",
+    thing: `${owner}, ${key}`,
+    reason: variableReason(category),
+  }));
 }

@@ -11,7 +11,7 @@ import {
 } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { Transform } from "node:stream";
-import { judgedLookup, judgeOf, OutgoingFault } from "./judge.ts";
+import { judgedLookup, judgeOf, OutgoingFault } from "./request.ts";
 
 export interface ProxyOptions {
   /** As for our own requests. */

@@ -2,12 +2,12 @@
  * The one way in which the service calls others: TLS verified, bounded in time and size, no redirects, and no address that it should
  * not call, judged after its name was looked up, so that a name that leads elsewhere a moment later leads nowhere.
  */
-import { request as httpRequest, type IncomingMessage } from "node:http";
+import { lookup as lookUp } from "node:dns";
+import { type IncomingMessage, request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
+import { isIP, type LookupFunction } from "node:net";
 import { parseBounded, TooManyMembers } from "../kernel/bounded-json.ts";
-import { ForbiddenAddress, type Judge, judgedLookup, judgeOf, OutgoingFault } from "./judge.ts";
-
-export { ForbiddenAddress, OutgoingFault };
+import { addressRules, type Standing } from "./addresses.ts";
 
 export interface OutgoingOptions {
   /** Addresses and networks inside the operator's own that may be called, also without TLS. */
@@ -132,4 +132,86 @@ async function gathered(answer: IncomingMessage, bytesMax: number): Promise<{ te
     if (bytes > bytesMax) break;
   }
   return { text: Buffer.concat(pieces).subarray(0, bytesMax).toString("utf8"), isCut: bytes > bytesMax };
+}
+
+interface Init {
+  readonly method: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string | URLSearchParams | null | undefined;
+}
+
+const bodiless = [204, 205, 304];
+
+/** Bodies are texts or forms; no redirect is followed. Raises OutgoingFault. */
+export function outgoingFetch(options: OutgoingOptions): (url: string, init: Init) => Promise<Response> {
+  return async (url, { method, headers, body }) => {
+    const sent = body === undefined || body === null ? {} : { body: body.toString() };
+    const request = { method: method as OutgoingRequest["method"], headers, ...sent };
+    const answer = await callOut(url, request, options);
+    if (answer.isCut) throw new OutgoingFault(`${new URL(url).host} answers with more than is taken.`);
+    const received = Object.entries(answer.headers).flatMap(([name, values]) =>
+      values.map((value): [string, string] => [name, value]),
+    );
+    const { status } = answer;
+    return new Response(bodiless.includes(status) ? null : answer.body, { status, headers: received });
+  };
+}
+
+/** Why nothing came of it: a sentence for whoever named the address. */
+export class OutgoingFault extends Error {
+  override readonly name = "OutgoingFault";
+}
+
+/** The same once more would be refused again: until the operator or the address is another. */
+export class ForbiddenAddress extends OutgoingFault {}
+
+export type Judge = (address: string) => OutgoingFault | undefined;
+
+/** Without TLS only what the operator has named. */
+export function judgeOf(
+  { protocol, hostname, host }: Pick<URL, "protocol" | "hostname" | "host">,
+  allowed: readonly string[],
+): Judge {
+  const rules = addressRules(allowed);
+  const judge: Judge = (address) => {
+    const standing: Standing = rules(address);
+    if (standing === "named" || (standing === "public" && protocol === "https:")) return undefined;
+    return new ForbiddenAddress(
+      standing === "public"
+        ? `${host} is only called over https.`
+        : `${host} leads to a private address (${address}). The operator can allow that with CADASTRE_ALLOW_PRIVATE_ADDRESSES.`,
+    );
+  };
+  const literal = hostname.replace(/^\[|\]$/g, "");
+  const fault = isIP(literal) === 0 ? undefined : judge(literal);
+  if (fault !== undefined) throw fault;
+  return judge;
+}
+
+/** What is connected to is what was judged: the connection is made to these very addresses. */
+export function judgedLookup(judge: Judge): LookupFunction {
+  return (name, options, done) =>
+    lookUp(name, { ...options, all: true }, (error, found) => {
+      const fault = error ?? found.map(({ address }) => judge(address)).find((each) => each !== undefined);
+      const [first] = found ?? [];
+      if (fault !== undefined || first === undefined) done(fault ?? new Error(`${name} has no address`), "", 0);
+      else if (options.all) done(null, found);
+      else done(null, first.address, first.family);
+    });
+}
+
+/** The first address of a name that may be called, for a program that is then to call that. Raises OutgoingFault. */
+export async function judgedAddress(host: string, port: string, allowed: readonly string[]): Promise<string> {
+  const hostname = isIP(host) === 6 ? `[${host}]` : host;
+  // What is spoken there is as safe as TLS.
+  const judge = judgeOf({ protocol: "https:", hostname, host: `${hostname}:${port}` }, allowed);
+  if (isIP(host) !== 0) return host;
+  return new Promise((resolve, reject) => {
+    judgedLookup(judge)(host, {}, (error, address) => {
+      if (error === null) return resolve(address as string);
+      reject(
+        error instanceof OutgoingFault ? error : new OutgoingFault(`${host} can't be reached (${error.message}).`),
+      );
+    });
+  });
 }

@@ -1,5 +1,5 @@
 /** Memory and numbers of processes for each slot, by cgroups (v2), where the agent was given a subtree to divide. */
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { counted } from "../kernel/text.ts";
@@ -78,18 +78,6 @@ export function cgroupAt(path: string): Cgroup {
     },
     outOfMemory: () => Number(/^oom_kill (\d+)$/m.exec(readText(join(path, "memory.events")))?.[1] ?? 0),
   };
-}
-
-/** Removes what an earlier agent in the same cgroup left. */
-export function forgetCgroups(own = ownCgroup()): void {
-  if (own === undefined) return;
-  for (const name of readdirSync(own).filter((entry) => /^job-\d+$/.test(entry))) {
-    try {
-      rmdirSync(join(own, name));
-    } catch {
-      // Something still runs there.
-    }
-  }
 }
 
 function ownCgroup(): string | undefined {

@@ -4,10 +4,10 @@
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { readdirSync, readFileSync, statSync } from "node:fs";
 import type { Readable, Writable } from "node:stream";
 import type { Cgroup } from "./cgroup.ts";
 import type { Launch } from "./launch.ts";
-import { killEverythingOf } from "./processes.ts";
 
 export interface ProcessOptions {
   /** Whether errors go where the output goes, in the order in which they were written. */
@@ -131,3 +131,48 @@ function innerProcess(info: Readable): Promise<number | undefined> {
     info.on("close", () => resolve(undefined));
   });
 }
+
+export interface Belongings {
+  readonly uid: number | undefined;
+  readonly mark: string;
+}
+
+/** What everything that a run's job starts has in its environment. */
+export const runMark = (runId: string): string => `TFE_RUN_ID=${runId}`;
+
+const roundsMax = 50;
+
+/** Everything that can be found is killed, again and again while there is more: it may be multiplying. */
+export function killEverythingOf(belongings: Belongings): void {
+  for (let round = 0; round < roundsMax; round += 1) {
+    const found = processesOf(belongings);
+    if (found.length === 0) return;
+    for (const pid of found) {
+      try {
+        process.kill(pid, "SIGKILL");
+      } catch {
+        // It has ended, or is ending.
+      }
+    }
+  }
+}
+
+function processesOf(belongings: Belongings): number[] {
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .filter((pid) => pid !== process.pid && belongs(pid, belongings));
+}
+
+function belongs(pid: number, { uid, mark }: Belongings): boolean {
+  try {
+    if (isEnding(pid)) return false;
+    if (uid !== undefined) return statSync(`/proc/${pid}`).uid === uid;
+    return readFileSync(`/proc/${pid}/environ`, "latin1").split("\0").includes(mark);
+  } catch {
+    return false;
+  }
+}
+
+/** A zombie has ended already; its parent has only not asked yet. */
+const isEnding = (pid: number) => /^State:\s+[ZX]/m.test(readFileSync(`/proc/${pid}/status`, "latin1"));

@@ -10,7 +10,7 @@ export const beforeValue = 1;
 export const beforeFirstElement = 2;
 /** After `{`: a key, or `}`. */
 export const beforeFirstKey = 3;
-export const beforeKey = 4;
+const beforeKey = 4;
 export const beforeColon = 5;
 export const afterMember = 6;
 export const afterElement = 7;
@@ -35,7 +35,7 @@ const stateCount = 40;
 
 /** What is at least this is an action and not a state. */
 export const firstAction = 64;
-export const refuse = 64;
+const refuse = 64;
 export const openObject = 65;
 export const openArray = 66;
 export const close = 67;

@@ -9,8 +9,6 @@ import { OutputsReader, type StateOutput } from "./state-outputs.ts";
 import { nameBytesMax, ResourcesReader, type StateInstance, stringOf } from "./state-resources.ts";
 import { StateSummary } from "./state-summary.ts";
 
-export type { StateInstance, StateOutput };
-
 /** The one format whose outputs and resources are read; Terraform writes it since 0.12. */
 const formatRead = 4;
 

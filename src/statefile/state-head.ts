@@ -1,5 +1,5 @@
-/** Reads the serial and the lineage of a state file as it arrives, in bounded memory; the rest only has to be JSON. Raises nothing. */
-import { Capture, JsonError, JsonScanner } from "./json-scanner.ts";
+/** The serial of a state, as it passes and in bounded memory: read together with the lineage, or replaced by another. */
+import { Capture, JsonError, type JsonReader, JsonScanner } from "./json-scanner.ts";
 import { nameBytesMax, stringOf } from "./state-resources.ts";
 
 export interface StateHead {
@@ -36,5 +36,44 @@ export class StateHeadReader {
       if (!(error instanceof JsonError)) throw error;
       this.#isBroken = true;
     }
+  }
+}
+
+export class Renumbering {
+  readonly #serial: Buffer;
+  readonly #scanner: JsonScanner;
+  #chunk: Uint8Array = Buffer.alloc(0);
+  #isBegun = false;
+  /** What of the chunk is to be passed on, and the new number in its place. */
+  #pieces: Uint8Array[] = [];
+  #passed = 0;
+
+  constructor(serial: number) {
+    this.#serial = Buffer.from(String(serial));
+    const number: JsonReader = {
+      begin: () => (this.#isBegun = false),
+      raw: (piece) => this.#replace(piece),
+    };
+    this.#scanner = new JsonScanner({ member: (key) => (key === "serial" ? number : undefined) });
+  }
+
+  /** What the bytes become. Raises `JsonError` for what is no JSON. */
+  write(bytes: Uint8Array): Uint8Array[] {
+    this.#chunk = bytes;
+    this.#pieces = [];
+    this.#passed = 0;
+    this.#scanner.write(bytes);
+    this.#pieces.push(bytes.subarray(this.#passed));
+    return this.#pieces.filter(({ length }) => length > 0);
+  }
+
+  /** The value, or as much of it as this chunk has: a part of the chunk itself. */
+  #replace(piece: Buffer): void {
+    if (piece.length === 0) return;
+    const start = piece.byteOffset - this.#chunk.byteOffset;
+    this.#pieces.push(this.#chunk.subarray(this.#passed, start));
+    if (!this.#isBegun) this.#pieces.push(this.#serial);
+    this.#isBegun = true;
+    this.#passed = start + piece.length;
   }
 }

@@ -1,6 +1,6 @@
-/** Reads the text of single instances out of a state, by their fingerprints and in bounded memory. The state was checked when it was stored. */
+/** Instances of a state: their addresses, as HCP Terraform writes them, their fingerprints, and the texts of single ones, in bounded memory. */
+import { createHash, hash, type Hash } from "node:crypto";
 import { type JsonReader, JsonScanner } from "./json-scanner.ts";
-import { Fingerprint } from "./state-fingerprint.ts";
 
 /** A larger instance is left out. */
 const instanceBytesMax = 256 * 1024;
@@ -59,4 +59,62 @@ class InstanceReader implements JsonReader {
       this.#done(fingerprint, this.#pieces.length === 0 ? piece : Buffer.concat([...this.#pieces, piece]));
     }
   }
+}
+
+/** 132 bits: enough to tell two versions of an instance apart. */
+const fingerprintLength = 22;
+
+export class Fingerprint {
+  #hash: Hash | undefined;
+
+  begin(): void {
+    this.#hash = undefined;
+  }
+
+  /** Undefined until the last piece. */
+  add(piece: Buffer, isLast: boolean): string | undefined {
+    // Most instances lie within one chunk, and to hash those at once costs a fraction.
+    if (isLast && this.#hash === undefined) return hash("sha256", piece, "base64url").slice(0, fingerprintLength);
+    this.#hash ??= createHash("sha256");
+    this.#hash.update(piece);
+    return isLast ? this.#hash.digest("base64url").slice(0, fingerprintLength) : undefined;
+  }
+}
+
+/** One step of a module's path, with its key if it has one. A key may hold anything, also dots and brackets. */
+const moduleStep = /(?:^|\.)module\.([^.["]+(?:\[(?:"(?:[^"\\]|\\.)*"|[^\]"]*)\])?)/y;
+
+/** `module.a["k"].module.b` → `a["k"].b`; the root → `root`. What is no such path stays as it is. */
+export function modulePath(module: string): string {
+  if (module === "") return "root";
+  const steps: string[] = [];
+  moduleStep.lastIndex = 0;
+  while (moduleStep.lastIndex < module.length) {
+    const step = moduleStep.exec(module)?.[1];
+    if (step === undefined) return module;
+    steps.push(step);
+  }
+  return steps.join(".");
+}
+
+/** A module's path may come before and an alias (with OpenTofu: and its key) after. A source holds no quotes. */
+const sourced = /(?:^|\.)provider\["([^"]+)"\](?:\.[^."[]+(?:\[.*\])?)?$/s;
+/** As written before providers had sources. */
+const unsourced = /(?:^|\.)provider\.([^."[\]]+)(?:\.[^."[\]]+)?$/;
+
+/** `provider["registry.terraform.io/hashicorp/aws"].west` → `hashicorp/aws`; `provider.aws` → `aws`. */
+export function providerName(provider: string): string {
+  const source = sourced.exec(provider)?.[1];
+  if (source !== undefined) return source.split("/").slice(-2).join("/");
+  return unsourced.exec(provider)?.[1] ?? provider;
+}
+
+/** The key of an instance as JSON: a number of `count`, a string of `for_each`, or null. */
+export type IndexKey = string | number | null;
+
+/** `media_bucket.aws_s3_bucket.this["logs"]`; instances of the root module have no module before them. */
+export function instanceAddress(module: string, type: string, name: string, key: IndexKey): string {
+  const path = module === "root" ? "" : `${module}.`;
+  const index = key === null ? "" : `[${JSON.stringify(key)}]`;
+  return `${path}${type}.${name}${index}`;
 }

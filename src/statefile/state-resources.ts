@@ -3,8 +3,7 @@
  * little more than a key and a fingerprint each, until its object ends.
  */
 import { Capture, type JsonReader } from "./json-scanner.ts";
-import { type IndexKey, instanceAddress, modulePath, providerName } from "./state-addresses.ts";
-import { Fingerprint } from "./state-fingerprint.ts";
+import { Fingerprint, type IndexKey, instanceAddress, modulePath, providerName } from "./state-instances.ts";
 import { StateSummary } from "./state-summary.ts";
 
 /** Longer names are no names: what has one is left out of the list. */

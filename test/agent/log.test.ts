@@ -3,7 +3,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { Fenced } from "../../src/agent/client.ts";
 import { RunLog } from "../../src/agent/log.ts";
-import { Pulse } from "../../src/agent/pulse.ts";
+import { Pulse } from "../../src/agent/job-supervisor.ts";
 import { Refused, Unreachable } from "../../src/agent/server.ts";
 import { scaled, until } from "../support/waiting.ts";
 

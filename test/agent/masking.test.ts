@@ -1,10 +1,18 @@
 /** Secrets never show, however the stream is cut; and everything else does. */
+import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { parseJob } from "../../src/agent/job.ts";
 import { masked, Masker } from "../../src/agent/masking.ts";
+import { Server } from "../../src/agent/server.ts";
+import { readAgentSettings } from "../../src/agent/settings.ts";
+import { JobRun } from "../../src/agent/slot.ts";
 import { formsOf } from "../../src/kernel/secret-forms.ts";
+import { findTools, makeSandbox } from "../../src/sandbox/choose.ts";
 import { deep, seed } from "../support/depth.ts";
+import { newFolder } from "../support/folder.ts";
 import { expectLinear } from "../support/growth.ts";
+import { agentToken, TestServer } from "./support/server.ts";
 
 const options = { seed, numRuns: deep(300, 10_000) };
 
@@ -98,6 +106,39 @@ describe("masking", () => {
     expect(String(masker.write(Buffer.from("a line\n")))).toBe("a line\n");
     expect(String(masker.write(Buffer.from("xxx")))).toBe("");
     expect(String(masker.write(Buffer.from("y")))).toBe("xxxy");
+  });
+});
+
+describe("an unexpected error of a job", () => {
+  it("hides secrets where the agent reports it: in the result, the log and the agent's own output", async () => {
+    const server = new TestServer();
+    await server.listen();
+    try {
+      const value = "correct horse";
+      const variable = { key: "secret", value, category: "terraform", sensitive: true };
+      const report = server.add({ files: {}, attributes: { variables: [variable] } });
+      const claim = await fetch(`${server.url}/api/v2/agents/agent-1/actions/claim`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${agentToken}` },
+        body: JSON.stringify({ wait: 1, engines: { terraform: ["1.5.7"] } }),
+      });
+      const environment = { CADASTRE_AGENT_SERVER: server.url, CADASTRE_AGENT_TOKEN: agentToken };
+      // A directory that is not there, so that the error's message and stack hold its name.
+      const agentDirectory = join(newFolder("cadastre-masking-"), value);
+      const settings = { ...readAgentSettings({ environment }), agentDirectory };
+      const sandbox = makeSandbox("none", settings, findTools(), []);
+      if (typeof sandbox === "string") throw new Error(sandbox);
+      const said: string[] = [];
+      const mounts = { mirror: undefined, ca: undefined, knownHosts: undefined };
+      const say = (line: string) => void said.push(line);
+      const options = { slot: 0, settings, sandbox, cgroup: undefined, mounts, lost: agentDirectory, say };
+      await new JobRun(parseJob(await claim.json()), { ...options, server: new Server(server.url) }).execute();
+      expect(report.finished).toMatchObject({ "error-message": expect.stringMatching(/ENOENT.*\*\*\*/) });
+      expect(said.join("\n")).toMatch(/ENOENT.*\*\*\*/);
+      expect(JSON.stringify([report, said])).not.toContain(value);
+    } finally {
+      await server.close();
+    }
   });
 });
 

@@ -1,12 +1,17 @@
 /** What engines are given: words, files, environment, configuration. */
 import { describe, expect, it } from "vitest";
-import { applyArguments, initArguments, planArguments } from "../../src/agent/arguments.ts";
-import { cliConfiguration, hostOf } from "../../src/agent/cli-configuration.ts";
-import { compareVersions, isAtLeast } from "../../src/agent/engines.ts";
+import { applyArguments, compareVersions, initArguments, isAtLeast, planArguments } from "../../src/agent/engines.ts";
+import {
+  cliConfiguration,
+  environmentOf,
+  hostOf,
+  mayBeSet,
+  secretsOf,
+  variableFile,
+} from "../../src/agent/variables.ts";
 import { type Job, parseJob } from "../../src/agent/job.ts";
 import { laterOverrides, mayNameBackend } from "../../src/agent/overrides.ts";
 import { bubblewrapArguments } from "../../src/sandbox/bubblewrap.ts";
-import { environmentOf, mayBeSet, secretsOf, variableFile } from "../../src/agent/variables.ts";
 
 const job = (attributes: Record<string, unknown> = {}): Job =>
   parseJob({

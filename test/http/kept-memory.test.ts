@@ -7,8 +7,6 @@ describe("what is kept in memory", () => {
     body: Buffer.alloc(bytes),
     etag: undefined,
     warrant: undefined,
-    route: "/",
-    toldUrl: "/",
     caller: "",
     until: Number.POSITIVE_INFINITY,
     moment: 1,

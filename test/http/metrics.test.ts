@@ -2,8 +2,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { createVault } from "../../src/database/vault.ts";
-import { backupFacts } from "../../src/jobs/backup.ts";
-import { jobs } from "../../src/jobs/index.ts";
+import { backupFacts, jobs } from "../../src/jobs/index.ts";
 import { JobRunner } from "../../src/jobs/runner.ts";
 import { newId, tokenHash } from "../../src/kernel/ids.ts";
 import { operatorContext } from "../../src/service.ts";

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { verifyBackup } from "../../src/backup/restore.ts";
 import { type LastBackup, lastBackup, noteBackup } from "../../src/backup/schedule.ts";
 import { createVault } from "../../src/database/vault.ts";
-import { backupJob, backupJobs } from "../../src/jobs/backup.ts";
+import { backupJob, backupJobs } from "../../src/jobs/index.ts";
 import { JobRunner } from "../../src/jobs/runner.ts";
 import { operatorContext } from "../../src/service.ts";
 import { addFirstAdmin, type Api, startApiOn } from "../support/api.ts";

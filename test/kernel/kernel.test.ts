@@ -1,10 +1,9 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { activityDurationMs, activityDurationPattern } from "../../src/kernel/durations.ts";
+import { activityDurationMs, activityDurationPattern, now, parseTimestamp } from "../../src/kernel/time.ts";
 import { newId, newToken, tokenHash } from "../../src/kernel/ids.ts";
 import { camel, human, kebab, snake } from "../../src/kernel/names.ts";
 import { counted, fold, lengthOf, quoted } from "../../src/kernel/text.ts";
-import { now, parseTimestamp } from "../../src/kernel/time.ts";
 
 describe("names", () => {
   it("convert between the three spellings and the one for people", () => {

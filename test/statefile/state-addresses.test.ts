@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { instanceAddress, modulePath, providerName } from "../../src/statefile/state-addresses.ts";
+import { instanceAddress, modulePath, providerName } from "../../src/statefile/state-instances.ts";
 
 describe("a module's path", () => {
   it.each([

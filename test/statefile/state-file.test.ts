@@ -3,7 +3,8 @@ import { createHash } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { AppError } from "../../src/kernel/errors.ts";
-import { type StateFile, StateFileReader, type StateInstance } from "../../src/statefile/state-file.ts";
+import { type StateFile, StateFileReader } from "../../src/statefile/state-file.ts";
+import type { StateInstance } from "../../src/statefile/state-resources.ts";
 import { deep, seed } from "../support/depth.ts";
 
 const aws = 'provider["registry.terraform.io/hashicorp/aws"]';

@@ -1,7 +1,7 @@
 /** Another serial for a state that passes: whatever the cuts, one number changes and nothing else. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { Renumbering } from "../../src/statefile/state-serial.ts";
+import { Renumbering } from "../../src/statefile/state-head.ts";
 import { deep, seed } from "../support/depth.ts";
 
 function renumbered(text: string, serial: number, cut: number): string {

@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import { CompiledQuery, sql } from "kysely";
 import pg from "pg";
 import { inject } from "vitest";
-import { keptByTriggers, tablesAfter, tablesFilledFromStart } from "../../src/backup/tables.ts";
+import { keptByTriggers, tablesAfter, tablesFilledFromStart } from "../../src/backup/format.ts";
 import type { Database } from "../../src/database/database.ts";
 import { openDatabase } from "../../src/database/engines/open.ts";
 import { migrate, migrations } from "../../src/database/migrate.ts";

@@ -1,6 +1,6 @@
 /** The whole register at a glance, and the register without its trail: for tests about what a request leaves behind. */
 import { CompiledQuery, sql } from "kysely";
-import { tablesAfter } from "../../src/backup/tables.ts";
+import { tablesAfter } from "../../src/backup/format.ts";
 import type { Database } from "../../src/database/database.ts";
 import { migrations } from "../../src/database/migrate.ts";
 import { isOnBothEngines } from "./depth.ts";

@@ -1,6 +1,6 @@
 /** What workspaces are connected by: SSH keys by name, agent pools with whom they serve, and version control where it is known here. */
 import { agentPools } from "../../resources/connections/agent-pools/definition.ts";
-import { keyReason, keyToReplace, poolReason } from "../to-enter.ts";
+import { keyReason, keyToReplace, poolReason } from "../report.ts";
 import { bodyOf, linkage, relatedId, relatedIds, textOf, type Thing } from "../wire.ts";
 import { type Hand, isUnmade, sendable } from "./hand.ts";
 

@@ -2,7 +2,7 @@
 import { vars as varDefinition } from "../../resources/variables/vars/definition.ts";
 import { varsets as varsetDefinition } from "../../resources/variables/varsets/definition.ts";
 import { eachAtOnce } from "../at-once.ts";
-import { variableReason } from "../to-enter.ts";
+import { variableReason } from "../report.ts";
 import { flagOf, linkage, relatedId, relatedIds, relatedType, textOf, type Thing } from "../wire.ts";
 import { type Hand, isUnmade, sendable } from "./hand.ts";
 

@@ -4,7 +4,7 @@ import type { Standing } from "../../../access/organization.ts";
 import type { AuditWebhookTable } from "../../../database/schema/notices.ts";
 import { defineResource } from "../../../jsonapi/define.ts";
 import { flag, nullIfBlank, text, timestamp } from "../../../jsonapi/schemas.ts";
-import { activityDurationPattern, activityDurationSentence } from "../../../kernel/durations.ts";
+import { activityDurationPattern, activityDurationSentence } from "../../../kernel/time.ts";
 import type { OrganizationFacts } from "../../identity/organizations/definition.ts";
 import type { DeliveryResponse } from "../../shared/outbox/delivery.ts";
 import { listedDeliveries } from "../deliveries/definition.ts";

@@ -6,7 +6,7 @@ import type { OrganizationTable } from "../../../database/schema/identity.ts";
 import { defineResource } from "../../../jsonapi/define.ts";
 import { choice, searchParameter } from "../../../jsonapi/query.ts";
 import { flag, text, wholeNumber } from "../../../jsonapi/schemas.ts";
-import { timeoutPattern } from "../../../kernel/durations.ts";
+import { timeoutPattern } from "../../../kernel/time.ts";
 
 export interface AdminOrganizationView extends OrganizationTable {
   /** The people in the owners team. */

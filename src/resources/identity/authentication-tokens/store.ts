@@ -10,7 +10,7 @@ import type { Tx } from "../../../database/database.ts";
 import { prepared } from "../../../database/prepared.ts";
 import type { TokenTable } from "../../../database/schema/identity.ts";
 import type { Schema } from "../../../database/schema/schema.ts";
-import { containsWords } from "../../../database/words.ts";
+import { containsWords } from "../../../database/dialect.ts";
 import type { Page, Sort } from "../../../jsonapi/query.ts";
 import { fold } from "../../../kernel/text.ts";
 import { inForce, nextEnd } from "../../shared/grants/in-force.ts";

@@ -5,7 +5,7 @@ import type { Granted } from "../../../access/granted.ts";
 import { standingOf } from "../../../access/organization.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { OrganizationTable } from "../../../database/schema/identity.ts";
-import { containsWords } from "../../../database/words.ts";
+import { containsWords } from "../../../database/dialect.ts";
 import type { Page } from "../../../jsonapi/query.ts";
 import { fold } from "../../../kernel/text.ts";
 import { isOpenTo, standingColumns, type StandingFacts } from "../../shared/grants/reads.ts";

@@ -6,8 +6,7 @@
 import * as oidc from "openid-client";
 import { AppError } from "../../../kernel/errors.ts";
 import { nowMs } from "../../../kernel/time.ts";
-import { outgoingFetch } from "../../../outgoing/fetch.ts";
-import { OutgoingFault } from "../../../outgoing/request.ts";
+import { OutgoingFault, outgoingFetch } from "../../../outgoing/request.ts";
 import type { Context } from "../../shared/context.ts";
 import { type Claims, type Identity, identityOf, isIncomplete } from "./claims.ts";
 import { callbackPath, ownCallbackPath } from "./definition.ts";

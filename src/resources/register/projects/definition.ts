@@ -5,7 +5,7 @@ import type { ProjectTable } from "../../../database/schema/projects.ts";
 import { defineResource } from "../../../jsonapi/define.ts";
 import { type IndexedParameter, listParameter, presence, searchParameter } from "../../../jsonapi/query.ts";
 import { flag, flags, oneOf, reference, text, timestamp, wholeNumber } from "../../../jsonapi/schemas.ts";
-import { activityDurationPattern, activityDurationSentence } from "../../../kernel/durations.ts";
+import { activityDurationPattern, activityDurationSentence } from "../../../kernel/time.ts";
 import { executionModes, type OrganizationFacts } from "../../identity/organizations/definition.ts";
 import { bindingItem } from "../tag-bindings/definition.ts";
 import {

@@ -10,8 +10,7 @@ import {
   Unusable,
 } from "../../../jsonapi/query.ts";
 import { text, timestamp, wholeNumber } from "../../../jsonapi/schemas.ts";
-import { ageMs } from "../../../kernel/durations.ts";
-import { now } from "../../../kernel/time.ts";
+import { ageMs, now } from "../../../kernel/time.ts";
 import { type LeaseBody, leaseIn } from "./holder.ts";
 
 const byId = "/workspaces/:workspace_id";

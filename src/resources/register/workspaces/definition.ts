@@ -3,7 +3,7 @@ import { z } from "zod";
 import { workspacePermissionNames, workspacePermissions } from "../../../access/permissions/workspace.ts";
 import { defineResource, wordsFor } from "../../../jsonapi/define.ts";
 import { flag, flags, oneOf, reference, text, timestamp, wholeNumber, neverTrue } from "../../../jsonapi/schemas.ts";
-import { activityDurationPattern, activityDurationSentence } from "../../../kernel/durations.ts";
+import { activityDurationPattern, activityDurationSentence } from "../../../kernel/time.ts";
 import { expressionFault } from "../../../kernel/patterns.ts";
 import { lengthOf } from "../../../kernel/text.ts";
 import { executionModes } from "../../identity/organizations/definition.ts";

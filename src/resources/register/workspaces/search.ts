@@ -2,7 +2,7 @@
 import { type RawBuilder, type SqlBool, sql } from "kysely";
 import type { Tx } from "../../../database/database.ts";
 import { isIndexed, isPair } from "../../../database/name-index.ts";
-import { containsWords } from "../../../database/words.ts";
+import { containsWords } from "../../../database/dialect.ts";
 import type { Page, Sort } from "../../../jsonapi/query.ts";
 import { AppError } from "../../../kernel/errors.ts";
 import { fold, searchWords } from "../../../kernel/text.ts";

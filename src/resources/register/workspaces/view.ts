@@ -1,7 +1,7 @@
 /** What is loaded of a workspace, and what its document says beside its own columns. */
 import type { Access } from "../../../access/effective.ts";
 import type { WorkspaceTable } from "../../../database/schema/workspaces.ts";
-import { activityDurationMs } from "../../../kernel/durations.ts";
+import { activityDurationMs } from "../../../kernel/time.ts";
 import type { OrganizationFacts } from "../../identity/organizations/definition.ts";
 import type { ServiceOptions } from "../../shared/context.ts";
 import type { LockColumns } from "./holder.ts";

@@ -2,7 +2,7 @@
 import type { Tx } from "../../../database/database.ts";
 import { prepared } from "../../../database/prepared.ts";
 import type { RunTable } from "../../../database/schema/runs.ts";
-import { timeoutSeconds } from "../../../kernel/durations.ts";
+import { timeoutSeconds } from "../../../kernel/time.ts";
 import { type EffectiveVariable, withRunVariables } from "../../variables/vars/reads.ts";
 import type { Context } from "../../shared/context.ts";
 import type { Ingress } from "../configuration-versions/ingress.ts";

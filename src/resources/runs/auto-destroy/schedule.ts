@@ -1,9 +1,8 @@
 /** Scheduled destroys: the job that starts them, each time exactly one run or a word on why there is none, and the one that reminds of them. */
 import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
-import { activityDurationMs } from "../../../kernel/durations.ts";
 import { AppError } from "../../../kernel/errors.ts";
-import { nowMs } from "../../../kernel/time.ts";
+import { activityDurationMs, nowMs } from "../../../kernel/time.ts";
 import { loadWorkspaces } from "../../register/workspaces/reads.ts";
 import { announce } from "../../connections/notification-configurations/writes.ts";
 import { autoDestroyAtOf, type WorkspaceView } from "../../register/workspaces/view.ts";

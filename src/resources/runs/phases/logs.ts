@@ -7,7 +7,7 @@ import { constants, zstdCompressSync, zstdDecompressSync } from "node:zlib";
 import type { Tx } from "../../../database/database.ts";
 import type { RunLogChunkTable } from "../../../database/schema/runs.ts";
 import type { Vault } from "../../../database/vault.ts";
-import { freeBuffersAfter } from "../../../kernel/buffers.ts";
+import { freeBuffersAfter } from "../../../kernel/streams.ts";
 import { AppError, conflict } from "../../../kernel/errors.ts";
 import {
   findLoggedPhase,

@@ -11,7 +11,7 @@ import { promisify } from "node:util";
 import { createZstdCompress, createZstdDecompress, zstdCompress, zstdDecompress } from "node:zlib";
 import type { Database, Tx } from "../../../database/database.ts";
 import type { Vault } from "../../../database/vault.ts";
-import { freeBuffersAfter } from "../../../kernel/buffers.ts";
+import { freeBuffersAfter } from "../../../kernel/streams.ts";
 import { AppError } from "../../../kernel/errors.ts";
 import { newId } from "../../../kernel/ids.ts";
 import type { Context } from "../context.ts";

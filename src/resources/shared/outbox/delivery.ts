@@ -8,7 +8,7 @@ import type { Tx } from "../../../database/database.ts";
 import { now, nowMs } from "../../../kernel/time.ts";
 import type { Context } from "../context.ts";
 import { tellAttempt } from "../measures.ts";
-import { pauseAfter } from "./backoff.ts";
+import { pauseAfter } from "../backoff.ts";
 import { deleteFinished, deleteNotice, findDue, holdOrganization, nextDueInMs, settleNotice } from "./store.ts";
 import type { Waiting } from "./store.ts";
 import type { JobWork } from "../job-work.ts";

@@ -1,7 +1,7 @@
 /** Pure rules of managed resources: what a state's instances become. */
 import type { StateResourceTable, StateVersionTable } from "../../../database/schema/state.ts";
 import { newId } from "../../../kernel/ids.ts";
-import type { StateInstance } from "../../../statefile/state-file.ts";
+import type { StateInstance } from "../../../statefile/state-resources.ts";
 
 /** An index of PostgreSQL holds no longer ones. */
 const addressMax = 600;

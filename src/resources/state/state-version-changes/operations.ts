@@ -1,7 +1,8 @@
 /** The difference of two states: both are read as they stream out of their contents, and compared in memory. */
 import { setImmediate as turn } from "node:timers/promises";
 import { AppError, conflict } from "../../../kernel/errors.ts";
-import { type StateInstance, StateFileReader } from "../../../statefile/state-file.ts";
+import { StateFileReader } from "../../../statefile/state-file.ts";
+import type { StateInstance } from "../../../statefile/state-resources.ts";
 import { InstanceTextReader } from "../../../statefile/state-instances.ts";
 import { findContent, readContent, type StoredContent } from "../../shared/contents/contents.ts";
 import { Crowd } from "../../shared/contents/crowd.ts";

@@ -1,5 +1,6 @@
 /** Pure rules: how two states differ. */
-import type { StateInstance, StateOutput } from "../../../statefile/state-file.ts";
+import type { StateOutput } from "../../../statefile/state-outputs.ts";
+import type { StateInstance } from "../../../statefile/state-resources.ts";
 import { attributeChangesOf, type Budget } from "./attributes.ts";
 import type { StateChange } from "./definition.ts";
 

@@ -2,7 +2,7 @@
 import type { StateVersionOutputTable, StateVersionTable } from "../../../database/schema/state.ts";
 import type { Vault } from "../../../database/vault.ts";
 import { newId } from "../../../kernel/ids.ts";
-import type { StateOutput } from "../../../statefile/state-file.ts";
+import type { StateOutput } from "../../../statefile/state-outputs.ts";
 import { sealedValue } from "./values.ts";
 
 export function newOutputs(

@@ -1,5 +1,5 @@
 /** The work of the job that tells providers what becomes of commits. What can't be told is tried again, ever more seldom. */
-import { backoffMs } from "../backoff.ts";
+import { backoffMs } from "../../shared/backoff.ts";
 import { ApiFault, callApi, openConnection } from "../connections.ts";
 import { noteFailure } from "../vcs-events/writes.ts";
 import { inSlots } from "../slots.ts";

@@ -1,5 +1,5 @@
 /** Why something could not be fetched: a sentence for whoever connected the repository. */
-import { ForbiddenAddress, type OutgoingFault } from "../../../outgoing/judge.ts";
+import { ForbiddenAddress, type OutgoingFault } from "../../../outgoing/request.ts";
 
 export class FetchFault extends Error {
   override readonly name = "FetchFault";

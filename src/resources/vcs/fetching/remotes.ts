@@ -1,5 +1,5 @@
 /** Where git fetches from: which addresses it may have at all, and how each is reached. Raises FetchFault. */
-import { judgedAddress, OutgoingFault } from "../../../outgoing/judge.ts";
+import { judgedAddress, OutgoingFault } from "../../../outgoing/request.ts";
 import { addressFault, FetchFault } from "./faults.ts";
 import type { Workshop } from "./workshop.ts";
 

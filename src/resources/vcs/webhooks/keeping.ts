@@ -5,7 +5,7 @@
 import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
 import { webhookUrlOf } from "../../register/workspaces/view.ts";
-import { backoffMs } from "../backoff.ts";
+import { backoffMs } from "../../shared/backoff.ts";
 import { ApiFault, callApi, type OpenConnection, openConnection } from "../connections.ts";
 import { inSlots } from "../slots.ts";
 import { noteFailure } from "../vcs-events/writes.ts";

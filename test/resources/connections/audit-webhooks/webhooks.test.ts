@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { couriers } from "../../../../src/jobs/notices.ts";
+import { couriers } from "../../../../src/jobs/index.ts";
 import { postAuditNotices } from "../../../../src/resources/connections/audit-webhooks/fan-out.ts";
 import { deliverNotices } from "../../../../src/resources/shared/outbox/delivery.ts";
 import { signatureOf } from "../../../../src/resources/shared/outbox/webhook.ts";

@@ -1,5 +1,5 @@
 /** Configurations, and the job that delivers what they ask for. */
-import { couriers } from "../../../../src/jobs/notices.ts";
+import { couriers } from "../../../../src/jobs/index.ts";
 import { deliverNotices, type Pace } from "../../../../src/resources/shared/outbox/delivery.ts";
 import type { ServiceOptions } from "../../../../src/resources/shared/context.ts";
 import type { Answer, Api, Caller, Json } from "../../../support/api.ts";

@@ -3,7 +3,7 @@ import { Writable } from "node:stream";
 import { sql } from "kysely";
 import pino from "pino";
 import { expect, it } from "vitest";
-import { tablesAfter } from "../../../../src/backup/tables.ts";
+import { tablesAfter } from "../../../../src/backup/format.ts";
 import { migrations } from "../../../../src/database/migrate.ts";
 import { readLargeStates } from "../../../../src/resources/state/state-versions/upkeep/upkeep.ts";
 import { type Answer, type Json, useApi } from "../../../support/api.ts";

@@ -3,7 +3,7 @@ import { Writable } from "node:stream";
 import { sql } from "kysely";
 import pino from "pino";
 import { describe, expect, it } from "vitest";
-import { tablesAfter } from "../../../../src/backup/tables.ts";
+import { tablesAfter } from "../../../../src/backup/format.ts";
 import { migrations } from "../../../../src/database/migrate.ts";
 import { createVault } from "../../../../src/database/vault.ts";
 import { type Answer, useApi } from "../../../support/api.ts";

@@ -8,7 +8,8 @@ import type {
   StateVersionTable,
 } from "../../../../database/schema/state.ts";
 import type { Vault } from "../../../../database/vault.ts";
-import { type StateFile, StateFileReader, type StateInstance } from "../../../../statefile/state-file.ts";
+import { type StateFile, StateFileReader } from "../../../../statefile/state-file.ts";
+import type { StateInstance } from "../../../../statefile/state-resources.ts";
 import { newResources } from "../../resources/rules.ts";
 import { namedIds, newOutputs } from "../../state-version-outputs/rules.ts";
 import { type ReadColumns, unread } from "../rules.ts";

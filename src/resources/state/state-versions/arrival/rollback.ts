@@ -8,7 +8,7 @@ import type { DocumentAnswer } from "../../../../jsonapi/define.ts";
 import { conflict, invalid, relationshipFault } from "../../../../kernel/errors.ts";
 import { newId } from "../../../../kernel/ids.ts";
 import { now } from "../../../../kernel/time.ts";
-import { Renumbering } from "../../../../statefile/state-serial.ts";
+import { Renumbering } from "../../../../statefile/state-head.ts";
 import { recordChange } from "../../../shared/audit-events/writes.ts";
 import {
   findContent,

@@ -1,4 +1,16 @@
-/** Answers of others that arrive whole, or are known not to. */
+/** Bytes on their way: responses that arrive whole, or are known not to, and buffers that must not pile up. */
+
+const freeEveryBytes = 8 * 1024 * 1024;
+let passedBytes = 0;
+
+/** To be called by whoever has passed so many bytes on and needs them no more. */
+export function freeBuffersAfter(bytes: number): void {
+  passedBytes += bytes;
+  if (passedBytes < freeEveryBytes) return;
+  passedBytes = 0;
+  // Only the young ones, which takes about a millisecond; the launcher makes it possible.
+  globalThis.gc?.({ type: "minor" });
+}
 
 /**
  * An answer's bytes. Holds on to the response until the last of them: the body of one that nobody holds any more is cancelled by `fetch` when

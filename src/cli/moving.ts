@@ -1,20 +1,29 @@
-/** `cadastre import`: an organization of another server of this API, into the register that the settings name. */
+/** `cadastre import` and `cadastre export`: an organization from another server of this API, and out to files that people read. */
 import { randomUUID } from "node:crypto";
 import type { Tx } from "../database/database.ts";
 import { AppError } from "../kernel/errors.ts";
 import { readTable, type SettingSources } from "../kernel/settings.ts";
 import { counted, fold, quoted } from "../kernel/text.ts";
+import { Door } from "../moving/door.ts";
+import { exportOrganization } from "../moving/exporting/export.ts";
 import { importOrganization } from "../moving/importing/import.ts";
 import { Peer } from "../moving/peer.ts";
-import { type Gap, Report } from "../moving/report.ts";
-import { listMissingSecrets } from "../moving/to-enter.ts";
+import { type Gap, listMissingSecrets, Report } from "../moving/report.ts";
+import { Missing } from "../moving/wire.ts";
 import type { Context } from "../resources/shared/context.ts";
 import { operatorContext, type Register } from "../service.ts";
 import type { Settings } from "../settings.ts";
-import { type Command, type Invocation, jsonOption, stopSignal, type Terminal, UsageError } from "./command.ts";
-import { commandSettingTable } from "./command-settings.ts";
+import {
+  type Command,
+  type Invocation,
+  jsonOption,
+  printRows,
+  stopSignal,
+  type Terminal,
+  UsageError,
+} from "./command.ts";
+import { commandSettingTable } from "./environment.ts";
 import { registerSettings, withRegister } from "./register.ts";
-import { printRows } from "./table.ts";
 
 /** It ended, and not everything came. */
 const withGaps = 3;
@@ -129,7 +138,7 @@ function tokenOf(sources: SettingSources, token: string | undefined): string | u
 }
 
 /** The operator, under the rules of the edition that is served. */
-export function contextFor({ database, vault }: Pick<Register, "database" | "vault">, settings: Settings): Context {
+function contextFor({ database, vault }: Pick<Register, "database" | "vault">, settings: Settings): Context {
   const context = operatorContext(database, settings, `cli-${randomUUID()}`);
   return { ...context, vault, options: { ...context.options, edition: settings.edition } };
 }
@@ -173,3 +182,42 @@ function tell(terminal: Terminal, report: Report, dry: boolean): void {
 }
 
 const entered = ({ kind, thing, reason }: Gap) => ({ kind, thing, what: reason });
+
+export const exportCommand: Command = {
+  name: "export",
+  summary: "Write an organization as files: JSON, and HCL for the official provider",
+  argument: { shape: "ORGANIZATION", doc: "Which one.", option: "organization" },
+  settings: [...registerSettings, "edition", "publicUrl"],
+  options: {
+    organization: { shape: "NAME", doc: "The same.", required: true },
+    to: { shape: "FOLDER", doc: "Where to write: a folder that is empty, or not there yet.", required: true },
+  },
+  details: [
+    "json/ holds a file for each thing. terraform/ holds resources of the official provider with blocks that import them: 'terraform plan' there (Terraform 1.5 or newer) changes nothing. README.md lists what is in no file: sensitive values and keys, which no plan touches.",
+    "The provider's hostname is that of --public-url; it needs HTTPS there. States and runs are not in it: 'cadastre backup' has them.",
+    "Example: cadastre export acme --to acme-files --public-url https://cadastre.example",
+  ],
+  async run({ terminal, value, settings: read }) {
+    const settings = read();
+    const [organization, folder] = [value("organization") ?? "", value("to") ?? ""];
+    const hostname = new URL(settings.publicUrl ?? `https://${settings.listen.host}:${settings.listen.port}`).host;
+    const { fileCount, writeOnly, beyond } = await withRegister(settings, async (register) => {
+      try {
+        const origin = new Door(contextFor(register, settings));
+        return await exportOrganization({ origin, organization, folder, hostname });
+      } catch (error) {
+        if (!(error instanceof Missing)) throw error;
+        throw new AppError("not-found", `There is no organization ${quoted(organization)}.`);
+      }
+    });
+    terminal.out(`Wrote ${counted(fileCount, "file")} to ${folder}.`);
+    tellList(terminal.out, "Write-only values, which are in no file:", writeOnly);
+    tellList(terminal.out, "Not known to the provider, and so in json/ alone:", beyond);
+  },
+};
+
+function tellList(out: (line: string) => void, title: string, lines: readonly string[]): void {
+  if (lines.length === 0) return;
+  out(`\n${title}\n`);
+  for (const line of lines) out(`  ${line}`);
+}

@@ -1,0 +1,277 @@
+/** Metrics of what the register holds, read from the database at each scrape and so the same on every server. */
+import { type RawBuilder, sql } from "kysely";
+import { Counter, Gauge, Histogram, type Registry } from "prom-client";
+import { lastBackup } from "../backup/schedule.ts";
+import type { Database, Tx } from "../database/database.ts";
+import type { JobTable } from "../database/schema/state.ts";
+import { now, nowMs } from "../kernel/time.ts";
+import { silentMs } from "../resources/connections/agent-pools/reads.ts";
+import { type Figures, readFigures, tokenKinds } from "../resources/shared/figures.ts";
+import { hearEndedPhases } from "../resources/shared/measures.ts";
+import { soonOrNone } from "./health.ts";
+
+type Gauges = (name: string, help: string, labelNames?: string[]) => Gauge;
+
+/** Unknown is not none: a gauge that has no value is left out. */
+const gaugesOf =
+  (registry: Registry): Gauges =>
+  (name, help, labelNames = []) =>
+    new Gauge({ name, help, labelNames, registers: [registry] });
+
+type JobRow = Omit<JobTable, "dueMs" | "lastError"> & { readonly nowMs: number };
+
+/** Gives the function that takes a new look: one statement for all of them, so it can't be each metric's own. */
+export function watchJobs(registry: Registry, database: Database): () => Promise<void> {
+  const common = { labelNames: ["job"], registers: [registry] };
+  const counter = (name: string, help: string) => new Counter({ name, help, ...common });
+  const gauge = (name: string, help: string) => new Gauge({ name, help, ...common });
+  const runs = counter("cadastre_job_runs_total", "Runs that have ended.");
+  const failures = counter("cadastre_job_failures_total", "Runs that have failed.");
+  const handled = counter("cadastre_job_handled_total", "Things handled.");
+  const success = gauge("cadastre_job_last_success_timestamp_seconds", "When a run last succeeded.");
+  const duration = gauge("cadastre_job_last_duration_seconds", "How long the last run took; absent during a run.");
+  const running = gauge("cadastre_job_running", "1 while a server runs it.");
+  return async () => {
+    const rows = await readJobs(database);
+    for (const metric of [runs, failures, handled, success, duration, running]) metric.reset();
+    for (const row of rows) {
+      const job = { job: row.name };
+      runs.inc(job, row.runsTotal);
+      failures.inc(job, row.failuresTotal);
+      handled.inc(job, row.handledTotal);
+      running.set(job, isRunning(row) ? 1 : 0);
+      if (row.succeededMs !== null) success.set(job, row.succeededMs / 1000);
+      const lastMs = lastDurationMs(row);
+      if (lastMs !== undefined) duration.set(job, lastMs / 1000);
+    }
+  };
+}
+
+async function readJobs({ reader }: Database): Promise<readonly JobRow[]> {
+  const rows = reader.db
+    .selectFrom("jobs")
+    .select(["name", "holder", "leaseUntilMs", "startedMs", "finishedMs", "succeededMs"])
+    .select(["runsTotal", "failuresTotal", "handledTotal", reader.dialect.nowMs.as("nowMs")])
+    .execute();
+  return (await soonOrNone(rows)) ?? [];
+}
+
+const isRunning = ({ holder, leaseUntilMs, nowMs }: JobRow) => holder !== null && leaseUntilMs > nowMs;
+
+/** Unknown once another run has begun: the row tells when that one did. */
+function lastDurationMs({ holder, startedMs, finishedMs }: JobRow): number | undefined {
+  return holder !== null || startedMs === null || finishedMs === null ? undefined : finishedMs - startedMs;
+}
+
+interface RunFigures {
+  readonly queued: readonly { readonly kind: string; readonly count: number; readonly oldestMs: number }[];
+  readonly running: readonly { readonly kind: string; readonly count: number; readonly longestMs: number }[];
+  readonly agents: readonly { readonly status: string; readonly count: number }[];
+}
+
+/** From a plan that looks at one resource to an apply that builds a cluster. */
+const bucketSeconds = [1, 5, 15, 60, 300, 900, 3600, 14_400];
+
+/** How long what has ended was executed, as far as it ended at this server. Gives the function that ends the count. */
+export function countEndedPhases(registry: Registry): () => void {
+  const seconds = new Histogram({
+    name: "cadastre_phase_seconds",
+    help: "How long plans and applies were executed that ended at this server, by how they ended.",
+    labelNames: ["phase", "result"],
+    buckets: bucketSeconds,
+    registers: [registry],
+  });
+  return hearEndedPhases(({ phase, result, seconds: taken }) => seconds.observe({ phase, result }, taken));
+}
+
+/** Gives the function that takes a new look: three statements, each by an index that holds what lives alone. */
+export function watchRuns(registry: Registry, database: Database): () => Promise<void> {
+  const gauge = gaugesOf(registry);
+  const queue = gauge("cadastre_phases_queued", "Plans and applies that wait for an agent.", ["phase"]);
+  const oldest = gauge("cadastre_phase_oldest_wait_seconds", "How long the one that waits longest has waited.", [
+    "phase",
+  ]);
+  const running = gauge("cadastre_phases_running", "Plans and applies that are executed.", ["phase"]);
+  const longest = gauge(
+    "cadastre_phase_longest_run_seconds",
+    "How long the one has been executed that was claimed first.",
+    ["phase"],
+  );
+  const agents = gauge("cadastre_agents", "Agents by what they do.", ["status"]);
+  return async () => {
+    const figures = await lookAtRuns(database.reader);
+    for (const metric of [queue, oldest, running, longest, agents]) metric.reset();
+    if (figures === undefined) return;
+    for (const phase of ["plan", "apply"]) {
+      const waits = figures.queued.find(({ kind }) => kind === phase);
+      queue.set({ phase }, Number(waits?.count ?? 0));
+      oldest.set({ phase }, Math.max(0, Number(waits?.oldestMs ?? 0)) / 1000);
+      const runs = figures.running.find(({ kind }) => kind === phase);
+      running.set({ phase }, Number(runs?.count ?? 0));
+      longest.set({ phase }, Math.max(0, Number(runs?.longestMs ?? 0)) / 1000);
+    }
+    for (const { status, count } of figures.agents) agents.set({ status }, Number(count));
+  };
+}
+
+async function lookAtRuns(tx: Tx): Promise<RunFigures | undefined> {
+  const { nowMs } = tx.dialect;
+  const queued = sql<RunFigures["queued"][number]>`
+    select kind, count(*) as count, ${nowMs} - min(queued_ms) as oldest_ms
+    from run_phases where status = 'queued' group by kind`.execute(tx.db);
+  const running = sql<RunFigures["running"][number]>`
+    select kind, count(*) as count, ${nowMs} - min(claimed_ms) as longest_ms
+    from run_phases where status = 'running' group by kind`.execute(tx.db);
+  const agents = sql<RunFigures["agents"][number]>`
+    select case when status in ('idle', 'busy') and last_ping_ms <= ${nowMs} - ${sql.lit(silentMs)}
+      then 'unknown' else status end as status, count(*) as count
+    from agents group by 1`.execute(tx.db);
+  const found = await soonOrNone(Promise.all([queued, running, agents]));
+  return found && { queued: found[0].rows, running: found[1].rows, agents: found[2].rows };
+}
+
+interface Held {
+  readonly holder: string;
+  readonly count: number;
+  readonly leased: number;
+  readonly oldest: string;
+}
+
+const holders: Readonly<Record<string, string>> = { user: "users", team: "teams", run: "runs" };
+
+/** Gives the function that takes a new look: one statement, by an index that holds what is locked alone. */
+export function watchLocks(registry: Registry, database: Database): () => Promise<void> {
+  const gauge = (name: string, help: string) => gaugesOf(registry)(name, help, ["holder"]);
+  const held = gauge("cadastre_workspace_locks", "Locks that are held, by the kind of their holder.");
+  const leased = gauge("cadastre_workspace_locks_with_lease", "Those of them that end by themselves.");
+  const oldest = gauge("cadastre_workspace_lock_oldest_age_seconds", "How long the oldest of them has been held.");
+  return async () => {
+    const rows = await lookAtLocks(database.reader);
+    for (const metric of [held, leased, oldest]) metric.reset();
+    if (rows === undefined) return;
+    for (const [holder, type] of Object.entries(holders)) {
+      const row = rows.find((each) => each.holder === type);
+      held.set({ holder }, Number(row?.count ?? 0));
+      leased.set({ holder }, Number(row?.leased ?? 0));
+      oldest.set({ holder }, row === undefined ? 0 : Math.max(0, nowMs() - Date.parse(row.oldest)) / 1000);
+    }
+  };
+}
+
+async function lookAtLocks(tx: Tx): Promise<readonly Held[] | undefined> {
+  const found = sql<Held>`
+    select locked_by_type as holder, count(*) as count, count(lock_expires_at) as leased, min(locked_at) as oldest
+    from workspaces where locked_by_type is not null and (lock_expires_at is null or lock_expires_at > ${now()})
+    group by locked_by_type`.execute(tx.db);
+  return (await soonOrNone(found))?.rows;
+}
+
+interface Backlog {
+  readonly waiting: string;
+  readonly waitingHelp: string;
+  readonly overdue: string;
+  readonly overdueHelp: string;
+  /** What waits, by an index that holds nothing else. */
+  readonly rows: RawBuilder<unknown>;
+}
+
+const backlogs: readonly Backlog[] = [
+  {
+    waiting: "cadastre_notices_waiting",
+    waitingHelp: "Notices that wait to be delivered, or to be tried again.",
+    overdue: "cadastre_notice_overdue_seconds",
+    overdueHelp: "For how long the notice that is due longest has been due.",
+    rows: sql`notices where state = 'waiting'`,
+  },
+  {
+    waiting: "cadastre_vcs_events_waiting",
+    waitingHelp: "Events of version control of which it is not decided yet what follows.",
+    overdue: "cadastre_vcs_event_overdue_seconds",
+    overdueHelp: "For how long the event that is due longest has been due.",
+    rows: sql`vcs_events where outcome is null`,
+  },
+];
+
+/** Gives the function that takes a new look: one statement for each. */
+export function watchBacklogs(registry: Registry, database: Database): () => Promise<void> {
+  const looks = backlogs.map((backlog) => watchBacklog(registry, database, backlog));
+  return async () => {
+    await Promise.all(looks.map((look) => look()));
+  };
+}
+
+function watchBacklog(registry: Registry, { reader }: Database, backlog: Backlog): () => Promise<void> {
+  const gauge = gaugesOf(registry);
+  const waiting = gauge(backlog.waiting, backlog.waitingHelp);
+  const overdue = gauge(backlog.overdue, backlog.overdueHelp);
+  return async () => {
+    const found = await lookAtBacklog(reader, backlog);
+    if (found === undefined) return [waiting, overdue].forEach((gauge) => gauge.remove());
+    waiting.set(Number(found.count));
+    overdue.set(Math.max(0, Number(found.overdueMs ?? 0)) / 1000);
+  };
+}
+
+interface BacklogRow {
+  readonly count: number;
+  readonly overdueMs: number | null;
+}
+
+async function lookAtBacklog({ db, dialect }: Tx, { rows }: Backlog): Promise<BacklogRow | undefined> {
+  const found = sql<BacklogRow>`select count(*) as count, ${dialect.nowMs} - min(due_ms) as overdue_ms from ${rows}`;
+  return (await soonOrNone(found.execute(db)))?.rows[0];
+}
+
+const kinds = ["state", "json", "archive"];
+
+/** Gives the function that takes a new look: one statement, whatever the size of the register. */
+export function watchFigures(registry: Registry, database: Database): () => Promise<void> {
+  const gauge = gaugesOf(registry);
+  const counted = gauge("cadastre_figures_timestamp_seconds", "When the figures of the whole register were counted.");
+  const size = gauge("cadastre_database_size_bytes", "What the database takes of its disk.");
+  const organizations = gauge("cadastre_organizations", "Organizations in the register.");
+  const users = gauge("cadastre_users", "Users in the register.");
+  const workspaces = gauge("cadastre_workspaces", "Workspaces in the register.");
+  const bytes = gauge("cadastre_stored_bytes", "States and other contents, in bytes before compression.", ["kind"]);
+  const contents = gauge("cadastre_stored_contents", "How many of them there are.", ["kind"]);
+  const expiring = gauge("cadastre_tokens_expiring", "Tokens that end within so many days.", ["kind", "within_days"]);
+  return async () => {
+    const figures = await soonOrNone(readFigures(database.reader));
+    for (const metric of [counted, size, organizations, users, workspaces]) metric.remove();
+    for (const metric of [bytes, contents, expiring]) metric.reset();
+    if (figures === undefined) return;
+    counted.set(Date.parse(figures.at) / 1000);
+    size.set(figures.databaseBytes);
+    organizations.set(figures.organizations);
+    users.set(figures.users);
+    workspaces.set(figures.workspaces);
+    for (const kind of new Set([...kinds, ...Object.keys(figures.contents)])) {
+      bytes.set({ kind }, figures.contents[kind]?.bytes ?? 0);
+      contents.set({ kind }, figures.contents[kind]?.count ?? 0);
+    }
+    tellExpiring(expiring, figures);
+  };
+}
+
+function tellExpiring(expiring: Gauge, { tokensExpiring }: Figures): void {
+  for (const kind of tokenKinds)
+    for (const days of ["1", "7", "30"] as const)
+      expiring.set({ kind, within_days: days }, tokensExpiring[kind]?.[days] ?? 0);
+}
+
+/** Gives the function that takes a new look. */
+export function watchBackups(registry: Registry, { reader }: Database): () => Promise<void> {
+  const gauge = gaugesOf(registry);
+  const at = gauge(
+    "cadastre_backup_last_success_timestamp_seconds",
+    "When the last good backup on the schedule was made; absent where there was none.",
+  );
+  const bytes = gauge("cadastre_backup_last_size_bytes", "How large it is.");
+  return async () => {
+    const last = await soonOrNone(lastBackup(reader));
+    for (const metric of [at, bytes]) metric.remove();
+    if (last === undefined) return;
+    at.set(Date.parse(last.at) / 1000);
+    bytes.set(last.bytes);
+  };
+}

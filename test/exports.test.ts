@@ -1,0 +1,106 @@
+/** A value is exported because another file of `src/` imports it, and each file exports only what is its own. */
+import { dirname, join, normalize } from "node:path";
+import { expect, it } from "vitest";
+import { type Node, readSource, sourcePaths } from "./support/code.ts";
+
+/** Exported for tests alone: what is worth testing without everything around it. */
+const forTests = new Set([
+  "agent/engines.ts compareVersions",
+  "agent/engines.ts isAtLeast",
+  "agent/job-supervisor.ts Pulse",
+  "agent/overrides.ts laterOverrides",
+  "agent/overrides.ts mayNameBackend",
+  "agent/server.ts Unreachable",
+  "agent/variables.ts hostOf",
+  "agent/variables.ts mayBeSet",
+  "archive/check.ts readmeBytesMax",
+  "backup/format.ts keptByTriggers",
+  "backup/schedule.ts noteBackup",
+  "database/migrations/0008-identity.ts downloadOf",
+  "database/migrations/0008-identity.ts shippedReleases",
+  "http/kept.ts KeptAnswers",
+  "http/log-output.ts readable",
+  "http/log.ts loggedUrl",
+  "http/server.ts describeApi",
+  "jobs/index.ts backupJob",
+  "jobs/index.ts couriers",
+  "jsonapi/openapi.ts callersOf",
+  "moving/exporting/hcl.ts valueText",
+  "sandbox/bubblewrap.ts bubblewrapArguments",
+  "statefile/json-scanner.ts depthMax",
+  "statefile/json-scanner.ts keyBytesMax",
+]);
+
+const isCovered = ({ path }: { readonly path: string }) => !/^(?:access|resources)\//.test(path);
+
+const text = (node: unknown): string => String((node as Node)["name"] ?? (node as Node)["value"]);
+const statementsOf = (path: string) => readSource(path).program["body"] as readonly Node[];
+const partsOf = (statement: Node) => statement["specifiers"] as readonly Node[];
+
+function sourceOf(path: string, statement: Node): string | undefined {
+  const source = statement["source"] as Node | null | undefined;
+  return source ? normalize(join(dirname(path), text(source))) : undefined;
+}
+
+/** The names of the values that a statement exports. */
+function valuesIn(statement: Node): string[] {
+  if (statement.type !== "ExportNamedDeclaration" || statement["exportKind"] === "type") return [];
+  const declaration = statement["declaration"] as Node | null;
+  if (declaration === null) return partsOf(statement).map((part) => text(part["exported"]));
+  if (declaration.type === "VariableDeclaration")
+    return (declaration["declarations"] as readonly Node[]).map((each) => text(each["id"]));
+  return declaration.type.startsWith("TS") ? [] : [text(declaration["id"])];
+}
+
+const imported = new Set(
+  sourcePaths.flatMap((path) => {
+    const whole = [...readSource(path).text.matchAll(/import\("(\.[^"]+)"\)/g)];
+    return [
+      ...whole.map(([, source = ""]) => `${normalize(join(dirname(path), source))} *`),
+      ...statementsOf(path).flatMap((statement) => {
+        const source = sourceOf(path, statement);
+        if (source === undefined) return [];
+        return partsOf(statement).map((part) => `${source} ${part["imported"] ? text(part["imported"]) : "*"}`);
+      }),
+    ];
+  }),
+);
+
+const exported = sourcePaths.flatMap((path) =>
+  statementsOf(path)
+    .flatMap(valuesIn)
+    .map((name) => ({ path, name })),
+);
+
+it("another file of src imports what is exported", () => {
+  const idle = exported.filter(({ path, name }) => !imported.has(`${path} ${name}`) && !imported.has(`${path} *`));
+  expect(
+    idle
+      .filter(isCovered)
+      .map(({ path, name }) => `${path} ${name}`)
+      .filter((each) => !forTests.has(each)),
+  ).toEqual([]);
+  expect(
+    [...forTests].filter((each) => imported.has(each)),
+    "no longer for tests alone",
+  ).toEqual([]);
+});
+
+it("no file exports what is another's", () => {
+  const passing = sourcePaths.filter((path) => {
+    const statements = statementsOf(path);
+    const foreign = new Set(
+      statements
+        .filter(({ type }) => type === "ImportDeclaration")
+        .flatMap((statement) => partsOf(statement).map((part) => text(part["local"]))),
+    );
+    return statements.some(
+      (statement) =>
+        statement.type === "ExportAllDeclaration" ||
+        (statement.type === "ExportNamedDeclaration" &&
+          (sourceOf(path, statement) !== undefined ||
+            partsOf(statement).some((part) => foreign.has(text(part["local"]))))),
+    );
+  });
+  expect(passing.filter((path) => isCovered({ path }))).toEqual([]);
+});

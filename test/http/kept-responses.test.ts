@@ -1,0 +1,162 @@
+/** A response from the cache differs from the one that was computed in nothing: headers, log, metrics, limits. */
+import { once } from "node:events";
+import { connect } from "node:net";
+import { Writable } from "node:stream";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { openDatabase } from "../../src/database/engines/open.ts";
+import { createVault } from "../../src/database/vault.ts";
+import { newLogger } from "../../src/http/log.ts";
+import { createServer, type ServerOptions } from "../../src/http/server.ts";
+import { callerOn, type Caller, useApi } from "../support/api.ts";
+import { change } from "../support/database.ts";
+import { speak } from "../support/raw.ts";
+import { until } from "../support/waiting.ts";
+
+const api = useApi();
+const path = "/api/v2/account/details";
+
+interface Watched {
+  readonly url: string;
+  readonly caller: Caller;
+  /** The lines of the log about requests. */
+  readonly told: () => Record<string, unknown>[];
+  readonly stop: () => Promise<void>;
+}
+
+/** Another server on the same register, with its log. */
+async function watched(more: Partial<ServerOptions> = {}): Promise<Watched> {
+  let log = "";
+  const sink = new Writable({
+    write: (chunk, _encoding, done) => {
+      log += String(chunk);
+      done();
+    },
+  });
+  const database = openDatabase(api.address);
+  const server = createServer({
+    database,
+    vault: createVault(Buffer.alloc(32, 7)),
+    options: { organizationCreation: "site-admins", edition: "self-hosted", globalRemoteStateDefault: false },
+    version: "0.0.0-test",
+    logger: newLogger("info", sink),
+    rateLimit: 0,
+    flushEveryMs: 3_600_000,
+    metricsToken: "for-metrics",
+    ...more,
+  });
+  const url = await server.listen({ host: "127.0.0.1", port: 0 });
+  let stopped: Promise<void> | undefined;
+  return {
+    url,
+    caller: callerOn(url, api.admin.token),
+    told: () => {
+      const lines = log.split("\n").filter((line) => line !== "");
+      return lines.map((line) => JSON.parse(line)).filter(({ msg }) => msg === "request");
+    },
+    stop: () => (stopped ??= server.close().then(() => database.close())),
+  };
+}
+
+let service: Watched;
+
+beforeAll(async () => {
+  service = await watched();
+});
+afterAll(() => service.stop());
+
+const head = (...more: string[]) =>
+  [`GET ${path} HTTP/1.1`, "Host: x", `Authorization: Bearer ${api.admin.token}`, ...more, "", ""].join("\r\n");
+const ask = (...more: string[]) => speak(service.url, head("Connection: close", ...more));
+
+it("has the same headers and the same body", async () => {
+  await change(api.database);
+  const [first, second] = [await ask(), await ask()];
+  const rest = ({ headers }: typeof first) =>
+    [...headers].filter(([name]) => name !== "date" && name !== "x-request-id");
+  expect(rest(second)).toEqual(rest(first));
+  expect(second.body).toBe(first.body);
+  expect(second.headers.get("x-request-id")).toMatch(/^[\da-f-]{36}$/);
+  expect(second.headers.get("x-request-id")).not.toBe(first.headers.get("x-request-id"));
+  expect(second.headers.has("date")).toBe(true);
+});
+
+it("has the same line in the log", async () => {
+  const before = service.told().length;
+  await service.caller.get(`${path}?x=1`);
+  const answer = await service.caller.get(`${path}?x=1`);
+  await expect.poll(() => service.told().length).toBe(before + 2);
+  const [first, second] = service.told().slice(-2);
+  expect(Object.keys(second!)).toEqual(Object.keys(first!));
+  const same = { reqId: "", time: 0, ms: 0 };
+  expect({ ...second, ...same }).toEqual({ ...first, ...same });
+  expect(second).toMatchObject({ url: `${path}?…`, route: path, reqId: answer.headers.get("x-request-id") });
+  expect(second!["ms"]).toBeGreaterThan(0);
+});
+
+it("is counted by route and status, and its time too", async () => {
+  const figures = async () => {
+    const text = await speak(
+      service.url,
+      "GET /metrics HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer for-metrics\r\nConnection: close\r\n\r\n",
+    );
+    return ["requests_total", "request_duration_seconds_count"].map((name) =>
+      Number(new RegExp(`^cadastre_http_${name}{method="GET",route="${path}"[^}]*} (\\d+)$`, "m").exec(text.body)?.[1]),
+    );
+  };
+  await service.caller.get(path);
+  const before = await figures();
+  await service.caller.get(path);
+  await expect.poll(figures).toEqual(before.map((figure) => figure + 1));
+});
+
+it("a request to a service that is stopping: its connection is closed after it", async () => {
+  const stopping = await watched();
+  await stopping.caller.get(path);
+  const socket = connect(Number(new URL(stopping.url).port), "127.0.0.1");
+  const [begin, end] = [head().slice(0, -2), head().slice(-2)];
+  let received = "";
+  socket.setEncoding("latin1").on("data", (text: string) => (received += text));
+  const closed = new Promise((resolve) => socket.once("close", resolve));
+  await once(socket, "connect");
+  socket.write(begin);
+  // Requests of other connections are read in the order in which they arrive, so by then the beginning is there.
+  for (let times = 0; times < 2; times += 1) await stopping.caller.get(path);
+  const stopped = stopping.stop();
+  await until(() =>
+    fetch(stopping.url).then(
+      () => false,
+      () => true,
+    ),
+  );
+  socket.write(end);
+  await closed;
+  expect(received).toMatch(/^HTTP\/1\.1 200 /);
+  expect(received).toMatch(/^connection: close\r$/im);
+  await stopped;
+});
+
+it("the log tells whom a proxy speaks for, also of a response from the cache", async () => {
+  const behind = await watched({ trustedProxies: ["127.0.0.0/8", "10.0.0.1"] });
+  const forwarded = { "x-forwarded-for": "192.0.2.7, 10.0.0.1" };
+  for (const headers of [forwarded, forwarded, { "x-forwarded-for": '"<odd>' }, { "x-forwarded-for": '"<odd>' }, {}])
+    await behind.caller.get(path, headers as Record<string, string>);
+  await expect.poll(() => behind.told().length).toBe(5);
+  const addresses = behind.told().map(({ remoteAddress }) => remoteAddress);
+  expect(addresses.slice(0, 2)).toEqual(["192.0.2.7", "192.0.2.7"]);
+  expect(addresses[2]).toBe(addresses[3]);
+  expect(addresses[4]).toBe("127.0.0.1");
+  await behind.stop();
+});
+
+it("a caller who goes before the end of a response from the cache has a line that says so, or one like any other", async () => {
+  const left = await watched();
+  await left.caller.get(path);
+  for (let time = 0; time < 5; time += 1) {
+    const socket = connect(Number(new URL(left.url).port), "127.0.0.1");
+    await new Promise<void>((done) => socket.write(head(), () => done()));
+    socket.destroy();
+  }
+  await expect.poll(() => left.told().length).toBe(6);
+  for (const line of left.told()) expect(line).toHaveProperty("remoteAddress");
+  await left.stop();
+});
