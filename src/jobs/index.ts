@@ -185,18 +185,18 @@ export const jobs: readonly Job[] = [
 async function removeExpired(work: JobWork): Promise<number> {
   const each = (batch: (tx: Tx, limit: number) => Promise<number>) => inBatches(work, 500, batch);
   return (
-    (await each((tx, limit) => removeExpiredTokens(tx, work.context, limit))) +
-    (await each(removeEndedInvitations)) +
-    (await each(removeOldAuthorizations))
+    (await each((tx, limit) => removeExpiredTokens(tx, work.context, work.capability, limit))) +
+    (await each((tx, limit) => removeEndedInvitations(tx, work.capability, limit))) +
+    (await each((tx, limit) => removeOldAuthorizations(tx, work.capability, limit)))
   );
 }
 
-async function removeEndedAccess({ context, signal, step }: JobWork): Promise<number> {
+async function removeEndedAccess({ context, capability, signal, step }: JobWork): Promise<number> {
   let handled = 0;
   // Each step is about one organization.
   for (const tidy of [tidyMemberships, ...tidyTeamAccess])
     while (!signal.aborted) {
-      const count = await step((tx) => tidy(tx, context, 100));
+      const count = await step((tx) => tidy(tx, context, capability, 100));
       if (count === 0) break;
       handled += count;
     }

@@ -1,4 +1,5 @@
 /** Operations on organizations: load → authorize → decide → write. */
+import { Capability } from "../../../access/capability.ts";
 import { type Actor, isSiteAdmin } from "../../../access/actor.ts";
 import { grant, type Granted } from "../../../access/granted.ts";
 import { open } from "../../../access/organization.ts";
@@ -34,6 +35,8 @@ import {
   updateOrganizationRow,
 } from "./store.ts";
 
+const issueCapability = Capability.issuer("new-organization");
+
 export const organizationResource = implement(organizations, {
   async createOrganization({ context, body }) {
     const creator = requireCreator(context);
@@ -46,10 +49,11 @@ export const organizationResource = implement(organizations, {
       refuseLockingOut(context.actor, row);
       refuseIfAny([...executionModeFaults(row), ...((await isNameTaken(tx, row.name)) ? [nameTaken()] : [])]);
       await insertOrganization(tx, creator, row);
-      await insertTokenTtlPolicies(tx, row);
-      await context.hooks.organizations.created(tx, row);
-      const team = await insertOwnersTeam(tx, row, context.actor.kind === "user" ? 1 : 0);
-      if (context.actor.kind === "user") await addFirstOwner(tx, row.id, team.id, context.actor.userId);
+      const capability = issueCapability(row.id);
+      await insertTokenTtlPolicies(tx, capability, row);
+      await context.hooks.organizations.created(tx, capability, row);
+      const team = await insertOwnersTeam(tx, capability, row, context.actor.kind === "user" ? 1 : 0);
+      if (context.actor.kind === "user") await addFirstOwner(tx, capability, team, context.actor.userId);
       const standing = { teamAccess: team.organizationAccess, isMember: 1, ...open };
       const view = toOrganizationView(context.actor, { ...row, ...standing });
       await recordChange(tx, context, organizations, { after: inAudit(view) });

@@ -1,5 +1,5 @@
 /** What agents have done to their own rows, and what becomes of those that vanish. */
-import type { Granted } from "../../../access/granted.ts";
+import { grant, type Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
 import { now } from "../../../kernel/time.ts";
 import { notFound } from "../../../kernel/errors.ts";
@@ -15,7 +15,8 @@ export type Serving = Granted<AgentActor, "can-serve">;
 /** Raises `not-found` for everybody but agents. */
 export function servingAs({ actor }: Pick<Context, "actor">): Serving {
   if (actor.kind !== "agent") throw notFound("thing");
-  return actor as Serving;
+  const check = { thing: "thing", permission: "can-serve", visible: true, allowed: true } as const;
+  return grant(actor, { ...check, needs: "a token of an agent pool" });
 }
 
 /** Raises `not-found` for an agent that the pool does not have: it has to register again. */

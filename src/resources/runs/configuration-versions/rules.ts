@@ -14,7 +14,7 @@ import { type ConfigurationStatus, configurationVersions, type VcsSource } from 
 import type { Ingress } from "./ingress.ts";
 
 /** Who may queue runs announces a version or archives it; a signed URL brings its archive; a job does what version control asks for. */
-export type Arrival = Granted<object, "can-queue-run" | "can-upload"> | Capability<"job">;
+export type Arrival = Granted<object, "can-queue-run" | "can-upload" | "job"> | Capability<"job">;
 
 /** What is stored of a version: the archive as it was sent, and the readme in it. */
 export type ContentKind = "archive" | "readme";

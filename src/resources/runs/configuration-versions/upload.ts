@@ -2,6 +2,8 @@
  * Archives on their way in: looked at and streamed into chunks, then given to their version in one short transaction. So an
  * archive that is not taken, or whose sender breaks off, leaves nothing behind but what its version tells of it.
  */
+import type { UploadRight } from "./upload-urls.ts";
+import type { Capability } from "../../../access/capability.ts";
 import { ArchiveCheck, type CheckedArchive } from "../../../archive/check.ts";
 import { ArchiveFault } from "../../../archive/faults.ts";
 import type { Granted } from "../../../access/granted.ts";
@@ -33,7 +35,6 @@ import { createRun } from "../runs/lifecycle.ts";
 import { setCurrentConfiguration } from "../../register/workspaces/writes.ts";
 import {
   archiveLimit,
-  type Arrival,
   becomesCurrent,
   type Commit,
   type ContentKind,
@@ -53,7 +54,7 @@ import {
 } from "./store.ts";
 
 type Bytes = AsyncIterable<Uint8Array>;
-type Version = Granted<ArrivingVersion, "can-upload">;
+type Version = Granted<ArrivingVersion, "can-upload" | "job">;
 
 const uploads = crowdOfUploads("configurations");
 
@@ -62,7 +63,12 @@ const uploads = crowdOfUploads("configurations");
  * sender breaks off, `conflict` for a version that awaits nothing any more, and `forbidden` or `not-found` where its creator may
  * not send it any more.
  */
-export async function receiveArchive(context: Context, by: Arrival, id: string, bytes: Bytes): Promise<void> {
+export async function receiveArchive(
+  context: Context,
+  by: UploadRight | Capability<"job">,
+  id: string,
+  bytes: Bytes,
+): Promise<void> {
   const version = await load(context.database.reader, by, id);
   await uploads.among({ organization: version.organizationId, version: id }, async () => {
     refuseUnawaited(version);
@@ -114,7 +120,12 @@ interface Received {
   readonly checked: CheckedArchive;
 }
 
-async function receive(context: Context, by: Arrival, version: Version, bytes: Bytes): Promise<Received> {
+async function receive(
+  context: Context,
+  by: UploadRight | Capability<"job">,
+  version: Version,
+  bytes: Bytes,
+): Promise<Received> {
   const place = { organizationId: version.organizationId, owner: ofConfigurationVersion(version.id), kind: "archive" };
   const checking = new ArchiveCheck(version.workingDirectory ?? "");
   let content: StoredContent | undefined;
@@ -141,7 +152,7 @@ const refusalOf = (fault: ArchiveFault): AppError =>
 export async function noteFault(
   tx: Tx,
   context: Context,
-  by: Arrival,
+  by: UploadRight | Capability<"job">,
   id: string,
   { word, message }: Pick<ArchiveFault, "word" | "message"> | { readonly word: string; readonly message: string },
 ): Promise<void> {
@@ -169,7 +180,7 @@ interface Arrived extends Received {
 async function finalize(
   tx: Tx,
   context: Context,
-  by: Arrival,
+  by: UploadRight | Capability<"job">,
   { id, content, contents, startedAt }: Arrived,
 ): Promise<boolean> {
   const version = await load(tx, by, id, true);
@@ -217,7 +228,7 @@ function refuseUnawaited({ status }: Version): void {
 }
 
 /** Raises `not-found`: the version has gone since its URL was signed. */
-async function load(tx: Tx, by: Arrival, id: string, lock = false): Promise<Version> {
+async function load(tx: Tx, by: UploadRight | Capability<"job">, id: string, lock = false): Promise<Version> {
   const version = await findArriving(tx, by, id, lock);
   if (version === undefined) throw notFound("upload");
   return version;

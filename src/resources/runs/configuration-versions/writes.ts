@@ -19,7 +19,7 @@ type ConfirmedRun = Pick<
  */
 export async function approveConfiguration(tx: Tx, run: Granted<ConfirmedRun, "can-move-run">): Promise<void> {
   if (run.configurationVersionId === null || run.configurationApprovedAt !== null || !showsAll(run)) return;
-  await approve(tx, { ...run, id: run.configurationVersionId });
+  await approve(tx, run, run.configurationVersionId);
 }
 
 /** A planner chooses targets and a run's own variables, and could so leave out of the plan what the next run then applies. */

@@ -163,7 +163,7 @@ async function forceCancelAsAdmin(context: Context, runId: string, body: ActionB
     }
     const longAgo = new Date(0).toISOString();
     const asked = { ...run, canceledAt: run.canceledAt ?? longAgo, forceCancelAvailableAt: longAgo };
-    await advance(tx, context, asked, { event: "force-cancel", comment: body?.comment });
+    await advance(tx, context, administered(admin, asked), { event: "force-cancel", comment: body?.comment });
   });
 }
 

@@ -295,7 +295,7 @@ const chunksPerStep = 32;
  */
 export async function removeAbandonedContents(
   database: Database,
-  { signal, step }: Pick<JobWork, "signal" | "step">,
+  { capability, signal, step }: JobWork,
   before: string,
   leftBy: (ownerId: string) => Promise<void>,
 ): Promise<number> {
@@ -304,7 +304,7 @@ export async function removeAbandonedContents(
     const content = await findAbandoned(database.reader, before);
     if (content === undefined) break;
     if (content.ownerId !== null) await leftBy(content.ownerId);
-    while (!(await step((tx) => removeSome(tx, content.id, chunksPerStep))));
+    while (!(await step((tx) => removeSome(tx, capability, content.id, chunksPerStep))));
     removed += 1;
   }
   return removed;

@@ -44,7 +44,7 @@ export interface Courier {
   /** Outside of any transaction. Raises nothing that can be expected. */
   deliver(context: Context, notice: Waiting): Promise<Outcome>;
   /** In the transaction that notes what came of it, before the notice itself is changed. */
-  noted?(tx: Tx, notice: Waiting, response: DeliveryResponse): Promise<void>;
+  noted?(tx: Tx, by: JobWork["capability"], notice: Waiting, response: DeliveryResponse): Promise<void>;
 }
 
 export type Couriers = Readonly<Record<string, Courier>>;
@@ -68,7 +68,10 @@ const batch = 500;
 /** Gives how many attempts were made. */
 export async function deliverNotices(work: JobWork, couriers: Couriers, pace: Pace = paceByDefault): Promise<number> {
   const before = new Date(nowMs() - keptMs).toISOString();
-  while (!work.signal.aborted && (await work.step((tx) => deleteFinished(tx, before, batch))) === batch);
+  while (
+    !work.signal.aborted &&
+    (await work.step((tx) => deleteFinished(tx, work.capability, before, batch))) === batch
+  );
   return new Deliveries(work, couriers, pace).run();
 }
 
@@ -160,17 +163,17 @@ class Deliveries {
   }
 
   async #attempt(notice: Waiting): Promise<void> {
-    const { step } = this.#work;
+    const { capability, step } = this.#work;
     const outcome = await this.#delivered(notice);
     this.#attempts += 1;
-    if (outcome === "gone") return step((tx) => deleteNotice(tx, notice));
+    if (outcome === "gone") return step((tx) => deleteNotice(tx, capability, notice));
     const isDelivered = outcome.successful === "true";
     const pauseMs = isDelivered ? undefined : pauseAfter(notice.attempts + 1);
     const state = isDelivered ? "delivered" : pauseMs === undefined ? "failed" : "waiting";
     await step(async (tx) => {
       if (!(await holdOrganization(tx, notice))) return;
-      await this.#couriers[notice.kind]?.noted?.(tx, notice, outcome);
-      await settleNotice(tx, notice, {
+      await this.#couriers[notice.kind]?.noted?.(tx, capability, notice, outcome);
+      await settleNotice(tx, capability, notice, {
         state,
         response: JSON.stringify(outcome),
         inMs: pauseMs ?? 0,

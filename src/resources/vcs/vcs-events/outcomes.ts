@@ -1,4 +1,5 @@
 /** How an event ends: with an outcome, and the sentence that says why. */
+import type { Capability } from "../../../access/capability.ts";
 import type { Tx } from "../../../database/database.ts";
 import { now } from "../../../kernel/time.ts";
 import type { WorkspaceView } from "../../register/workspaces/view.ts";
@@ -28,8 +29,8 @@ export interface Ending {
 }
 
 /** In a transaction in which the event is held. */
-export async function end(tx: Tx, event: WaitingEvent, { outcome, why }: Ending): Promise<void> {
-  await updateEvent(tx, "version control", event.id, {
+export async function end(tx: Tx, by: Capability<"job">, event: WaitingEvent, { outcome, why }: Ending): Promise<void> {
+  await updateEvent(tx, by, event.id, {
     outcome,
     detail: `${subjectOf(event)} started no run: ${why}`,
     dueMs: null,
@@ -37,10 +38,10 @@ export async function end(tx: Tx, event: WaitingEvent, { outcome, why }: Ending)
   });
 }
 
-export async function settle({ step }: JobWork, event: WaitingEvent, ending: Ending): Promise<void> {
+export async function settle({ capability, step }: JobWork, event: WaitingEvent, ending: Ending): Promise<void> {
   const isOurs = await step(async (tx) => {
     if ((await lockUndecided(tx, event.id)) === undefined) return false;
-    await end(tx, event, ending);
+    await end(tx, capability, event, ending);
     return true;
   });
   if (isOurs) count(event, ending.outcome);

@@ -72,13 +72,13 @@ async function announce(
   const commitSha = commit.ingress.commitSha;
   const earlier = await earlierRun(tx, { ...current, commitSha });
   if (earlier !== undefined) {
-    await end(tx, event, { outcome: "ignored", why: `this commit had its run before, ${earlier}` });
+    await end(tx, capability, event, { outcome: "ignored", why: `this commit had its run before, ${earlier}` });
     count(event, "ignored");
     return undefined;
   }
   const attributes = { autoQueueRuns: false, speculative: verdict.does === "plan" };
   const { id } = await announceCommit(tx, { context, capability }, workspace, commit, attributes);
-  await updateEvent(tx, "version control", event.id, {
+  await updateEvent(tx, capability, event.id, {
     configurationVersionId: id,
     commitSha,
     detail: `${subjectOf(event)} is being fetched`,
@@ -98,8 +98,8 @@ async function conclude(
   if (current === undefined || current.configurationVersionId === null) return;
   if (verdict.does === "configuration") {
     const why = `${verdict.why}. Its configuration was fetched, and is there for a run that somebody starts`;
-    await supersedeEarlier(tx, event);
-    return ends(tx, event, { outcome: "ignored", why });
+    await supersedeEarlier(tx, capability, event);
+    return ends(tx, capability, event, { outcome: "ignored", why });
   }
   const canceled = verdict.does === "plan" ? await cancelOutdated(tx, context, capability, event, workspace) : 0;
   try {
@@ -109,12 +109,12 @@ async function conclude(
       sha: current.commitSha ?? "",
       oauthTokenId: workspace.vcsOauthTokenId,
     };
-    await followRun(tx, run, place);
-    await supersedeEarlier(tx, event);
+    await followRun(tx, capability, run, place);
+    await supersedeEarlier(tx, capability, event);
     const what = verdict.does === "plan" ? "a speculative plan" : "a run";
     const beside =
       canceled === 0 ? "" : `, and ${canceled} of an earlier commit ${canceled === 1 ? "was" : "were"} canceled`;
-    await updateEvent(tx, "version control", event.id, {
+    await updateEvent(tx, capability, event.id, {
       outcome: "started",
       detail: `${subjectOf(event)} started ${what}, ${run.id}${beside}`,
       runId: run.id,
@@ -125,18 +125,18 @@ async function conclude(
   } catch (error) {
     // What can't be run is refused before anything is written.
     if (!(error instanceof AppError) || error.code !== "invalid") throw error;
-    await ends(tx, event, { outcome: "failed", why: error.message });
+    await ends(tx, capability, event, { outcome: "failed", why: error.message });
   }
 }
 
 /** A run of an older commit must not follow that of a newer one, so events that wait for another attempt end here. */
-async function supersedeEarlier(tx: Tx, event: WaitingEvent): Promise<void> {
+async function supersedeEarlier(tx: Tx, by: Capability<"job">, event: WaitingEvent): Promise<void> {
   for (const earlier of await findEarlier(tx, event))
-    await ends(tx, earlier, { outcome: "ignored", why: `${subjectOf(event)} superseded it` });
+    await ends(tx, by, earlier, { outcome: "ignored", why: `${subjectOf(event)} superseded it` });
 }
 
-async function ends(tx: Tx, event: WaitingEvent, ending: Ending): Promise<void> {
-  await end(tx, event, ending);
+async function ends(tx: Tx, by: Capability<"job">, event: WaitingEvent, ending: Ending): Promise<void> {
+  await end(tx, by, event, ending);
   count(event, ending.outcome);
 }
 

@@ -24,7 +24,7 @@ const keptMs = 90 * 24 * 3600 * 1000;
 const waitsMs = [2_000, 10_000, 60_000];
 
 export async function workOff(work: JobWork): Promise<number> {
-  const { context, signal, step } = work;
+  const { context, capability, signal, step } = work;
   const handled = await inSlots<WaitingEvent>(
     {
       slots,
@@ -47,7 +47,7 @@ export async function workOff(work: JobWork): Promise<number> {
     signal,
   );
   const before = new Date(nowMs() - keptMs).toISOString();
-  if (!signal.aborted) await step((tx) => deleteOlder(tx, "version control", before, 1000));
+  if (!signal.aborted) await step((tx) => deleteOlder(tx, capability, before, 1000));
   return handled;
 }
 
@@ -74,12 +74,17 @@ const isTold = (error: unknown): error is Error =>
 const sentenceOf = (error: unknown): string =>
   isTold(error) ? error.message.replace(/\.$/, "") : "something went wrong inside the service; its log tells more";
 
-async function postpone({ step }: JobWork, event: WaitingEvent, why: string, waitMs: number): Promise<void> {
+async function postpone(
+  { capability, step }: JobWork,
+  event: WaitingEvent,
+  why: string,
+  waitMs: number,
+): Promise<void> {
   const attempts = event.attempts + 1;
   const detail = `${subjectOf(event)} is tried again, attempt ${attempts} failed: ${why}`;
   await step(async (tx) => {
     if ((await lockUndecided(tx, event.id)) !== undefined)
-      await postponeEvent(tx, "version control", event.id, { attempts, detail, waitMs });
+      await postponeEvent(tx, capability, event.id, { attempts, detail, waitMs });
   });
 }
 
