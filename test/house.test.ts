@@ -68,9 +68,8 @@ const folders: Record<string, readonly string[]> = {
     "workspace-outputs",
   ],
   runs: [
-    ...["run-events", "phases", "agents", "configuration-versions", "runs", "assessment-results", "comments"],
-    ...["ingress-attributes", "plan-outputs", "run-triggers", "identity-keys", "agent-jobs", "auto-destroy", "logs"],
-    ...["organization-capacities", "run-streams", "task-stages", "workspace-readmes"],
+    ...["phases", "agents", "run-events", "configuration-versions", "runs", "run-triggers", "plan-outputs"],
+    ...["assessment-results", "auto-destroy", "identity-keys", "agent-jobs", "run-streams"],
   ],
   vcs: ["triggers", "providers", "fetching", "vcs-events", "commit-statuses", "repositories", "webhooks"],
 };
@@ -93,13 +92,9 @@ const upward: Record<string, string> = {
   "connections/oauth-clients/operations.ts → oauth-tokens": "a client is created with its token",
   "state/state-version-outputs/operations.ts → state-versions":
     "outputs are read by what the caller holds on their version",
-  "runs/assessment-results/assessing.ts → plan-outputs": "an assessment is read from its plan",
-  "runs/configuration-versions/queueing.ts → runs": "an uploaded configuration queues a run",
-  "runs/configuration-versions/reads.ts → ingress-attributes": "the commit is kept in the row of its configuration",
-  "runs/phases/rules.ts → runs": "the states of a phase are those of the state machine of runs",
-  "runs/runs/ledger.ts → comments": "a transition stores the comment that comes with it",
-  "runs/runs/steps.ts → assessment-results": "an assessment in progress delays a run",
-  "runs/runs/steps.ts → run-triggers": "an applied run starts those of other workspaces",
+  "runs/configuration-versions/upload.ts → runs": "an upload queues the run that it asked for, in its transaction",
+  "runs/run-events/operations.ts → runs": "a comment is added to a run by its life cycle",
+  "runs/runs/lifecycle.ts → run-triggers": "an apply leaves a note for the job that starts what follows it",
   "vcs/vcs-events/starting.ts → commit-statuses": "a started run reports to its commit",
 };
 
@@ -176,6 +171,16 @@ describe("the house", () => {
       return order.indexOf(here) < order.indexOf(there) ? [`${from.slice("resources/".length)} → ${there}`] : [];
     });
     expect([...new Set(found)].sort()).toEqual(Object.keys(upward).sort());
+  });
+
+  it("only the life cycle, and history that is imported, write runs and their phases", () => {
+    const writers = inside.filter(({ to }) => to === "resources/runs/runs/transaction.ts").map(({ from }) => from);
+    expect(writers.toSorted()).toEqual([
+      "resources/runs/run-events/operations.ts",
+      "resources/runs/run-triggers/firing.ts",
+      "resources/runs/runs/history.ts",
+      "resources/runs/runs/lifecycle.ts",
+    ]);
   });
 
   it("a resource's operations and store are its own: others ask its reads and writes", () => {

@@ -1,13 +1,17 @@
 /** What agents and those who watch over them ask of plans and applies: what waits, who has it, what it is told, and who is silent. */
 import { type RawBuilder, sql } from "kysely";
-import type { Granted } from "../../../../access/granted.ts";
-import type { Actor } from "../../../../access/actor.ts";
-import type { Tx } from "../../../../database/database.ts";
-import { prepared } from "../../../../database/prepared.ts";
-import type { RunPhaseTable } from "../../../../database/schema/runs.ts";
-import { servesWorkspace } from "../../../connections/agent-pools/reads.ts";
-import { movedBy, type Moving } from "../../proofs.ts";
-import { sitePool } from "../rules.ts";
+import { Capability } from "../../../access/capability.ts";
+import type { Granted } from "../../../access/granted.ts";
+import type { Actor } from "../../../access/actor.ts";
+import type { Tx } from "../../../database/database.ts";
+import { prepared } from "../../../database/prepared.ts";
+import type { RunPhaseTable } from "../../../database/schema/runs.ts";
+import { servesWorkspace } from "../../connections/agent-pools/reads.ts";
+import { sitePool } from "./rules.ts";
+
+/** For one run: that an agent may claim one of its phases, or did. */
+const issueClaim = Capability.issuer("claim");
+export type Claim = Capability<"claim">;
 
 export type AgentActor = Extract<Actor, { kind: "agent" }>;
 
@@ -33,6 +37,7 @@ export interface Candidate {
   readonly runId: string;
   readonly kind: string;
   readonly attempt: number;
+  readonly claim: Claim;
 }
 
 /**
@@ -49,7 +54,7 @@ export async function findClaimable(
     ? sql`1 = 1`
     : sql`exists (select 1 from agent_pools as p where p.id = ${actor.agentPoolId} and p.organization_id = f.organization_id
         and ${servesWorkspace(sql.ref("w.project_id"), sql.ref("w.id"))})`;
-  return tx.db
+  const row = await tx.db
     .selectFrom("runPhases as f")
     .innerJoin("workspaces as w", "w.id", "f.workspaceId")
     .innerJoin("organizations as o", "o.id", "f.organizationId")
@@ -67,9 +72,10 @@ export async function findClaimable(
     .modifyEnd(lockFreeRows("o", "reference"))
     .modifyEnd(lockFreeRows("w", "change"))
     .executeTakeFirst();
+  return row && { ...row, claim: issueClaim(row.runId) };
 }
 
-export type HeldPhase = RunPhaseTable & { readonly agentPoolId: string | null };
+export type HeldPhase = RunPhaseTable & { readonly agentPoolId: string | null; readonly claim: Claim };
 
 /** A phase that an agent of the caller's pool claimed last; `lock` keeps others from changing it. */
 export async function findHeldPhase(
@@ -77,7 +83,7 @@ export async function findHeldPhase(
   actor: AgentActor,
   id: string,
   lock = false,
-): Promise<Granted<HeldPhase, Moving> | undefined> {
+): Promise<Granted<HeldPhase, "claim"> | undefined> {
   const row = await tx.db
     .selectFrom("runPhases as f")
     .innerJoin("agents as a", "a.id", "f.agentId")
@@ -87,7 +93,9 @@ export async function findHeldPhase(
     .where(sql<boolean>`coalesce(a.agent_pool_id, a.site_agent_pool_id) = ${actor.agentPoolId}`)
     .modifyEnd(lock ? tx.dialect.lockRows("f") : sql``)
     .executeTakeFirst();
-  return row && movedBy("an agent's job", row);
+  if (row === undefined) return undefined;
+  const claim = issueClaim(row.runId);
+  return claim.grant({ ...row, claim });
 }
 
 export type Signalled = Pick<RunPhaseTable, "id" | "attempt" | "status" | "signal">;
