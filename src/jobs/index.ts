@@ -183,11 +183,12 @@ export const jobs: readonly Job[] = [
 ];
 
 async function removeExpired(work: JobWork): Promise<number> {
+  const { context, capability } = work;
   const each = (batch: (tx: Tx, limit: number) => Promise<number>) => inBatches(work, 500, batch);
   return (
-    (await each((tx, limit) => removeExpiredTokens(tx, work.context, work.capability, limit))) +
-    (await each((tx, limit) => removeEndedInvitations(tx, work.capability, limit))) +
-    (await each((tx, limit) => removeOldAuthorizations(tx, work.capability, limit)))
+    (await each((tx, limit) => removeExpiredTokens(tx, context, capability, limit))) +
+    (await each((tx, limit) => removeEndedInvitations(tx, capability, limit))) +
+    (await each((tx, limit) => removeOldAuthorizations(tx, capability, limit)))
   );
 }
 
