@@ -7,6 +7,10 @@ import { revokeAgentToken } from "./connections/agent-tokens/writes.ts";
 import { renameInvited } from "./connections/notification-configurations/writes.ts";
 import { oauthTokenServes } from "./connections/oauth-clients/reads.ts";
 import { tokensOfClients } from "./connections/oauth-tokens/reads.ts";
+import { membershipsBesideTeams } from "./identity/organization-memberships/reads.ts";
+import { addFirstOwner } from "./identity/organization-memberships/writes.ts";
+import { insertTokenTtlPolicies } from "./identity/organization-token-ttl-policies/writes.ts";
+import { insertOwnersTeam } from "./identity/teams/writes.ts";
 import { organizationsByName } from "./identity/organizations/reads.ts";
 import { readableTeams } from "./identity/teams/reads.ts";
 import { readableUsers } from "./identity/users/reads.ts";
@@ -61,8 +65,7 @@ import { subscriptionResource } from "./site/subscriptions/operations.ts";
 import { stateVersionChangeResource } from "./state/state-version-changes/operations.ts";
 import { stateVersionOutputResource } from "./state/state-version-outputs/operations.ts";
 import { stateVersionResource } from "./state/state-versions/operations.ts";
-import { effectiveTagBindingResource } from "./register/effective-tag-bindings/operations.ts";
-import { tagBindingResource } from "./register/tag-bindings/operations.ts";
+import { effectiveTagBindingResource, tagBindingResource } from "./register/tag-bindings/operations.ts";
 import { tagResource } from "./register/tags/operations.ts";
 import { teamProjectResource } from "./sharing/team-access/team-projects/operations.ts";
 import { teamWorkspaceResource } from "./sharing/team-access/team-workspaces/operations.ts";
@@ -186,6 +189,7 @@ const loaders: ReadonlyMap<string, Loader> = new Map([
   loader(organizationResource.definition, organizationsByName),
   loader(userResource.definition, readableUsers),
   loader(teamResource.definition, readableTeams),
+  loader(organizationMembershipResource.definition, membershipsBesideTeams),
   loader(projectResource.definition, readableProjects),
   loader(workspaceResource.definition, readableWorkspaces),
   loader(stateVersionResource.definition, readableStateVersions),
@@ -205,7 +209,12 @@ const loaders: ReadonlyMap<string, Loader> = new Map([
 /** What modules do where something of a module below them is created, deleted or unlocked. */
 export const hooks: Hooks = {
   organizations: {
-    created: insertDefaultProject,
+    created: async (tx, by, organization, creatorId) => {
+      await insertTokenTtlPolicies(tx, by, organization);
+      await insertDefaultProject(tx, by, organization);
+      const owners = await insertOwnersTeam(tx, by, organization, creatorId === undefined ? 0 : 1);
+      if (creatorId !== undefined) await addFirstOwner(tx, by, owners, creatorId);
+    },
     beforeTeamDelete: discountTeam,
     beforeInvitationsMerge: renameInvited,
   },

@@ -16,7 +16,7 @@ const name = "expired-tokens";
 
 const newRunner = () =>
   new JobRunner({
-    database: api.database,
+    database: api.audited,
     vault: createVault(Buffer.alloc(32, 7)),
     options: operatorContext(api.database, { organizationCreation: "site-admins" }, "test").options,
     jobs,
@@ -88,7 +88,7 @@ describe("expired tokens", () => {
     const { id: userId } = await makeUser(api);
     const ids = await addTokens(userId, [inMs(-1_000), inMs(-3_000), inMs(-2_000)]);
     const { context, capability } = upkeepOf(api);
-    const remove = () => api.database.write((tx) => removeExpiredTokens(tx, context, capability, 2));
+    const remove = () => api.audited.write((tx) => removeExpiredTokens(tx, context, capability, 2));
     expect(await remove()).toBe(2);
     expect(await remaining(ids)).toEqual([ids[0]]);
     expect(await remove()).toBe(1);

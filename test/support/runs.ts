@@ -89,10 +89,10 @@ export async function showRun(caller: Caller, id: string): Promise<Json> {
 /** What an agent, or time, does to a run. */
 export async function happen(api: Api, runId: string, happening: Happening): Promise<void> {
   const context = {
-    ...operatorContext(api.database, { organizationCreation: "site-admins" }, "test"),
+    ...operatorContext(api.audited, { organizationCreation: "site-admins" }, "test"),
     vault: createVault(Buffer.alloc(32, 7)),
   };
-  await api.database.write(async (tx) => {
+  await api.audited.write(async (tx) => {
     await advance(tx, context, (await lockRun(tx, runId)) as never, happening as never);
   });
 }

@@ -147,14 +147,14 @@ export function upkeepOf(
   options: { edition?: "self-hosted" | "hosted"; signal?: AbortSignal } = {},
 ): JobWork {
   const { edition = "self-hosted", signal = new AbortController().signal } = options;
-  const operator = operatorContext(api.database, { organizationCreation: "site-admins" }, "upkeep");
+  const operator = operatorContext(api.audited, { organizationCreation: "site-admins" }, "upkeep");
   return {
     context: { ...operator, vault, options: { ...operator.options, edition } },
     capability,
     signal,
     step: async (work) => {
       signal.throwIfAborted();
-      return api.database.write(work);
+      return api.audited.write(work);
     },
   };
 }

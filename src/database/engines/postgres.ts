@@ -249,12 +249,16 @@ export function openPostgres(url: string, given: Partial<PostgresLimits> = {}): 
     dialect: postgresDialect,
     fence,
     reader: { db, dialect: postgresDialect, execute },
-    write: (work, { isPatient = false, lockWaitMs } = {}) => {
+    write: (work, { isPatient = false, lockWaitMs, newCheck } = {}) => {
       const run = () =>
         withAfterwards((afterwards) =>
           (isPatient ? patient : db).transaction().execute(async (tx) => {
             if (lockWaitMs !== undefined) await sql.raw(`SET LOCAL lock_timeout = ${lockWaitMs}`).execute(tx);
-            return work({ db: tx, dialect: postgresDialect, afterwards });
+            const check = newCheck?.();
+            await tx.getExecutor().provideConnection(async (own) => void ((own as PostgresConnection).check = check));
+            const value = await work({ db: tx, dialect: postgresDialect, afterwards });
+            check?.beforeCommit();
+            return value;
           }),
         );
       const running = retrying(classify, isPatient ? run : () => turnstile.through(run));

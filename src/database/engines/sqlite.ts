@@ -12,7 +12,7 @@ import {
   SqliteIntrospector,
   SqliteQueryCompiler,
 } from "kysely";
-import type { Database, Tx } from "../database.ts";
+import type { CommitCheck, Database, Tx } from "../database.ts";
 import { sqliteDialect } from "../dialect.ts";
 import { Fence, type Standing, standingStatement } from "../fence.ts";
 import type { Schema } from "../schema/schema.ts";
@@ -46,6 +46,8 @@ class Connection implements DatabaseConnection {
   readonly #inTransactions: boolean;
   readonly #dataVersion: StatementSync;
   readonly #log: StatementSync;
+  /** Of the transaction that is under way. */
+  check: CommitCheck | undefined;
 
   /**
    * `inTransactions`: it is used inside of transactions alone, where a busy database is somebody else's to try again; otherwise that
@@ -103,6 +105,12 @@ class Connection implements DatabaseConnection {
   }
 
   async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
+    const result = this.#execute<R>(query);
+    this.check?.note(query, result);
+    return result;
+  }
+
+  #execute<R>(query: CompiledQuery): QueryResult<R> {
     this.#counter.statements += 1;
     // An error may end a transaction by itself; whoever goes on after it would write for good, one statement at a time.
     if (this.#inTransactions && !this.#file.isTransaction) throw new Error("a transaction went on after its end");
@@ -278,6 +286,16 @@ export function openSqlite(path: string, sync?: Sync): Database {
   const durable = new DurableCommits(path, { writing, reading }, sync);
   const commit = (isUnseen: boolean) => durable.commit(isUnseen ? moments.passOver() : undefined);
   const settle = () => durable.settle();
+  const checked = async <T>(check: CommitCheck | undefined, work: () => Promise<T>): Promise<T> => {
+    writing.check = check;
+    try {
+      const value = await work();
+      check?.beforeCommit();
+      return value;
+    } finally {
+      writing.check = undefined;
+    }
+  };
   const fence = new Fence();
   const admit = () => {
     if (fence.isHeld) fence.check(writing.standing());
@@ -293,9 +311,11 @@ export function openSqlite(path: string, sync?: Sync): Database {
     dialect: sqliteDialect,
     fence,
     reader,
-    write: (work, { isUnseen } = {}) =>
+    write: (work, { isUnseen, newCheck } = {}) =>
       retrying(classify, () =>
-        withAfterwards((afterwards) => commits.write(() => work({ ...writer, afterwards }), isUnseen)),
+        withAfterwards((afterwards) =>
+          commits.write(() => checked(newCheck?.(), () => work({ ...writer, afterwards })), isUnseen),
+        ),
       ),
     rehearse: (work) => retrying(classify, () => commits.rehearse(() => work(writer))),
     snapshot: async (work) => {

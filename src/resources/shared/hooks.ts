@@ -42,8 +42,13 @@ export type ConnectedWorkspace = Pick<WorkspaceTable, "id" | "organizationId" | 
 export const jobsOfRepositories: readonly string[] = ["vcs-events", "vcs-webhooks"];
 
 export interface OrganizationHooks {
-  /** An organization begins with a project. */
-  created(tx: Tx, by: Capability<"new-organization">, organization: OrganizationTable): Promise<void>;
+  /** An organization begins with policies on tokens, a project and its owners; a person who creates it is the first. */
+  created(
+    tx: Tx,
+    by: Capability<"new-organization">,
+    organization: OrganizationTable,
+    creatorId: string | undefined,
+  ): Promise<void>;
   /** Before a team and its records are deleted. */
   beforeTeamDelete(tx: Tx, team: Granted<{ readonly id: string }, "can-destroy">): Promise<void>;
   /** Before invitations are merged into the memberships that their person has in the same organizations, and deleted. */

@@ -21,7 +21,7 @@ export async function keepUp(api: Api, world: World): Promise<void> {
     () => enforceRetention(work),
     () => removeAbandonedUploads(work),
     () => removeSupersededResources(work),
-    () => api.database.write((tx) => removeExpiredTokens(tx, work.context, work.capability, 20)),
+    () => api.audited.write((tx) => removeExpiredTokens(tx, work.context, work.capability, 20)),
     () => noteAllTokens(api, world),
     () => ageOneState(api, world),
     () => executeSome(api, world),

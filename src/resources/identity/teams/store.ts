@@ -17,7 +17,7 @@ import { factsColumns, type OrganizationFacts, type OrganizationView } from "../
 import { held, type Lock } from "../../shared/locks.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
 import { updateRow } from "../../shared/versions.ts";
-import { looksLikeUserId } from "../users/definition.ts";
+import { looksLikeUserId } from "../../../kernel/ids.ts";
 import type { TeamView } from "./definition.ts";
 import type { GroupTeam } from "./groups.ts";
 import { includesActor, teamIsVisible } from "./visibility.ts";

@@ -15,7 +15,7 @@ import { accessToProject } from "../../shared/grants/ended.ts";
 import { type Context, implement } from "../../shared/context.ts";
 import { bindTags } from "../tag-bindings/writes.ts";
 import { effectiveOnProjects } from "../tag-bindings/reads.ts";
-import { effectiveTagBindings } from "../effective-tag-bindings/definition.ts";
+import { effectiveTagBindings } from "../tag-bindings/definition.ts";
 import { projects, type ProjectView } from "./definition.ts";
 import { grantProject, loadProject } from "./reads.ts";
 import { defaultPoolFaults } from "./execution.ts";

@@ -15,7 +15,7 @@ import { changesOf } from "../../shared/changes.ts";
 import { type ConditionalContext, type Context, implement } from "../../shared/context.ts";
 import { jobsOfRepositories, type TakingPlace } from "../../shared/hooks.ts";
 import { loadIncluded } from "../../shared/includes.ts";
-import { effectiveTagBindings } from "../effective-tag-bindings/definition.ts";
+import { effectiveTagBindings } from "../tag-bindings/definition.ts";
 import { effectiveOnWorkspaces } from "../tag-bindings/reads.ts";
 import { bindTags } from "../tag-bindings/writes.ts";
 import { holdTags, releaseTags, tagNewWorkspace } from "../tags/writes.ts";

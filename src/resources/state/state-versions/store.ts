@@ -17,7 +17,7 @@ import { countOf, fetchPage } from "../../shared/paging.ts";
 import { raised, updateRow } from "../../shared/versions.ts";
 import type { UploadRight } from "./arrival/upload-urls.ts";
 import type { StateVersionNeighbours, StateVersionView } from "./definition.ts";
-import type { StateDiscarder } from "./proofs.ts";
+import type { StateDiscarder } from "../proofs.ts";
 import type { LatestVersion } from "./rules.ts";
 import { urlsOf } from "./urls.ts";
 

@@ -5,7 +5,7 @@ import { noteStateWritten } from "../../../register/workspaces/writes.ts";
 import type { Context } from "../../../shared/context.ts";
 import { insertResources } from "../../resources/writes.ts";
 import { insertOutputs } from "../../state-version-outputs/writes.ts";
-import type { StateArrival } from "../proofs.ts";
+import type { StateArrival } from "../../proofs.ts";
 import { discardVersions } from "../store.ts";
 import { recordDiscarded } from "../writes.ts";
 import type { ReadRows } from "./reading.ts";

@@ -1,6 +1,6 @@
 /** Whom the functions ask for that write what belongs to state versions. */
-import type { Capability } from "../../../access/capability.ts";
-import type { Granted } from "../../../access/granted.ts";
+import type { Capability } from "../../access/capability.ts";
+import type { Granted } from "../../access/granted.ts";
 
 /** Whoever brings a state: with its version, or by a signed URL for its content. */
 export type StateArrival = Granted<object, "can-create-state-versions" | "can-upload">;

@@ -3,9 +3,9 @@
  * the same two settings under other names, and keep to the same rules. See
  * docs/decisions/0019-execution-mode-is-resolved-when-read.md.
  */
-import type { WorkspaceTable } from "../../../database/schema/workspaces.ts";
-import { attributeFault, type Fault } from "../../../kernel/errors.ts";
-import { human } from "../../../kernel/names.ts";
+import type { WorkspaceTable } from "../../database/schema/workspaces.ts";
+import { attributeFault, type Fault } from "../../kernel/errors.ts";
+import { human } from "../../kernel/names.ts";
 
 export interface ExecutionInput {
   readonly executionMode?: string | undefined;
