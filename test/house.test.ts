@@ -201,3 +201,97 @@ describe("the house", () => {
     expect(drivers.map(told)).toEqual([]);
   });
 });
+
+// ---- the console ----
+
+const kit = ["ui", "now.ts"];
+const shared = ["api", "components", ...kit, "paths.ts"];
+
+/** Each part of the console, and the parts that it may import. Files of one part may import each other. */
+const consoleBelow: Record<string, readonly string[]> = {
+  "now.ts": [],
+  "paths.ts": [],
+  ui: ["now.ts"],
+  api: ["now.ts", "paths.ts"],
+  components: ["api", ...kit, "paths.ts"],
+  access: shared,
+  deliveries: shared,
+  pages: [...shared, "access", "deliveries"],
+};
+
+/** The folders of pages that others show a part of: frames, tables of tokens, statuses of runs. */
+const lentPages = ["agent-pools", "audit", "projects", "runs", "teams", "tokens", "workspace"];
+/** And those that lend to one folder only. */
+const lentTo: readonly string[] = [
+  "reach → people",
+  "variable-sets → variables",
+  "workspace → first-start",
+  "workspace → repository",
+  "workspace → states",
+  "workspace → workspaces",
+  "workspaces → move",
+];
+
+/** Pages that need nothing but what their parent route loads, or whose query depends on the clock or on what is typed. */
+const withoutQueries = [
+  "inside ~/authorize",
+  "inside ~/new-organization",
+  "inOrganization audit",
+  "inOrganization grant",
+  "inProject audit",
+  "inTeam /",
+  "inTeam settings",
+  "inPerson /",
+  "inWorkspace audit",
+  "inWorkspace start",
+  "inWorkspace settings",
+];
+
+describe("the console", () => {
+  const consoleFiles = readdirSync("console", { recursive: true, encoding: "utf8" })
+    .filter((file) => /\.tsx?$/.test(file) && !file.endsWith(".gen.ts"))
+    .map((file) => file.split(sep).join("/"));
+  const textOf = (file: string) => readFileSync(join("console", file), "utf8");
+  const partOf = (file: string) => file.split("/")[0]!;
+  const pageOf = (file: string) => (/^pages\/[^/]+\//.test(file) ? file.split("/")[1] : undefined);
+  const links = consoleFiles.flatMap((from) =>
+    [...textOf(from).matchAll(/(?:from|import\()\s*"(\.[^"]+)"/g)].map((match) => ({
+      from,
+      to: normalize(join(dirname(from), match[1]!)),
+    })),
+  );
+
+  it("imports run one way: the kit knows nothing of the API, and the API nothing of what shows it", () => {
+    const upward = links.filter(
+      ({ from, to }) =>
+        partOf(from) in consoleBelow &&
+        partOf(from) !== partOf(to) &&
+        !consoleBelow[partOf(from)]!.includes(partOf(to)) &&
+        // The state of a page is in its address, and the kit reads and writes it.
+        `${from} → ${to}` !== "ui/address.ts → paths.ts",
+    );
+    expect(upward.map(told)).toEqual([]);
+  });
+
+  it("pages show parts of a few other pages only", () => {
+    const pairs = links.flatMap(({ from, to }) => {
+      const [here, there] = [pageOf(from), pageOf(to)];
+      return here !== undefined && there !== undefined && here !== there ? [[here, there] as const] : [];
+    });
+    const others = pairs.filter(([, there]) => !lentPages.includes(there)).map((pair) => pair.join(" → "));
+    expect([...new Set(others)].sort()).toEqual(lentTo);
+    expect(lentPages.filter((page) => !pairs.some(([, there]) => there === page))).toEqual([]);
+  });
+
+  it("a page's queries start with its code", () => {
+    const bare =
+      /\bpage\(\s*(\w+),\s*"([^"]+)",\s*\(\) =>\s*import\("[^"]+"\)(?:\.then\(\(.*?\) => \(.*?\)\))?,?\s*\)/g;
+    const routes = `${textOf("routes.ts")}${textOf("organization-routes.ts")}`;
+    expect([...routes.matchAll(bare)].map(([, parent, path]) => `${parent} ${path}`)).toEqual(withoutQueries);
+  });
+
+  it("parameters of routes and bodies of requests are typed, not forced", () => {
+    const forced = consoleFiles.filter((file) => /strict: false|as never\b/.test(textOf(file)));
+    expect(forced).toEqual([]);
+  });
+});

