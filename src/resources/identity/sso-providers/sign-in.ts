@@ -12,6 +12,7 @@ import { fold } from "../../../kernel/text.ts";
 import { recordEvent } from "../../shared/audit-events/writes.ts";
 import type { Context } from "../../shared/context.ts";
 import { admitMembers, type Held, holdOrganizations, raiseMemberships } from "../organization-memberships/writes.ts";
+import { signOutOwner } from "../sessions/rules.ts";
 import { issueSession, keepSession, sessionActor } from "../sessions/writes.ts";
 import { teamsOfGroups } from "../teams/reads.ts";
 import { findGroupSeating, type GroupedPerson, seatByGroups } from "../teams/writes.ts";
@@ -21,7 +22,6 @@ import { addProvidedUser, putUnderManagement } from "../users/writes.ts";
 import { freeName, type Identity, namesToTry } from "./claims.ts";
 import { type Flow, newFlow, openFlow, sealFlow } from "./flow.ts";
 import { authorizationUrl, type Brought, identityReturned, type Provider, type Returned } from "./relying-party.ts";
-import { signOutOwner } from "./rules.ts";
 import {
   findCandidates,
   findProviderToAsk,

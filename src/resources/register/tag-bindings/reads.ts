@@ -1,2 +1,2 @@
 /** What neighbours ask of key-value tags: what is in effect on their things. */
-export { effectiveOnProjects, effectiveOnWorkspaces, type EffectiveBinding } from "./store.ts";
+export { effectiveOnProjects, effectiveOnWorkspaces } from "./store.ts";

@@ -4,6 +4,7 @@ import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { ProjectTable } from "../../../database/schema/projects.ts";
 import type { TagBindingTable, WorkspaceTable } from "../../../database/schema/workspaces.ts";
+import type { EffectiveBinding } from "./definition.ts";
 
 /** What bindings hang on, with the proof that they may be changed: a workspace or a project, also one that was just made. */
 export type Bound =
@@ -64,13 +65,6 @@ export async function keysFixedByProject(tx: Tx, workspaceId: string, keys: read
     tx.db,
   );
   return result.rows.map((row) => row.key);
-}
-
-export interface EffectiveBinding extends Pick<TagBindingTable, "id" | "key" | "value"> {
-  /** Whose binding it is in effect on. */
-  readonly ownerId: string;
-  /** The project that it comes from; null for an own one. */
-  readonly inheritedFrom: string | null;
 }
 
 /** What is in effect on workspaces: their own bindings, and those of their project that they do not override. */
