@@ -68,9 +68,8 @@ const folders: Record<string, readonly string[]> = {
     "workspace-outputs",
   ],
   runs: [
-    ...["run-events", "phases", "agents", "configuration-versions", "runs", "assessment-results", "comments"],
-    ...["ingress-attributes", "plan-outputs", "run-triggers", "identity-keys", "agent-jobs", "auto-destroy", "logs"],
-    ...["organization-capacities", "run-streams", "task-stages", "workspace-readmes"],
+    ...["phases", "agents", "run-events", "configuration-versions", "runs", "run-triggers", "plan-outputs"],
+    ...["assessment-results", "auto-destroy", "identity-keys", "agent-jobs", "run-streams"],
   ],
   vcs: ["triggers", "providers", "fetching", "vcs-events", "commit-statuses", "repositories", "webhooks"],
 };
@@ -93,13 +92,9 @@ const upward: Record<string, string> = {
   "connections/oauth-clients/operations.ts → oauth-tokens": "a client is created with its token",
   "state/state-version-outputs/operations.ts → state-versions":
     "outputs are read by what the caller holds on their version",
-  "runs/assessment-results/assessing.ts → plan-outputs": "an assessment is read from its plan",
-  "runs/configuration-versions/queueing.ts → runs": "an uploaded configuration queues a run",
-  "runs/configuration-versions/reads.ts → ingress-attributes": "the commit is kept in the row of its configuration",
-  "runs/phases/rules.ts → runs": "the states of a phase are those of the state machine of runs",
-  "runs/runs/ledger.ts → comments": "a transition stores the comment that comes with it",
-  "runs/runs/steps.ts → assessment-results": "an assessment in progress delays a run",
-  "runs/runs/steps.ts → run-triggers": "an applied run starts those of other workspaces",
+  "runs/configuration-versions/upload.ts → runs": "an upload queues the run that it asked for, in its transaction",
+  "runs/run-events/operations.ts → runs": "a comment is added to a run by its life cycle",
+  "runs/runs/lifecycle.ts → run-triggers": "an apply leaves a note for the job that starts what follows it",
   "vcs/vcs-events/starting.ts → commit-statuses": "a started run reports to its commit",
 };
 
@@ -178,6 +173,16 @@ describe("the house", () => {
     expect([...new Set(found)].sort()).toEqual(Object.keys(upward).sort());
   });
 
+  it("only the life cycle, and history that is imported, write runs and their phases", () => {
+    const writers = inside.filter(({ to }) => to === "resources/runs/runs/transaction.ts").map(({ from }) => from);
+    expect(writers.toSorted()).toEqual([
+      "resources/runs/run-events/operations.ts",
+      "resources/runs/run-triggers/firing.ts",
+      "resources/runs/runs/history.ts",
+      "resources/runs/runs/lifecycle.ts",
+    ]);
+  });
+
   it("a resource's operations and store are its own: others ask its reads and writes", () => {
     const strangers = inside.filter(
       ({ from, to }) =>
@@ -193,5 +198,99 @@ describe("the house", () => {
       ({ from, to }) => ["pg", "node:sqlite"].includes(to) && !from.startsWith("database/engines/"),
     );
     expect(drivers.map(told)).toEqual([]);
+  });
+});
+
+// ---- the console ----
+
+const kit = ["ui", "now.ts"];
+const shared = ["api", "components", ...kit, "paths.ts"];
+
+/** Each part of the console, and the parts that it may import. Files of one part may import each other. */
+const consoleBelow: Record<string, readonly string[]> = {
+  "now.ts": [],
+  "paths.ts": [],
+  ui: ["now.ts"],
+  api: ["now.ts", "paths.ts"],
+  components: ["api", ...kit, "paths.ts"],
+  access: shared,
+  deliveries: shared,
+  pages: [...shared, "access", "deliveries"],
+};
+
+/** The folders of pages that others show a part of: frames, tables of tokens, statuses of runs. */
+const lentPages = ["agent-pools", "audit", "projects", "runs", "teams", "tokens", "workspace"];
+/** And those that lend to one folder only. */
+const lentTo: readonly string[] = [
+  "reach → people",
+  "variable-sets → variables",
+  "workspace → first-start",
+  "workspace → repository",
+  "workspace → states",
+  "workspace → workspaces",
+  "workspaces → move",
+];
+
+/** Pages that need nothing but what their parent route loads, or whose query depends on the clock or on what is typed. */
+const withoutQueries = [
+  "inside ~/authorize",
+  "inside ~/new-organization",
+  "inOrganization audit",
+  "inOrganization grant",
+  "inProject audit",
+  "inTeam /",
+  "inTeam settings",
+  "inPerson /",
+  "inWorkspace audit",
+  "inWorkspace start",
+  "inWorkspace settings",
+];
+
+describe("the console", () => {
+  const consoleFiles = readdirSync("console", { recursive: true, encoding: "utf8" })
+    .filter((file) => /\.tsx?$/.test(file) && !file.endsWith(".gen.ts"))
+    .map((file) => file.split(sep).join("/"));
+  const textOf = (file: string) => readFileSync(join("console", file), "utf8");
+  const partOf = (file: string) => file.split("/")[0]!;
+  const pageOf = (file: string) => (/^pages\/[^/]+\//.test(file) ? file.split("/")[1] : undefined);
+  const links = consoleFiles.flatMap((from) =>
+    [...textOf(from).matchAll(/(?:from|import\()\s*"(\.[^"]+)"/g)].map((match) => ({
+      from,
+      to: normalize(join(dirname(from), match[1]!)),
+    })),
+  );
+
+  it("imports run one way: the kit knows nothing of the API, and the API nothing of what shows it", () => {
+    const upward = links.filter(
+      ({ from, to }) =>
+        partOf(from) in consoleBelow &&
+        partOf(from) !== partOf(to) &&
+        !consoleBelow[partOf(from)]!.includes(partOf(to)) &&
+        // The state of a page is in its address, and the kit reads and writes it.
+        `${from} → ${to}` !== "ui/address.ts → paths.ts",
+    );
+    expect(upward.map(told)).toEqual([]);
+  });
+
+  it("pages show parts of a few other pages only", () => {
+    const pairs = links.flatMap(({ from, to }) => {
+      const [here, there] = [pageOf(from), pageOf(to)];
+      return here !== undefined && there !== undefined && here !== there ? [[here, there] as const] : [];
+    });
+    const others = pairs.filter(([, there]) => !lentPages.includes(there)).map((pair) => pair.join(" → "));
+    expect([...new Set(others)].sort()).toEqual(lentTo);
+    expect(lentPages.filter((page) => !pairs.some(([, there]) => there === page))).toEqual([]);
+  });
+
+  it("a page's queries start with its code", () => {
+    const bare =
+      /\bpage\(\s*(\w+),\s*"([^"]+)",\s*\(\) =>\s*import\("[^"]+"\)(?:\.then\(\(.*?\) => \(.*?\)\))?,?\s*\)/g;
+    const routes = `${textOf("routes.ts")}${textOf("organization-routes.ts")}`;
+    expect([...routes.matchAll(bare)].map(([, parent, path]) => `${parent} ${path}`)).toEqual(withoutQueries);
+  });
+
+  it("parameters of routes and bodies of requests are typed, not forced", () => {
+    const forced = consoleFiles.filter((file) => /strict: false|as never\b/.test(textOf(file)));
+    expect(forced).toEqual([]);
   });
 });

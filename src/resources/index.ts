@@ -17,12 +17,11 @@ import { readableUsers } from "./identity/users/reads.ts";
 import { readableProjects } from "./register/projects/reads.ts";
 import { discountTeam, insertDefaultProject } from "./register/projects/writes.ts";
 import { readableWorkspaces } from "./register/workspaces/reads.ts";
-import { commentsByIds } from "./runs/comments/reads.ts";
 import { commitsBeside, configurationsBeside } from "./runs/configuration-versions/reads.ts";
 import { phasesOfRuns } from "./runs/phases/reads.ts";
+import { findComments } from "./runs/run-events/store.ts";
 import { livingRuns, readableRuns } from "./runs/runs/reads.ts";
-import { cutOff, released } from "./runs/runs/writes.ts";
-import { readmesOf } from "./runs/workspace-readmes/reads.ts";
+import { cutOff, released } from "./runs/runs/lifecycle.ts";
 import { outputsBesideStates, outputsBesideWorkspaces } from "./state/state-version-outputs/reads.ts";
 import { isStateProcessing, readableStateVersions } from "./state/state-versions/reads.ts";
 import { discardPending, settleState } from "./state/state-versions/writes.ts";
@@ -43,12 +42,10 @@ import { auditEventResource } from "./identity/audit-events/operations.ts";
 import { auditTrailResource } from "./identity/audit-trails/operations.ts";
 import { authenticationTokenResource } from "./identity/authentication-tokens/operations.ts";
 import { deleteOlderPolicyResource, dontDeletePolicyResource } from "./register/data-retention-policies/operations.ts";
-import { configurationVersionResource } from "./runs/configuration-versions/operations.ts";
-import { ingressAttributesResource } from "./runs/ingress-attributes/operations.ts";
-import { workspaceReadmes } from "./runs/workspace-readmes/definition.ts";
+import { configurationVersionResource, ingressAttributesResource } from "./runs/configuration-versions/operations.ts";
+import { readmesOf, workspaceReadmes } from "./runs/workspace-readmes.ts";
 import { entitlementSetResource } from "./site/entitlement-sets/operations.ts";
 import { featureSetResource } from "./site/feature-sets/operations.ts";
-import { logResource } from "./runs/logs/operations.ts";
 import { deliveries } from "./connections/deliveries/definition.ts";
 import { auditWebhookResource } from "./connections/audit-webhooks/operations.ts";
 import { notificationConfigurationResource } from "./connections/notification-configurations/operations.ts";
@@ -81,17 +78,15 @@ import { ssoProviderResource } from "./identity/sso-providers/operations.ts";
 import { userResource } from "./identity/users/operations.ts";
 import { agentJobResource } from "./runs/agent-jobs/operations.ts";
 import { agentResource } from "./runs/agents/operations.ts";
-import { applyResource } from "./runs/phases/applies/operations.ts";
-import { planResource } from "./runs/phases/plans/operations.ts";
-import { commentResource } from "./runs/comments/operations.ts";
+import { applyResource, logResource, planResource } from "./runs/phases/operations.ts";
 import { planOutputResource } from "./runs/plan-outputs/operations.ts";
-import { runEventResource } from "./runs/run-events/operations.ts";
-import { organizationCapacityResource } from "./runs/organization-capacities/operations.ts";
+import { commentResource, runEventResource } from "./runs/run-events/operations.ts";
+import { organizationCapacityResource } from "./runs/organization-capacities.ts";
 import { assessmentResultResource } from "./runs/assessment-results/operations.ts";
 import { runStreamResource } from "./runs/run-streams/operations.ts";
 import { runTriggerResource } from "./runs/run-triggers/operations.ts";
 import { runResource } from "./runs/runs/operations.ts";
-import { taskStageResource } from "./runs/task-stages/operations.ts";
+import { taskStageResource } from "./runs/task-stages.ts";
 import { branchResource, repositoryResource } from "./vcs/repositories/operations.ts";
 import { vcsEventResource } from "./vcs/vcs-events/operations.ts";
 import { varResource } from "./variables/vars/operations.ts";
@@ -205,7 +200,7 @@ const loaders: ReadonlyMap<string, Loader> = new Map([
   loader(runResource.definition, readableRuns),
   loader(planResource.definition, phasesOfRuns("plan")),
   loader(applyResource.definition, phasesOfRuns("apply")),
-  loader(commentResource.definition, commentsByIds),
+  loader(commentResource.definition, (tx, { actor }, ids) => findComments(tx, actor, { ids })),
   loader(configurationVersionResource.definition, configurationsBeside),
   loader(ingressAttributesResource.definition, commitsBeside),
   loader(workspaceReadmes, readmesOf),
@@ -214,11 +209,11 @@ const loaders: ReadonlyMap<string, Loader> = new Map([
 /** What modules do where something of a module below them is created, deleted or unlocked. */
 export const hooks: Hooks = {
   organizations: {
-    created: async (tx, organization, creatorId) => {
-      await insertTokenTtlPolicies(tx, organization);
-      await insertDefaultProject(tx, organization);
-      const owners = await insertOwnersTeam(tx, organization, creatorId === undefined ? 0 : 1);
-      if (creatorId !== undefined) await addFirstOwner(tx, organization.id, owners.id, creatorId);
+    created: async (tx, by, organization, creatorId) => {
+      await insertTokenTtlPolicies(tx, by, organization);
+      await insertDefaultProject(tx, by, organization);
+      const owners = await insertOwnersTeam(tx, by, organization, creatorId === undefined ? 0 : 1);
+      if (creatorId !== undefined) await addFirstOwner(tx, by, owners, creatorId);
     },
     beforeTeamDelete: discountTeam,
     beforeInvitationsMerge: renameInvited,
@@ -228,11 +223,8 @@ export const hooks: Hooks = {
   repositories: { connected: noteConnected },
   states: { isProcessing: isStateProcessing, settle: settleState, discardPending },
   runs: {
-    workspaceUnlocked: (tx, context, workspace, state) => {
-      const { id: workspaceId, organizationId, currentRunStatus } = workspace;
-      return released(tx, context, { workspaceId, organizationId, currentRunStatus }, state, workspace);
-    },
-    listUnfinished: async (tx, workspace) => (await livingRuns(tx, workspace)).map(({ id }) => id),
+    workspaceUnlocked: released,
+    listUnfinished: livingRuns,
     beforeWorkspaceDelete: cutOff,
   },
   loaders,

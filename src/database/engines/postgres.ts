@@ -21,7 +21,7 @@ import { classify } from "./postgres-failures.ts";
 import { isPooled } from "./postgres-pooler.ts";
 import { Watch } from "./postgres-watch.ts";
 import { NamesInStatements } from "./rows.ts";
-import { retrying, toAppError, withAfterwards } from "./transactions.ts";
+import { checking, retrying, toAppError, withAfterwards } from "./transactions.ts";
 import { Turnstile } from "./turnstile.ts";
 
 /** Fewer than connections, because they wait for each other's rows: however many do, those who read find one. */
@@ -254,11 +254,8 @@ export function openPostgres(url: string, given: Partial<PostgresLimits> = {}): 
         withAfterwards((afterwards) =>
           (isPatient ? patient : db).transaction().execute(async (tx) => {
             if (lockWaitMs !== undefined) await sql.raw(`SET LOCAL lock_timeout = ${lockWaitMs}`).execute(tx);
-            const check = newCheck?.();
-            await tx.getExecutor().provideConnection(async (own) => void ((own as PostgresConnection).check = check));
-            const value = await work({ db: tx, dialect: postgresDialect, afterwards });
-            check?.beforeCommit();
-            return value;
+            const own = await tx.getExecutor().provideConnection(async (each) => each as PostgresConnection);
+            return checking(own, newCheck, () => work({ db: tx, dialect: postgresDialect, afterwards }));
           }),
         );
       const running = retrying(classify, isPatient ? run : () => turnstile.through(run));

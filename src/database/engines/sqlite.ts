@@ -20,7 +20,7 @@ import { DurableCommits, type Sync } from "./durable-commits.ts";
 import { refuseDamagedLog, refuseEmptied } from "./log-check.ts";
 import { NamesInStatements, rowMaker, type ToRow, toParameters } from "./rows.ts";
 import { SharedCommits } from "./shared-commits.ts";
-import { type Failure, retrying, toAppError, withAfterwards } from "./transactions.ts";
+import { checking, type Failure, retrying, toAppError, withAfterwards } from "./transactions.ts";
 
 interface Counter {
   statements: number;
@@ -286,16 +286,6 @@ export function openSqlite(path: string, sync?: Sync): Database {
   const durable = new DurableCommits(path, { writing, reading }, sync);
   const commit = (isUnseen: boolean) => durable.commit(isUnseen ? moments.passOver() : undefined);
   const settle = () => durable.settle();
-  const checked = async <T>(check: CommitCheck | undefined, work: () => Promise<T>): Promise<T> => {
-    writing.check = check;
-    try {
-      const value = await work();
-      check?.beforeCommit();
-      return value;
-    } finally {
-      writing.check = undefined;
-    }
-  };
   const fence = new Fence();
   const admit = () => {
     if (fence.isHeld) fence.check(writing.standing());
@@ -314,7 +304,7 @@ export function openSqlite(path: string, sync?: Sync): Database {
     write: (work, { isUnseen, newCheck } = {}) =>
       retrying(classify, () =>
         withAfterwards((afterwards) =>
-          commits.write(() => checked(newCheck?.(), () => work({ ...writer, afterwards })), isUnseen),
+          commits.write(() => checking(writing, newCheck, () => work({ ...writer, afterwards })), isUnseen),
         ),
       ),
     rehearse: (work) => retrying(classify, () => commits.rehearse(() => work(writer))),

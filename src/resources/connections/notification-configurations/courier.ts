@@ -73,5 +73,5 @@ export const notificationCourier: Courier = {
     const told = { ...(JSON.parse(notice.content) as Told), organizationName, workspaceName };
     return tell(context, destination, told, notice.id);
   },
-  noted: (tx, notice, response) => noteDelivery(tx, notice.subjectId, JSON.stringify(response)),
+  noted: (tx, by, notice, response) => noteDelivery(tx, by, notice.subjectId, JSON.stringify(response)),
 };

@@ -1,4 +1,5 @@
 /** What is done for a program that sends a code, and by the job that tidies up. */
+import type { Capability } from "../../../access/capability.ts";
 import { nowMs } from "../../../kernel/time.ts";
 import type { Tx } from "../../../database/database.ts";
 import { deleteOldAuthorizations } from "./store.ts";
@@ -8,5 +9,5 @@ export { redeemCode } from "./redemption.ts";
 /** For so long a code that is sent twice is known as such, and takes the token back. */
 const keptMs = 86_400_000;
 
-export const removeOldAuthorizations = (tx: Tx, limit: number): Promise<number> =>
-  deleteOldAuthorizations(tx, new Date(nowMs() - keptMs).toISOString(), limit);
+export const removeOldAuthorizations = (tx: Tx, by: Capability<"job">, limit: number): Promise<number> =>
+  deleteOldAuthorizations(tx, by, new Date(nowMs() - keptMs).toISOString(), limit);

@@ -1,4 +1,5 @@
 /** Operations on organizations: load → authorize → decide → write. */
+import { Capability } from "../../../access/capability.ts";
 import { type Actor, isSiteAdmin } from "../../../access/actor.ts";
 import { grant, type Granted } from "../../../access/granted.ts";
 import { open, ownersAccess } from "../../../access/organization.ts";
@@ -31,6 +32,8 @@ import {
   updateOrganizationRow,
 } from "./store.ts";
 
+const issueCapability = Capability.issuer("new-organization");
+
 export const organizationResource = implement(organizations, {
   async createOrganization({ context, body }) {
     const creator = requireCreator(context);
@@ -44,7 +47,7 @@ export const organizationResource = implement(organizations, {
       refuseIfAny([...executionModeFaults(row), ...((await isNameTaken(tx, row.name)) ? [nameTaken()] : [])]);
       await insertOrganization(tx, creator, row);
       const creatorId = context.actor.kind === "user" ? context.actor.userId : undefined;
-      await context.hooks.organizations.created(tx, row, creatorId);
+      await context.hooks.organizations.created(tx, issueCapability(row.id), row, creatorId);
       const standing = { teamAccess: ownersAccess, isMember: 1, ...open };
       const view = toOrganizationView(context.actor, { ...row, ...standing });
       await recordChange(tx, context, organizations, { after: inAudit(view) });

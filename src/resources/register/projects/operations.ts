@@ -45,7 +45,7 @@ export const projectResource = implement(projects, {
       refuseIfAny(await faultsOf(tx, context, row));
       await insertProject(tx, organization, row);
       const bindings = await bindTags(tx, { project: madeIn(organization, row) }, body.relationships.tagBindings);
-      await countProjects(tx, organization.id, 1);
+      await countProjects(tx, organization, organization.id, 1);
       const view = {
         ...row,
         ...defaultsOf(organization),
@@ -105,9 +105,9 @@ export const projectResource = implement(projects, {
       const obstacle = deletionObstacle(project);
       if (obstacle !== undefined) throw obstacle;
       const ended = await accessToProject(tx, project.id);
-      await context.hooks.scopes.forget(tx, project.organizationId, project.id);
+      await context.hooks.scopes.forget(tx, project);
       await deleteProjectRow(tx, project);
-      await countProjects(tx, project.organizationId, -1);
+      await countProjects(tx, project, project.organizationId, -1);
       await recordProjectChange(tx, context, { before: project }, { before: ended });
     });
   },

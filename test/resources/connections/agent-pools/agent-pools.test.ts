@@ -1,4 +1,5 @@
 /** Agent pools over HTTP: what is made, changed and deleted, and what is refused. */
+import { grant } from "../../../../src/access/granted.ts";
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { forgetScopeTarget } from "../../../../src/resources/connections/agent-pools/writes.ts";
 import { type Answer, type Caller, type Json, useApi } from "../../../support/api.ts";
@@ -183,7 +184,9 @@ describe.each(kinds)("%s", (kind) => {
   it("loses what goes", async () => {
     await update({}, links(kind, targetOf(kind)));
     const before = await etag();
-    await api.database.write((tx) => forgetScopeTarget(tx, org.id, targetOf(kind)));
+    const check = { thing: typeOf(kind), permission: "can-destroy", visible: true, allowed: true, needs: "" } as const;
+    const gone = grant({ id: targetOf(kind), organizationId: org.id }, check);
+    await api.database.write((tx) => forgetScopeTarget(tx, gone));
     expect(idsOf(await shown(), kind)).toEqual([]);
     expect(await etag()).not.toBe(before);
   });

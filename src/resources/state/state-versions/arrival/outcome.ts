@@ -29,5 +29,5 @@ export async function writeOutcome(
   await insertOutputs(tx, by, rows.outputs);
   await insertResources(tx, by, rows.resources, predecessorId);
   if (awaits) await recordDiscarded(tx, context, await discardVersions(tx, by, version));
-  await noteStateWritten(tx, version.workspaceId, version.createdAt);
+  await noteStateWritten(tx, by, version.workspaceId, version.createdAt);
 }
