@@ -4,7 +4,7 @@ import { outputsOfVersions } from "./state-version-outputs/reads.ts";
 import { stateVersions } from "./state-versions/definition.ts";
 import { isStateProcessing, readableStateVersions } from "./state-versions/reads.ts";
 import { discardPending, settleState } from "./state-versions/writes.ts";
-import { workspaceOutputs } from "./workspace-outputs/definition.ts";
+import { workspaceOutputs } from "./state-version-outputs/definition.ts";
 
 export const stateNeighbours: Pick<
   Neighbours,

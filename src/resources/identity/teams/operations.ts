@@ -10,7 +10,7 @@ import { raiseMemberships, raiseMembershipsInTeam } from "../organization-member
 import { organizationMemberships } from "../organization-memberships/definition.ts";
 import { factsOf } from "../organizations/definition.ts";
 import { grantOrganization, loadOrganization } from "../organizations/reads.ts";
-import { accessOfTeam } from "../../shared/grants/ended.ts";
+import { accessOfTeam } from "../../shared/grants/ending.ts";
 import { forEver } from "../../shared/grants/in-force.ts";
 import { standingThrough } from "../../shared/grants/reads.ts";
 import { updateOf } from "../../shared/changes.ts";

@@ -6,7 +6,6 @@ import { searchParameter } from "../../../jsonapi/query.ts";
 import { flag, flags, oneOf, text, timestamp } from "../../../jsonapi/schemas.ts";
 import { passwordLengthMax } from "../../../kernel/passwords.ts";
 import { email } from "../organizations/definition.ts";
-import { avatarOf } from "./avatar.ts";
 
 export interface UserView extends Omit<UserTable, "usernameKey" | "emailKey" | "managedById"> {
   /** Whether the caller may see the address: the person itself and site admins may. */
@@ -190,3 +189,11 @@ export const users = defineResource<UserView>()(({ required, optional, readOnly,
     },
   },
 }));
+
+/** The same for the same id, for ever: a square in one colour, as a `data:` URL. */
+export function avatarOf(id: string): string {
+  const hue = [...id].reduce((sum, letter) => (sum * 31 + letter.charCodeAt(0)) % 360, 0);
+  const fill = `hsl(${hue},55%,45%)`;
+  const picture = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1 1"><path fill="${fill}" d="M0 0h1v1H0z"/></svg>`;
+  return `data:image/svg+xml,${encodeURIComponent(picture)}`;
+}

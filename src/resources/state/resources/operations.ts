@@ -4,8 +4,7 @@ import { workspaces } from "../../register/workspaces/definition.ts";
 import { implement } from "../../shared/context.ts";
 import { leaseEndMs, loadSettledWorkspace, readableWorkspaces } from "../../register/workspaces/reads.ts";
 import { managedResources } from "./definition.ts";
-import { pageOfOrganization } from "./search.ts";
-import { pageOfResources } from "./store.ts";
+import { pageOfOrganization, pageOfResources } from "./store.ts";
 
 export const managedResourceResource = implement(managedResources, {
   async listWorkspaceResources({ context, params, query }) {

@@ -69,3 +69,19 @@ export const stateVersionOutputs = defineResource<StateVersionOutputView>()(() =
     },
   },
 }));
+
+export const workspaceOutputs = defineResource<StateVersionOutputView>()(({ readOnly }) => ({
+  type: "workspace-outputs",
+  doc: "An output of the state in force, as it is shown beside a workspace; sensitive values are null.",
+  id: (output) => output.id,
+  attributes: {
+    ...outputAttributes,
+    "output-type": readOnly(text(), "`string`, `number`, `boolean`, `array` or `object`.", {
+      from: (output) => output.type,
+    }),
+    "detailed-type": detailedType,
+  },
+  relationships: {},
+  links: (output) => ({ self: `/api/v2/state-version-outputs/${output.id}` }),
+  operations: {},
+}));

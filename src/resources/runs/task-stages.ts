@@ -1,5 +1,7 @@
-/** Stages of tasks: what other services are asked about a run. There are none here; clients list them before they follow a run. */
-import { defineResource } from "../../../jsonapi/define.ts";
+/** Task stages, at which other services are asked about a run. There are none here; clients list them before they follow a run. */
+import { defineResource } from "../../jsonapi/define.ts";
+import { implement } from "../shared/context.ts";
+import { loadRun } from "./runs/reads.ts";
 
 export interface TaskStageView {
   readonly id: string;
@@ -22,3 +24,10 @@ export const taskStages = defineResource<TaskStageView>()(() => ({
     },
   },
 }));
+
+export const taskStageResource = implement(taskStages, {
+  async listTaskStages({ context, params }) {
+    await loadRun(context.database.reader, context, params.runId);
+    return { views: [], totalCount: 0 };
+  },
+});
