@@ -10,7 +10,7 @@ import { AppError } from "./kernel/errors.ts";
 import { newToken } from "./kernel/ids.ts";
 import { newPassword } from "./kernel/passwords.ts";
 import { addToken } from "./resources/identity/authentication-tokens/writes.ts";
-import { neighbours } from "./resources/index.ts";
+import { hooks } from "./resources/index.ts";
 import { passwordFaults } from "./resources/identity/sessions/strength.ts";
 import { newPasswordOf, setPassword } from "./resources/identity/sessions/writes.ts";
 import { administered, requireSiteAdmin } from "./resources/shared/administration.ts";
@@ -251,7 +251,7 @@ export function operatorContext(
     globalRemoteStateDefault: false,
     publicUrl: "",
   } as const;
-  return { actor: { kind: "operator" }, database, options, neighbours, requestId };
+  return { actor: { kind: "operator" }, database, options, hooks, requestId };
 }
 
 /** What the first admin signs in with: a browser by the password, programs by the token. */

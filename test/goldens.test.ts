@@ -7,12 +7,8 @@ import {
   organizationPermissionNames,
   ownersAccess,
 } from "../src/access/organization.ts";
-import {
-  projectPermissions,
-  projectRightsOf,
-  workspacePermissions,
-  workspaceRightsOf,
-} from "../src/access/permissions.ts";
+import { projectPermissions, projectRightsOf } from "../src/access/permissions/project.ts";
+import { workspacePermissions, workspaceRightsOf } from "../src/access/permissions/workspace.ts";
 import { type Mask, permissionNames, setOf } from "../src/access/permission-set.ts";
 import { describeApi } from "../src/http/server.ts";
 import {
@@ -27,6 +23,10 @@ import {
   plainMember,
 } from "./support/abilities.ts";
 import { callersOf } from "../src/jsonapi/openapi.ts";
+import { documentExceptions } from "../conformance/openapi-exceptions.ts";
+import { exceptions } from "../conformance/exceptions.ts";
+import { providerExceptions } from "../conformance/provider-exceptions.ts";
+import { readReasons } from "./support/lists.ts";
 import { routes } from "./support/tenant.ts";
 
 describe("goldens", () => {
@@ -43,6 +43,20 @@ describe("goldens", () => {
 
   it("permissions.txt: what each level and organization-level permission gives", async () => {
     await expect(permissionTables()).toMatchFileSnapshot("goldens/permissions.txt");
+  });
+});
+
+/** A shorter list fails too: write its new length here, so that it can't grow again. */
+describe("a list of exceptions has the length that is written here, and only shrinks", () => {
+  it.each<[list: string, length: number, entries: { readonly size: number } | { readonly length: number }]>([
+    ["operations that are refused to nobody", 1, readReasons("test/goldens/without-refusal.txt")],
+    ["writes that leave no event", 7, readReasons("test/goldens/without-event.txt")],
+    ["settings that an export leaves out of HCL", 18, readReasons("test/goldens/without-hcl.txt")],
+    ["tests of the Go client", 10, exceptions],
+    ["findings in the OpenAPI document", 7, documentExceptions],
+    ["tests of the Terraform provider", 38, providerExceptions],
+  ])("%s: %d", (_, length, entries) => {
+    expect("size" in entries ? entries.size : entries.length).toBe(length);
   });
 });
 

@@ -1,6 +1,6 @@
 /**
  * What the database needs to know to find and count what somebody can reach without bringing every row: each `can-*` as bits, the
- * level that a sum of grants amounts to, and who may ask about whom. All of it follows from what decides (`permissions.ts`, `levels.ts`,
+ * level that a sum of grants amounts to, and who may ask about whom. All of it follows from what decides (`permissions/`, `levels.ts`,
  * `organization.ts`): here is no second opinion.
  */
 import type { Access } from "./effective.ts";
@@ -19,15 +19,9 @@ import {
   type Standing,
 } from "./organization.ts";
 import { everything, ladders, type Mask, maskOf, permissionNames } from "./permission-set.ts";
-import {
-  organizationPermissions,
-  projectPermissionNames,
-  projectPermissions,
-  type TeamFacts,
-  teamPermissions,
-  workspacePermissionNames,
-  workspacePermissions,
-} from "./permissions.ts";
+import { organizationPermissions, type TeamFacts, teamPermissions } from "./permissions/organization.ts";
+import { projectPermissionNames, projectPermissions } from "./permissions/project.ts";
+import { workspacePermissionNames, workspacePermissions } from "./permissions/workspace.ts";
 
 export type ThingKind = "project" | "workspace";
 export const thingKinds: readonly ThingKind[] = ["project", "workspace"];

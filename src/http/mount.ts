@@ -17,7 +17,7 @@ import { paramsOf } from "../jsonapi/paths.ts";
 import { type Page, parseQuery, parseQueryString } from "../jsonapi/query.ts";
 import { nowMs } from "../kernel/time.ts";
 import type { Table } from "../kernel/csv.ts";
-import { neighbours } from "../resources/index.ts";
+import { hooks } from "../resources/index.ts";
 import type { Context, ServiceOptions } from "../resources/shared/context.ts";
 import { requireIfMatch } from "../resources/shared/preconditions.ts";
 import type { Authenticator, KnownSession } from "./authenticate.ts";
@@ -186,7 +186,7 @@ function contextOf(
     options,
     vault,
     ...condition,
-    neighbours,
+    hooks,
     ...(wake && { wake }),
     requestId: request.id,
     address: request.ip,

@@ -13,7 +13,7 @@ import { openApi } from "../jsonapi/openapi.ts";
 import { verifyResources } from "../jsonapi/verify.ts";
 import { AppError, notFound } from "../kernel/errors.ts";
 import { loopbackOf } from "../kernel/settings.ts";
-import { foreignTypes, neighbours, resources } from "../resources/index.ts";
+import { foreignTypes, hooks, resources } from "../resources/index.ts";
 import type { Context, ServiceOptions } from "../resources/shared/context.ts";
 import { Authenticator, type AuthenticatorOptions } from "./authenticate.ts";
 import { acceptBodies, bodyBytesMax, limitDawdling } from "./body.ts";
@@ -167,7 +167,7 @@ function contextOfNobody(
     database,
     vault,
     options,
-    neighbours,
+    hooks,
     requestId: id,
     address: ip,
     signIns: authenticator.signInsFrom(ip),

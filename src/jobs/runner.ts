@@ -8,7 +8,7 @@ import type { Database } from "../database/database.ts";
 import type { Vault } from "../database/vault.ts";
 import { AppError, conflict } from "../kernel/errors.ts";
 import { quoted } from "../kernel/text.ts";
-import { neighbours } from "../resources/index.ts";
+import { hooks } from "../resources/index.ts";
 import type { ServiceOptions } from "../resources/shared/context.ts";
 import type { Job } from "./job.ts";
 import {
@@ -212,7 +212,7 @@ export class JobRunner {
       database,
       vault,
       options,
-      neighbours,
+      hooks,
       requestId: told.requestId,
       // At the command line nobody waits for another job: a server runs it when it is due.
       ...(this.#isStarted && { wake: (name: string) => this.wake(name) }),

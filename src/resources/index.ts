@@ -1,13 +1,35 @@
 /** Every resource of the register, explicitly. */
-import type { Resource } from "../jsonapi/define.ts";
+import type { Resource, ResourceDefinition } from "../jsonapi/define.ts";
+import { agentPoolServes } from "./connections/agent-pools/reads.ts";
+import { forgetScopeTarget } from "./connections/agent-pools/writes.ts";
+import { loadAgentToken } from "./connections/agent-tokens/reads.ts";
+import { revokeAgentToken } from "./connections/agent-tokens/writes.ts";
+import { renameInvited } from "./connections/notification-configurations/writes.ts";
+import { oauthTokenServes } from "./connections/oauth-clients/reads.ts";
+import { tokensOfClients } from "./connections/oauth-tokens/reads.ts";
+import { organizationsByName } from "./identity/organizations/reads.ts";
+import { readableTeams } from "./identity/teams/reads.ts";
+import { readableUsers } from "./identity/users/reads.ts";
+import { readableProjects } from "./register/projects/reads.ts";
+import { discountTeam, insertDefaultProject } from "./register/projects/writes.ts";
+import { readableWorkspaces } from "./register/workspaces/reads.ts";
+import { commentsByIds } from "./runs/comments/reads.ts";
+import { commitsBeside, configurationsBeside } from "./runs/configuration-versions/reads.ts";
+import { phasesOfRuns } from "./runs/phases/reads.ts";
+import { livingRuns, readableRuns } from "./runs/runs/reads.ts";
+import { cutOff, released } from "./runs/runs/writes.ts";
+import { readmesOf } from "./runs/workspace-readmes/reads.ts";
+import { outputsBesideStates, outputsBesideWorkspaces } from "./state/state-version-outputs/reads.ts";
+import { isStateProcessing, readableStateVersions } from "./state/state-versions/reads.ts";
+import { discardPending, settleState } from "./state/state-versions/writes.ts";
+import { varsOfSets } from "./variables/vars/reads.ts";
+import { noteConnected } from "./vcs/vcs-events/writes.ts";
 import { adminOrganizationResource } from "./identity/admin-organizations/operations.ts";
 import { authorizationResource } from "./identity/authorizations/operations.ts";
 import { invitationResource } from "./identity/invitations/operations.ts";
 import { organizationTokenTtlPolicyResource } from "./identity/organization-token-ttl-policies/operations.ts";
-import { connectionNeighbours } from "./connections/neighbours.ts";
-import { registerNeighbours } from "./register/neighbours.ts";
-import type { Neighbours } from "./shared/neighbours.ts";
-import { stateNeighbours } from "./state/neighbours.ts";
+import type { Hooks } from "./shared/hooks.ts";
+import type { Loader, LoadMany } from "./shared/includes.ts";
 import { accessExplanationResource } from "./sharing/access-explanations/operations.ts";
 import { accessPreviewResource } from "./sharing/access-previews/operations.ts";
 import { agentPoolResource } from "./connections/agent-pools/operations.ts";
@@ -60,14 +82,12 @@ import { planResource } from "./runs/phases/plans/operations.ts";
 import { commentResource } from "./runs/comments/operations.ts";
 import { planOutputResource } from "./runs/plan-outputs/operations.ts";
 import { runEventResource } from "./runs/run-events/operations.ts";
-import { runNeighbours } from "./runs/neighbours.ts";
 import { organizationCapacityResource } from "./runs/organization-capacities/operations.ts";
 import { assessmentResultResource } from "./runs/assessment-results/operations.ts";
 import { runStreamResource } from "./runs/run-streams/operations.ts";
 import { runTriggerResource } from "./runs/run-triggers/operations.ts";
 import { runResource } from "./runs/runs/operations.ts";
 import { taskStageResource } from "./runs/task-stages.ts";
-import { vcsNeighbours } from "./vcs/neighbours.ts";
 import { branchResource, repositoryResource } from "./vcs/repositories/operations.ts";
 import { vcsEventResource } from "./vcs/vcs-events/operations.ts";
 import { varResource } from "./variables/vars/operations.ts";
@@ -160,13 +180,52 @@ export const resources: readonly Resource<Context>[] = [
   branchResource,
 ];
 
-/** What the rooms above do where something below happens. */
-export const neighbours: Neighbours = {
-  ...registerNeighbours,
-  ...connectionNeighbours,
-  ...stateNeighbours,
-  ...runNeighbours,
-  ...vcsNeighbours,
+const loader = (definition: ResourceDefinition, loadMany: LoadMany): [string, Loader] => [
+  definition.type,
+  { definition, loadMany },
+];
+
+/** Everything that documents can include. */
+const loaders: ReadonlyMap<string, Loader> = new Map([
+  loader(organizationResource.definition, organizationsByName),
+  loader(userResource.definition, readableUsers),
+  loader(teamResource.definition, readableTeams),
+  loader(projectResource.definition, readableProjects),
+  loader(workspaceResource.definition, readableWorkspaces),
+  loader(stateVersionResource.definition, readableStateVersions),
+  loader(stateVersionOutputResource.definition, outputsBesideStates),
+  loader(workspaceOutputs, outputsBesideWorkspaces),
+  loader(varResource.definition, varsOfSets),
+  loader(oauthTokenResource.definition, tokensOfClients),
+  loader(runResource.definition, readableRuns),
+  loader(planResource.definition, phasesOfRuns("plan")),
+  loader(applyResource.definition, phasesOfRuns("apply")),
+  loader(commentResource.definition, commentsByIds),
+  loader(configurationVersionResource.definition, configurationsBeside),
+  loader(ingressAttributesResource.definition, commitsBeside),
+  loader(workspaceReadmes, readmesOf),
+]);
+
+/** What modules do where something of a module below them is created, deleted or unlocked. */
+export const hooks: Hooks = {
+  organizations: {
+    created: insertDefaultProject,
+    beforeTeamDelete: discountTeam,
+    beforeInvitationsMerge: renameInvited,
+  },
+  scopes: { agentPoolServes, oauthTokenServes, forget: forgetScopeTarget },
+  agentTokens: { load: loadAgentToken, revoke: revokeAgentToken },
+  repositories: { connected: noteConnected },
+  states: { isProcessing: isStateProcessing, settle: settleState, discardPending },
+  runs: {
+    workspaceUnlocked: (tx, context, workspace, state) => {
+      const { id: workspaceId, organizationId, currentRunStatus } = workspace;
+      return released(tx, context, { workspaceId, organizationId, currentRunStatus }, state, workspace);
+    },
+    listUnfinished: async (tx, workspace) => (await livingRuns(tx, workspace)).map(({ id }) => id),
+    beforeWorkspaceDelete: cutOff,
+  },
+  loaders,
 };
 
 /** Types that a relationship names and that are still to be built; their relationships are empty until then. */

@@ -15,7 +15,7 @@ import {
   standingOf,
 } from "../../src/access/organization.ts";
 import { everything, holds, setOf } from "../../src/access/permission-set.ts";
-import { mayReadAuditTrail } from "../../src/access/permissions.ts";
+import { mayReadAuditTrail } from "../../src/access/permissions/organization.ts";
 
 const runs = { seed: 20260102, numRuns: 200 };
 

@@ -9,12 +9,8 @@ import {
   open,
   standingOf,
 } from "../../src/access/organization.ts";
-import {
-  mayManageToken,
-  organizationPermissions,
-  projectPermissions,
-  teamPermissions,
-} from "../../src/access/permissions.ts";
+import { mayManageToken, organizationPermissions, teamPermissions } from "../../src/access/permissions/organization.ts";
+import { projectPermissions } from "../../src/access/permissions/project.ts";
 import { maskOf } from "../../src/access/permission-set.ts";
 import { AppError } from "../../src/kernel/errors.ts";
 

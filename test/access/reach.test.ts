@@ -13,7 +13,7 @@ import {
   ownersAccess,
 } from "../../src/access/organization.ts";
 import { everything, ladders, type Mask, maskOf, permissionNames } from "../../src/access/permission-set.ts";
-import { seesWorkspace } from "../../src/access/permissions.ts";
+import { seesWorkspace } from "../../src/access/permissions/workspace.ts";
 import {
   bitsGiving,
   everywhereByBit,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { workspaceLevel, workspaceLevelMask, workspaceLevelNames } from "../../src/access/levels.ts";
-import { workspacePermissionNames, workspacePermissions } from "../../src/access/permissions.ts";
+import { workspacePermissionNames, workspacePermissions } from "../../src/access/permissions/workspace.ts";
 import { everything, maskOf, type PermissionSet, setOf } from "../../src/access/permission-set.ts";
 
 /** The table of what the levels of team access to a workspace imply, column by column. */

@@ -1,13 +1,13 @@
 /**
  * Every route that reads is refused to somebody of the same organization, who may see the organization and holds nothing in
- * it; a list shows them less. What every member may read stands in `goldens/without-refusal.txt`, with its reason.
- * `writes.test.ts` sees to the routes that write.
+ * it; a list shows them less. `writes.test.ts` does the same for the routes that write. What every member may do is refused to
+ * others of the organization (`refusedToNonMembers`); what is refused to nobody stands in `goldens/without-refusal.txt`.
  */
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Answer, type Caller, useApi } from "../support/api.ts";
-import { inProject, makeOrganization, makeTeam, makeVarset } from "../support/builders.ts";
+import { inProject, makeOrganization, makeTeam, makeVarset, unique } from "../support/builders.ts";
 import { readReasons } from "../support/lists.ts";
-import { isRefused, type Lowly, makeLowly } from "../support/lowly.ts";
+import { isRefused, type Lowly, makeLowly, makeNonMembers, refusedToNonMembers } from "../support/lowly.ts";
 import { staged } from "../support/scenes.ts";
 import { makeTenant, routes, type Tenant, writes } from "../support/tenant.ts";
 
@@ -15,10 +15,12 @@ const open = readReasons("test/goldens/without-refusal.txt");
 const api = useApi();
 let tenant: Tenant;
 let lowly: Lowly;
+let nonMembers: Awaited<ReturnType<typeof makeNonMembers>>;
 
 beforeAll(async () => {
   tenant = await makeTenant(api);
   lowly = await makeLowly(api, tenant);
+  nonMembers = await makeNonMembers(api, tenant);
   // Of what only some may see, there is something to see.
   await makeOrganization(api);
   await makeTeam(api, tenant.name, { visibility: "secret" });
@@ -45,10 +47,33 @@ describe("a route that reads", () => {
     const most = Math.max(...high.map((answer) => lengthOf(answer) ?? 0));
     const low = await answersTo(lowly.map(([, caller]) => caller));
     const wasRefused = low.some((answer) => isRefused(answer) || (lengthOf(answer) ?? most) < most);
-    expect(wasRefused, "whether somebody of low standing is refused").toBe(!open.has(route.id));
+    expect(wasRefused, "whether somebody of low standing is refused").toBe(
+      !open.has(route.id) && !(route.id in refusedToNonMembers),
+    );
   });
 
   it("is known, where it is refused to nobody", () => {
     expect([...open.keys()].filter((id) => !routes.some((route) => route.id === id))).toEqual([]);
+  });
+});
+
+/** With its last character before `/actions` replaced: another secret, or another signature. */
+const altered = (path: string) =>
+  path.replace(/(.)(?=$|\/actions\/)/, (last) => (last === "A" || last === "Q" ? "g" : "A"));
+
+describe("what every member may do", () => {
+  it.each(Object.entries(refusedToNonMembers))("is refused to others: %s", async (id, refused) => {
+    const route = routes.find((each) => each.id === id);
+    if (route === undefined) throw new Error(`there is no operation ${id}`);
+    const { method } = route.operation;
+    const request = await staged(route, { api, tenant });
+    if (refused === "altered path") {
+      const path = altered(request.path);
+      expect(path).not.toBe(request.path);
+      expect((await api.nobody.send(method, path, request.body)).status).toBe(404);
+    } else if (refused === "altered body") {
+      const body = JSON.parse(JSON.stringify(request.body).replace(String(tenant.owner.token), unique("none")));
+      expect((await api.nobody.send(method, request.path, body)).status).toBe(401);
+    } else for (const each of refused) expect((await request.send(nonMembers[each])).status, each).toBe(404);
   });
 });

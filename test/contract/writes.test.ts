@@ -1,19 +1,23 @@
 /**
- * What holds for every route that writes. It is refused to somebody of the same organization who holds nothing in it; what
- * everybody may do stands in `goldens/without-refusal.txt`. It leaves an event in the trail, and does nothing where that can't
- * be written; what leaves none stands in `goldens/without-event.txt`. Both lists give reasons, and only shrink. What each route
+ * What holds for every route that writes. It is refused to somebody of the same organization who holds nothing in it, and to
+ * somebody who reads everything; what
+ * every member may do is refused to others by `refusals.test.ts`. It leaves an event in the trail, and does nothing where that can't
+ * be written; what leaves none stands in `goldens/without-event.txt`. That list gives reasons, and only shrinks. What each route
  * leaves is `goldens/trail.txt`. And it needs at most nine statements, as `statements.test.ts` says.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Caller, useApi } from "../support/api.ts";
+import { makeHolder } from "../support/builders.ts";
 import { readReasons } from "../support/lists.ts";
-import { isRefused, type Lowly, makeLowly } from "../support/lowly.ts";
+import { isRefused, type Lowly, makeLowly, refusedToNonMembers } from "../support/lowly.ts";
 import { fingerprint, Trail } from "../support/register.ts";
 import { staged } from "../support/scenes.ts";
 import { makeTenant, type Route, routes, statementsMax, type Tenant, writes } from "../support/tenant.ts";
 
 const open = readReasons("test/goldens/without-refusal.txt");
 const unaudited = readReasons("test/goldens/without-event.txt");
+/** Changes of what is the reader's own, and a question about access that they have themselves. */
+const ofReaders = new Set(["updateAccount", "acceptInvitation", "previewAccess"]);
 const api = useApi();
 let theTrail: Trail;
 
@@ -26,11 +30,14 @@ afterAll(() => theTrail.unguard());
 interface Stage {
   readonly tenant: Tenant;
   readonly lowly: Lowly;
+  /** Somebody who reads every project and workspace, and may change none. */
+  readonly reader: Caller;
 }
 
 interface Outcome {
-  /** Whether somebody of low standing was refused. */
+  /** Whether somebody of low standing was refused, and somebody who reads everything. */
   readonly isRefused: boolean;
+  readonly isRefusedToReader: boolean;
   /** What it answered while there was no trail. */
   readonly withoutTrail: number;
   readonly events: readonly string[];
@@ -41,26 +48,29 @@ interface Outcome {
 const contents = ({ operation }: Route) =>
   typeof operation.body === "object" && "stream" in operation.body ? ["contents", "content_chunks"] : [];
 
-async function tryOn({ tenant, lowly }: Stage, route: Route): Promise<Outcome> {
+async function tryOn({ tenant, lowly, reader }: Stage, route: Route): Promise<Outcome> {
   const holds = () => fingerprint(api.database, contents(route));
   let request = await staged(route, { api, tenant });
   let wasRefused = false;
-  for (const [kind, caller] of route.operation.signed ? [] : lowly) {
+  let wasRefusedToReader = false;
+  const low = [...lowly, ["somebody who reads everything", reader] as const];
+  for (const [kind, caller] of route.operation.signed ? [] : low) {
     const before = await holds();
     const answer = await request.send(caller);
     if (isRefused(answer)) expect(await holds(), `${kind} is refused, and changes nothing`).toBe(before);
     // Somebody who was let in may have used up what was there.
     else request = await staged(route, { api, tenant });
-    wasRefused ||= isRefused(answer);
+    if (caller === reader) wasRefusedToReader = isRefused(answer);
+    else wasRefused ||= isRefused(answer);
   }
   const caller = await allowed(route, [...request.callers, tenant.owner, api.admin], request.send);
-  return { isRefused: wasRefused, ...caller };
+  return { isRefused: wasRefused, isRefusedToReader: wasRefusedToReader, ...caller };
 
   async function allowed(
     { id }: Route,
     callers: readonly Caller[],
     send: (caller: Caller) => ReturnType<Caller["get"]>,
-  ): Promise<Omit<Outcome, "isRefused">> {
+  ): Promise<Omit<Outcome, "isRefused" | "isRefusedToReader">> {
     const refusals: string[] = [];
     for (const each of callers) {
       const before = await holds();
@@ -97,7 +107,8 @@ async function outcomeOf(route: Route): Promise<Outcome> {
   const onUsed = used && (await tryOn(used, route).catch(() => undefined));
   if (onUsed !== undefined && (onUsed.events.length > 0 || unaudited.has(route.id))) return onUsed;
   const tenant = await makeTenant(api);
-  used = { tenant, lowly: await makeLowly(api, tenant) };
+  const reader = await makeHolder(api, tenant.name, "read-projects", "read-workspaces");
+  used = { tenant, lowly: await makeLowly(api, tenant), reader };
   return tryOn(used, route);
 }
 
@@ -111,7 +122,12 @@ describe("a route that writes", () => {
   it.each(inOrder)("is refused to some, and leaves an event: $id", async (route) => {
     const outcome = await outcomeOf(route);
     trail.set(route.id, outcome.events.join(", "));
-    expect(outcome.isRefused, "whether somebody of low standing is refused").toBe(!open.has(route.id));
+    expect(outcome.isRefused, "whether somebody of low standing is refused").toBe(
+      !open.has(route.id) && !(route.id in refusedToNonMembers),
+    );
+    expect(outcome.isRefusedToReader, "whether somebody who reads everything is refused").toBe(
+      !open.has(route.id) && !(route.id in refusedToNonMembers) && !ofReaders.has(route.id),
+    );
     expect(outcome.events.length > 0, "whether it leaves an event").toBe(!unaudited.has(route.id));
     if (!unaudited.has(route.id)) expect(outcome.withoutTrail, "without a trail").toBe(500);
     if (contents(route).length === 0) expect(outcome.statements).toBeLessThanOrEqual(statementsMax(route));

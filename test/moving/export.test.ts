@@ -5,6 +5,8 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { Labels, quotedText, valueText } from "../../src/moving/exporting/hcl.ts";
 import { useApi } from "../support/api.ts";
 import { cadastre, useFolder } from "../cli/support.ts";
+import { readReasons } from "../support/lists.ts";
+import { exportedTypes, missingInHcl } from "./in-hcl.ts";
 import { furnish, type Furnished } from "./organization.ts";
 
 const api = useApi();
@@ -93,6 +95,10 @@ describe("cadastre export", () => {
 });
 
 describe("HCL", () => {
+  test("shows every setting of what is exported, or test/goldens/without-hcl.txt says why not", () => {
+    expect(exportedTypes.flatMap(missingInHcl)).toEqual([...readReasons("test/goldens/without-hcl.txt").keys()]);
+  });
+
   test.each([
     ["plain", '"plain"'],
     ['a "quote" and a \\', '"a \\"quote\\" and a \\\\"'],

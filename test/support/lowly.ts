@@ -1,6 +1,8 @@
 /** Callers of an organization who may see it and hold nothing in it. */
 import type { Answer, Api, Caller } from "./api.ts";
-import { makeMember, makeTeam, makeTeamToken, type Org } from "./builders.ts";
+import { data, makeMember, makeTeam, makeTeamToken, type Org } from "./builders.ts";
+import { makePool } from "./machines.ts";
+import type { Tenant } from "./tenant.ts";
 
 export type Lowly = readonly (readonly [kind: string, caller: Caller])[];
 
@@ -14,3 +16,45 @@ export async function makeLowly(api: Api, org: Org): Promise<Lowly> {
 
 /** Refused, or not told that the thing is there. */
 export const isRefused = ({ status }: Answer): boolean => status === 403 || status === 404;
+
+/** Callers of the organization's own that are neither members nor teams, and one who is no longer a member. */
+export async function makeNonMembers(api: Api, org: Tenant) {
+  const former = await makeMember(api, org.name);
+  data(await org.owner.delete(`/organization-memberships/${former.membershipId}`));
+  const audit = await org.owner.post(`/organizations/${org.name}/authentication-token?token=audit-trails`);
+  return {
+    former,
+    agent: (await makePool(api, org)).agent,
+    audit: api.as(data(audit).attributes.token),
+    organization: org.callers["organization token"],
+  };
+}
+export type NonMember = keyof Awaited<ReturnType<typeof makeNonMembers>>;
+
+const byNonMembers: readonly NonMember[] = ["former", "agent", "audit"];
+/** What every member may do, and who is refused instead: these callers, or everybody who sends another link or secret. */
+export const refusedToNonMembers: Readonly<Record<string, readonly NonMember[] | "altered path" | "altered body">> = {
+  createSession: "altered body",
+  deleteSessions: ["agent", "audit", "organization"],
+  listAgentPools: byNonMembers,
+  listAgents: byNonMembers,
+  listOrganizationMemberships: byNonMembers,
+  listOrganizationTags: byNonMembers,
+  listReservedTagKeys: byNonMembers,
+  listSshKeys: byNonMembers,
+  readLog: "altered path",
+  registerByInvitation: "altered path",
+  showAccount: ["agent"],
+  showAgent: byNonMembers,
+  showAgentPool: byNonMembers,
+  showEntitlementSet: byNonMembers,
+  showInvitation: "altered path",
+  showOrganization: byNonMembers,
+  showOrganizationCapacity: byNonMembers,
+  showOrganizationDataRetentionPolicy: byNonMembers,
+  showOrganizationMembership: byNonMembers,
+  showSshKey: byNonMembers,
+  uploadConfiguration: "altered path",
+  uploadJsonState: "altered path",
+  uploadState: "altered path",
+};

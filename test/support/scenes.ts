@@ -75,6 +75,13 @@ const after = (method: "post" | "patch", path: (scene: Scene) => string, body?: 
   return {};
 };
 
+/** The workspace is connected with the key. */
+async function withSshKey(scene: Scene): Promise<Twist> {
+  const key = resource("workspaces", { id: scene.tenant.params["ssh_key_id"] });
+  data(await scene.tenant.owner.patch(`${workspaceOf(scene)}/relationships/ssh-key`, key));
+  return {};
+}
+
 /** A set that belongs to the project, which not everybody may see, with a variable. */
 async function onProjectVarset({ api, tenant }: Scene): Promise<Twist> {
   const set = await makeVarset(api, tenant.name, {}, { parent: inProject(tenant.projectId).project });
@@ -247,11 +254,8 @@ const twists: Twists = {
     await lock(scene.api.admin, twist.params?.["workspace_id"] ?? "");
     return twist;
   },
-  assignSshKey: async (scene) => {
-    const key = resource("workspaces", { id: scene.tenant.params["ssh_key_id"] });
-    data(await scene.tenant.owner.patch(`${workspaceOf(scene)}/relationships/ssh-key`, key));
-    return {};
-  },
+  assignSshKey: withSshKey,
+  deleteSshKey: withSshKey,
   createTeamProject: async ({ api, tenant }) => ({ ids: { teams: (await makeTeam(api, tenant.name)).id } }),
   createTeamWorkspace: async ({ api, tenant }) => ({ ids: { teams: (await makeTeam(api, tenant.name)).id } }),
   listTeamProjects: async ({ tenant }) => ({ query: `?filter[project][id]=${tenant.projectId}` }),

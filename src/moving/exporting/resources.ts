@@ -6,7 +6,7 @@ import { flagOf, numberOf, objectOf, relatedId, relatedIds, textOf, type Thing }
 import type { Collected } from "./collect.ts";
 import { block, type Body, type Value } from "./hcl.ts";
 import { workspaceResources } from "./workspace-resources.ts";
-import { noteEnd, retentionResource, tagsOf, variableResource, Writer } from "./writer.ts";
+import { noteTerms, retentionResource, tagsOf, variableResource, Writer } from "./writer.ts";
 
 /** Files of HCL by name, and what they leave out. */
 export interface Written {
@@ -207,7 +207,7 @@ function projectAccess(writer: Writer, project: string, record: Thing): void {
         .map(([permission, value]) => [permission.replaceAll("-", "_"), value as Value]),
     ),
   });
-  noteEnd(writer, `the access of a team to the project ${project}`, record);
+  noteTerms(writer, `the access of a team to the project ${project}`, record);
   writer.add("access.tf", "tfe_team_project_access", project, {
     importId: record.id,
     body: {

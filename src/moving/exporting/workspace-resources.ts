@@ -2,7 +2,7 @@
 import { flagOf, isObject, objectOf, relatedId, textOf, type Thing } from "../wire.ts";
 import type { Collected, CollectedWorkspace } from "./collect.ts";
 import type { Body, Value } from "./hcl.ts";
-import { ignoring, noteEnd, retentionResource, tagsOf, variableResource, type Writer } from "./writer.ts";
+import { ignoring, noteTerms, retentionResource, tagsOf, variableResource, type Writer } from "./writer.ts";
 
 export function workspaceResources(writer: Writer, { workspaces }: Collected): void {
   for (const collected of workspaces) workspaceResource(writer, collected);
@@ -23,6 +23,7 @@ function workspaceResource(writer: Writer, { workspace, bindings }: CollectedWor
   const name = textOf(workspace, "name") ?? workspace.id;
   const flag = (attribute: string) => flagOf(workspace, attribute);
   const own = workspace.attributes["inherits-project-auto-destroy"] === false;
+  const duration = own ? textOf(workspace, "auto-destroy-activity-duration") : undefined;
   const made = [textOf(workspace, "source-name"), textOf(workspace, "source-url")];
   // The provider takes both or neither.
   const isHalf = made.filter((each) => each !== undefined).length === 1;
@@ -39,7 +40,10 @@ function workspaceResource(writer: Writer, { workspace, bindings }: CollectedWor
         allow_destroy_plan: flag("allow-destroy-plan"),
         auto_apply: flag("auto-apply"),
         auto_apply_run_trigger: flag("auto-apply-run-trigger"),
-        auto_destroy_activity_duration: own ? textOf(workspace, "auto-destroy-activity-duration") : undefined,
+        assessments_enabled: flag("assessments-enabled") || undefined,
+        auto_destroy_activity_duration: duration,
+        // The provider takes one of the two, and reads a time without its milliseconds.
+        auto_destroy_at: own && !duration ? textOf(workspace, "auto-destroy-at")?.replace(/\.\d+Z$/, "Z") : undefined,
         file_triggers_enabled: flag("file-triggers-enabled"),
         queue_all_runs: flag("queue-all-runs"),
         source_name: isHalf ? undefined : made[0],
@@ -134,7 +138,7 @@ function workspaceAccess(writer: Writer, workspace: string, record: Thing): void
   const chosen = Object.fromEntries(
     permissions.map((permission) => [permission.replaceAll("-", "_"), record.attributes[permission] as Value]),
   );
-  noteEnd(writer, `the access of a team to the workspace ${workspace}`, record);
+  noteTerms(writer, `the access of a team to the workspace ${workspace}`, record);
   writer.add("access.tf", "tfe_team_access", workspace, {
     importId: `${writer.organization}/${workspace}/${record.id}`,
     body: {

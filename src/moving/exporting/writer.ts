@@ -80,10 +80,11 @@ export function retentionResource(
   writer.add("retention.tf", "tfe_data_retention_policy", name, { importId, body: { attributes, blocks } });
 }
 
-/** That a record ends at a moment is not known to the provider. */
-export function noteEnd(writer: Writer, what: string, record: Thing): void {
-  const end = textOf(record, "expires-at");
+/** The provider knows neither when a record of access ends nor why it was made. */
+export function noteTerms(writer: Writer, what: string, record: Thing): void {
+  const [end, reason] = [textOf(record, "expires-at"), textOf(record, "reason")];
   if (end !== undefined) writer.beyond.push(`${what} (${record.id}) ends at ${end}`);
+  if (reason) writer.beyond.push(`${what} (${record.id}) has a reason: ${reason}`);
 }
 
 export function tagsOf(bindings: readonly Thing[]): Value | undefined {

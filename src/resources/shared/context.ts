@@ -3,7 +3,7 @@ import type { Actor } from "../../access/actor.ts";
 import type { Database } from "../../database/database.ts";
 import type { Vault } from "../../database/vault.ts";
 import type { Handlers, IfMatch, Resource, ResourceDefinition } from "../../jsonapi/define.ts";
-import type { Neighbours } from "./neighbours.ts";
+import type { Hooks } from "./hooks.ts";
 
 /** The settings that operations look at; a part of `settings.ts`. */
 export interface ServiceOptions {
@@ -77,8 +77,8 @@ export interface Context {
   readonly requestId: string;
   /** Only an operation that takes `If-Match` has it, and has to check it before its transaction commits. */
   readonly ifMatch?: IfMatch;
-  /** What rooms above do where something below happens. */
-  readonly neighbours: Neighbours;
+  /** What other modules do where something of this one is created, deleted or unlocked. */
+  readonly hooks: Hooks;
   /** There is work for this job: it need not wait until it is due. */
   readonly wake?: (job: string) => void;
   /** The address that the request comes from. */

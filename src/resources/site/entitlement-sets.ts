@@ -13,7 +13,7 @@ export interface EntitlementSetView {
 const always = (value: boolean, doc: string) =>
   wordsFor<EntitlementSetView>().readOnly(flag(), doc, { from: () => value });
 
-export const entitlementSets = defineResource<EntitlementSetView>()(({ readOnly }) => ({
+const entitlementSets = defineResource<EntitlementSetView>()(({ readOnly }) => ({
   type: "entitlement-sets",
   doc: "The features of an organization; all organizations of a register have the same, but for operations.",
   id: (set) => set.id,

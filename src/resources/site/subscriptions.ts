@@ -18,7 +18,7 @@ export interface FeatureSetView {
   readonly identifier: string;
 }
 
-export const featureSets = defineResource<FeatureSetView>()(({ readOnly }) => ({
+const featureSets = defineResource<FeatureSetView>()(({ readOnly }) => ({
   type: "feature-sets",
   doc: "A plan of HCP Terraform, by the name that clients ask for. All of them are the same here: every organization has every feature of the service, whatever it is subscribed to.",
   id: (set) => set.id,
@@ -40,13 +40,13 @@ export const featureSets = defineResource<FeatureSetView>()(({ readOnly }) => ({
   },
 }));
 
-export const allFeatureSets: readonly FeatureSetView[] = [
+const allFeatureSets: readonly FeatureSetView[] = [
   { id: "fs-business", name: "Business", identifier: "business" },
   { id: "fs-free", name: "Free", identifier: "free" },
   { id: "fs-standard-entitlement", name: "Standard (entitlement)", identifier: "standard_entitlement" },
 ];
 
-export function featureSetsNamed(part: string): FeatureSetView[] {
+function featureSetsNamed(part: string): FeatureSetView[] {
   const words = searchWords(part);
   return allFeatureSets.filter(({ name }) => words.every((word) => fold(name).includes(word)));
 }
@@ -79,7 +79,7 @@ const asked = z.object({
 const unlimited = (doc: string) =>
   wordsFor<SubscriptionView>().readOnly(wholeNumber().nullable(), doc, { from: () => null });
 
-export const subscriptions = defineResource<SubscriptionView>()(({ readOnly, toOne }) => ({
+const subscriptions = defineResource<SubscriptionView>()(({ readOnly, toOne }) => ({
   type: "subscriptions",
   doc: "What an organization is subscribed to. It changes nothing and is not kept: every organization has every feature of the service, without limits and without an end.",
   id: (subscription) => subscription.organizationId.replace(/^org-/, "sub-"),

@@ -2,17 +2,21 @@
 import type { Tx } from "../../../database/database.ts";
 import type { AgentPoolTable } from "../../../database/schema/connections.ts";
 import { changedColumns } from "../../../jsonapi/columns.ts";
+import type { Included } from "../../../jsonapi/define.ts";
+import { pageSizeMax } from "../../../jsonapi/query.ts";
 import { refuseIfAny } from "../../../kernel/errors.ts";
 import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
 import { recordChange } from "../../shared/audit-events/writes.ts";
-import { factsOf } from "../../identity/organizations/definition.ts";
+import { factsOf, type OrganizationView } from "../../identity/organizations/definition.ts";
 import { grantOrganization, loadOrganization } from "../../identity/organizations/reads.ts";
+import { workspaces } from "../../register/workspaces/definition.ts";
+import { pageOfWorkspaces } from "../../register/workspaces/reads.ts";
 import { changesOf } from "../../shared/changes.ts";
 import { type Context, implement } from "../../shared/context.ts";
+import { loadIncluded } from "../../shared/includes.ts";
 import { afterUpdate } from "../../shared/versions.ts";
 import { agentPools, type AgentPoolView } from "./definition.ts";
-import { servedBy, workspacesUsing } from "./includes.ts";
 import { agentPoolsNeed, grantAgentPool, loadAgentPool } from "./reads.ts";
 import {
   changedScopes,
@@ -35,6 +39,7 @@ import {
   listAgentPoolRows,
   updateAgentPoolRow,
   useOf,
+  usesOneOf,
 } from "./store.ts";
 
 export const agentPoolResource = implement(agentPools, {
@@ -86,13 +91,10 @@ export const agentPoolResource = implement(agentPools, {
   async showAgentPool({ context, params, query }) {
     const tx = context.database.reader;
     const view = await loadAgentPool(tx, context, params.agentPoolId);
-    if (query.include.size === 0) return { view };
-    const served = await servedBy(tx, context, view, query.include);
-    if (!query.include.has("workspaces")) return { view, included: served };
+    const included = await loadIncluded(tx, context, agentPools, [view], query.include, isScope);
+    if (included === undefined || !query.include.has("workspaces")) return { view, included };
     const organization = await loadOrganization(tx, context, view.organizationName);
-    const using = await workspacesUsing(tx, context, organization, [view]);
-    const shown = new Set(using.map((each) => (each.view as { id: string }).id));
-    return { view, included: [...using, ...served.filter((each) => !shown.has((each.view as { id: string }).id))] };
+    return { view, included: [...(await workspacesUsing(tx, context, organization, [view])), ...included] };
   },
 
   async updateAgentPool({ context, params, body }) {
@@ -145,4 +147,19 @@ async function record(
   change: { before?: AgentPoolView; after?: AgentPoolView },
 ): Promise<void> {
   await recordChange(tx, context, agentPools, change, { before: change.before?.scopes, after: change.after?.scopes });
+}
+
+/** The workspaces that use a pool are found by a page of them. */
+const isScope = (_: unknown, name: string): boolean => name !== "workspaces";
+
+/** The documents of workspaces that use the pools and that the caller may read, as many as a page holds; one statement. */
+async function workspacesUsing(
+  tx: Tx,
+  context: Context,
+  organization: OrganizationView,
+  pools: readonly AgentPoolView[],
+): Promise<Included[]> {
+  const page = { number: 1, size: pageSizeMax };
+  const { views } = await pageOfWorkspaces(tx, context, organization, usesOneOf(tx, pools), page);
+  return views.map((view) => ({ definition: workspaces, view }));
 }

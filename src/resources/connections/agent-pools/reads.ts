@@ -1,10 +1,10 @@
 /** What neighbours ask of agent pools, and how a pool is granted. */
 import { grant, type Granted } from "../../../access/granted.ts";
-import { organizationPermissions } from "../../../access/permissions.ts";
+import { organizationPermissions } from "../../../access/permissions/organization.ts";
 import type { Tx } from "../../../database/database.ts";
 import { notFound } from "../../../kernel/errors.ts";
 import type { Context } from "../../shared/context.ts";
-import type { TakingPlace } from "../../shared/neighbours.ts";
+import type { TakingPlace } from "../../shared/hooks.ts";
 import type { AgentPoolView } from "./definition.ts";
 import { findAgentPool, isServing, type Loading } from "./store.ts";
 

@@ -12,7 +12,7 @@ import type { Page, Sort } from "../../../jsonapi/query.ts";
 import { fold } from "../../../kernel/text.ts";
 import { hasProjectGrant, hasWorkspaceGrant, standingColumns } from "../../shared/grants/reads.ts";
 import { factsColumns, type OrganizationView } from "../../identity/organizations/definition.ts";
-import type { TakingPlace } from "../../shared/neighbours.ts";
+import type { TakingPlace } from "../../shared/hooks.ts";
 import { held, type Lock } from "../../shared/locks.ts";
 import { countOf, fetchPage, type Order } from "../../shared/paging.ts";
 import { readableCondition } from "../../register/workspaces/reads.ts";

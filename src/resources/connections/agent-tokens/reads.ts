@@ -1,10 +1,10 @@
 /** What neighbours ask of agent tokens, and how one is granted. */
 import { grant, type Granted } from "../../../access/granted.ts";
-import { organizationPermissions } from "../../../access/permissions.ts";
+import { organizationPermissions } from "../../../access/permissions/organization.ts";
 import type { Tx } from "../../../database/database.ts";
 import { notFound } from "../../../kernel/errors.ts";
 import type { Context } from "../../shared/context.ts";
-import type { HeldToken } from "../../shared/neighbours.ts";
+import type { HeldToken } from "../../shared/hooks.ts";
 import { agentPoolsNeed } from "../agent-pools/reads.ts";
 import { toTokenView } from "./rules.ts";
 import { findAgentToken } from "./store.ts";

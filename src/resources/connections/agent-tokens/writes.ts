@@ -7,7 +7,7 @@ import { newId, newToken, tokenHash } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
 import { recordEvent } from "../../shared/audit-events/writes.ts";
 import type { Context } from "../../shared/context.ts";
-import type { HeldToken } from "../../shared/neighbours.ts";
+import type { HeldToken } from "../../shared/hooks.ts";
 import { toTokenView } from "./rules.ts";
 import {
   deleteAgentTokenRow,
@@ -65,7 +65,7 @@ export async function issueAgentToken(
 }
 
 /** As of every token: whose it is, and what for. */
-export async function recordAgentToken(
+async function recordAgentToken(
   tx: Tx,
   context: Pick<Context, "actor" | "requestId">,
   { before, after }: { before?: HeldToken; after?: HeldToken },

@@ -1,6 +1,6 @@
 /** Operations on audit webhooks: load → authorize → ask whether they listen → load again, locked → write. */
 import { grant, type Granted } from "../../../access/granted.ts";
-import { organizationPermissionNeeds, organizationPermissions } from "../../../access/permissions.ts";
+import { organizationPermissionNeeds, organizationPermissions } from "../../../access/permissions/organization.ts";
 import type { Tx } from "../../../database/database.ts";
 import { notFound, refuseIfAny } from "../../../kernel/errors.ts";
 import { newId } from "../../../kernel/ids.ts";

@@ -30,7 +30,7 @@ export interface Destination {
 type Sending = Pick<Context, "options">;
 
 /** One attempt. Raises nothing: who can't be reached has not answered. */
-export async function tell(
+async function tell(
   { options }: Sending,
   destination: Destination,
   told: Told,

@@ -82,7 +82,7 @@ export function mailOf(sender: Sender, told: Told): { subject: string; text: str
 }
 
 /** One line, whatever it is sent in. */
-export function headingOf({ configurationName }: { readonly configurationName: string }, told: Told): string {
+function headingOf({ configurationName }: { readonly configurationName: string }, told: Told): string {
   switch (told.about) {
     case "verification":
       return `Verification of ${configurationName}`;
@@ -133,11 +133,11 @@ const part = encodeURIComponent;
 const workspaceUrlOf = (publicUrl: string, { organizationName, workspaceName }: Somewhere): string =>
   `${publicUrl}/app/${part(organizationName)}/workspaces/${part(workspaceName)}`;
 
-export const runUrlOf = ({ publicUrl }: Sender, place: Somewhere & { readonly runId: string }): string =>
+const runUrlOf = ({ publicUrl }: Sender, place: Somewhere & { readonly runId: string }): string =>
   `${workspaceUrlOf(publicUrl, place)}/runs/${place.runId}`;
 
 /** Where to look. */
-export function linkOf(sender: Sender, told: Told): string {
+function linkOf(sender: Sender, told: Told): string {
   if (told.about === "verification") return sender.publicUrl;
   const url = workspaceUrlOf(sender.publicUrl, told);
   const runId = told.about === "assessment" ? null : told.runId;

@@ -1,6 +1,8 @@
 /** How a notification configuration is loaded and granted. */
 import { grant } from "../../../access/granted.ts";
-import { projectPermissionNeeds, teamPermissionNeeds, workspacePermissionNeeds } from "../../../access/permissions.ts";
+import { teamPermissionNeeds } from "../../../access/permissions/organization.ts";
+import { projectPermissionNeeds } from "../../../access/permissions/project.ts";
+import { workspacePermissionNeeds } from "../../../access/permissions/workspace.ts";
 import type { Tx } from "../../../database/database.ts";
 import { notFound } from "../../../kernel/errors.ts";
 import type { Context } from "../../shared/context.ts";

@@ -5,21 +5,17 @@
 import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
 import { changedColumns } from "../../../jsonapi/columns.ts";
-import type { Identifier, Included } from "../../../jsonapi/define.ts";
-import { pageSizeMax } from "../../../jsonapi/query.ts";
+import type { Identifier } from "../../../jsonapi/define.ts";
 import { refuseIfAny } from "../../../kernel/errors.ts";
 import { newId, newSecret } from "../../../kernel/ids.ts";
 import { now, nowMs } from "../../../kernel/time.ts";
 import { factsOf } from "../../identity/organizations/definition.ts";
 import { grantOrganization, loadOrganization } from "../../identity/organizations/reads.ts";
-import { projects } from "../../register/projects/definition.ts";
-import { readableProjects } from "../../register/projects/reads.ts";
 import { recordChange, recordEvent } from "../../shared/audit-events/writes.ts";
 import { changesOf } from "../../shared/changes.ts";
 import { type Context, implement } from "../../shared/context.ts";
+import { loadIncluded } from "../../shared/includes.ts";
 import { afterUpdate } from "../../shared/versions.ts";
-import { oauthTokens } from "../oauth-tokens/definition.ts";
-import { tokensOfClients } from "../oauth-tokens/reads.ts";
 import { addOauthToken, holdTokensOf, replaceOauthToken } from "../oauth-tokens/writes.ts";
 import { type Connected, disconnect, holdConnected, touchConnected } from "../../register/workspaces/writes.ts";
 import { oauthClients, type OauthClientView } from "./definition.ts";
@@ -55,7 +51,7 @@ export const oauthClientResource = implement(oauthClients, {
     const tx = context.database.reader;
     const organization = await loadOrganizationForConnections(tx, context, params.organizationName);
     const { views, totalCount } = await listOauthClientRows(tx, organization, query.page);
-    return { views, totalCount, ...(await withIncluded(tx, context, views, query.include)) };
+    return { views, totalCount, included: await loadIncluded(tx, context, oauthClients, views, query.include) };
   },
 
   async createOauthClient({ context, params, body }) {
@@ -101,7 +97,7 @@ export const oauthClientResource = implement(oauthClients, {
   async showOauthClient({ context, params, query }) {
     const tx = context.database.reader;
     const view = await loadOauthClient(tx, context, params.oauthClientId);
-    return { view, ...(await withIncluded(tx, context, [view], query.include)) };
+    return { view, included: await loadIncluded(tx, context, oauthClients, [view], query.include) };
   },
 
   async updateOauthClient({ context, params, body }) {
@@ -254,27 +250,6 @@ async function changeProjects(context: Context, id: string, { verb, body }: Proj
       after: { projects: verb === "add" ? ids : [] },
     });
   });
-}
-
-/** A statement for each kind that is asked for. Whoever may see a client may see its tokens; projects only as far as they may be read. */
-async function withIncluded(
-  tx: Tx,
-  context: Context,
-  views: readonly OauthClientView[],
-  wanted: ReadonlySet<string>,
-): Promise<{ included?: Included[] }> {
-  if (wanted.size === 0) return {};
-  const included: Included[] = [];
-  if (wanted.has("oauth_tokens")) {
-    const tokens = await tokensOfClients(tx, views);
-    included.push(...tokens.map((view) => ({ definition: oauthTokens, view })));
-  }
-  if (wanted.has("projects")) {
-    const named = [...new Set(views.flatMap((client) => client.projectIds))].slice(0, pageSizeMax);
-    const found = await readableProjects(tx, context.actor, views[0]?.organizationId ?? "", named);
-    included.push(...found.map((view) => ({ definition: projects, view })));
-  }
-  return { included };
 }
 
 /** Beside the attributes the trail tells for which projects it is, and which secrets were replaced, never by what. */

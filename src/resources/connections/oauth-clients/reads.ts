@@ -1,6 +1,6 @@
 /** What neighbours ask of OAuth clients, and how a client and the list of them are granted. */
 import { grant, type Granted } from "../../../access/granted.ts";
-import { mayReadConnections, organizationPermissions } from "../../../access/permissions.ts";
+import { mayReadConnections, organizationPermissions } from "../../../access/permissions/organization.ts";
 import type { Tx } from "../../../database/database.ts";
 import { notFound } from "../../../kernel/errors.ts";
 import { nowMs } from "../../../kernel/time.ts";
@@ -8,7 +8,7 @@ import type { OrganizationView } from "../../identity/organizations/definition.t
 import { loadOrganization } from "../../identity/organizations/reads.ts";
 import type { Context } from "../../shared/context.ts";
 import type { Lock } from "../../shared/locks.ts";
-import type { TakingPlace } from "../../shared/neighbours.ts";
+import type { TakingPlace } from "../../shared/hooks.ts";
 import type { OauthClientView } from "./definition.ts";
 import { webhookSecretOwner } from "./rules.ts";
 import { type ConnectionRow, findConnection, findOauthClient, isForProject } from "./store.ts";

@@ -1,6 +1,6 @@
 /** What neighbours ask of OAuth tokens, and how a token is granted. */
 import { grant, type Granted } from "../../../access/granted.ts";
-import { mayReadConnections, organizationPermissions } from "../../../access/permissions.ts";
+import { mayReadConnections, organizationPermissions } from "../../../access/permissions/organization.ts";
 import type { Tx } from "../../../database/database.ts";
 import { notFound } from "../../../kernel/errors.ts";
 import { connectionsNeed } from "../oauth-clients/reads.ts";
@@ -36,8 +36,11 @@ export function grantOauthToken(token: OauthTokenView): Granted<OauthTokenView, 
 /** The tokens of clients that the caller may read, all of one organization; one statement. */
 export async function tokensOfClients(
   tx: Tx,
-  clients: readonly Pick<OauthTokenView, "id" | "organizationId" | "standing">[],
+  _context: Context,
+  _ids: readonly string[],
+  clientsByToken: ReadonlyMap<string, Pick<OauthTokenView, "id" | "organizationId" | "standing">>,
 ): Promise<OauthTokenView[]> {
+  const clients = [...new Set(clientsByToken.values())];
   const [first] = clients;
   if (first === undefined) return [];
   const { organizationId, standing } = first;

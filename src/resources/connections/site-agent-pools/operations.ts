@@ -1,5 +1,4 @@
 /** Operations on the site's agent pools: load → authorize → decide → write. */
-import type { SiteAgentPoolTable } from "../../../database/schema/runs.ts";
 import { changedColumns } from "../../../jsonapi/columns.ts";
 import { refuseIfAny } from "../../../kernel/errors.ts";
 import { requireSiteAdmin } from "../../shared/administration.ts";

@@ -1,6 +1,6 @@
 /** What neighbours ask of SSH keys, and how a key is granted. */
 import { grant, type Granted } from "../../../access/granted.ts";
-import { organizationPermissions } from "../../../access/permissions.ts";
+import { organizationPermissions } from "../../../access/permissions/organization.ts";
 import type { Tx } from "../../../database/database.ts";
 import { notFound } from "../../../kernel/errors.ts";
 import type { Context } from "../../shared/context.ts";

@@ -1,6 +1,6 @@
 /** Operations on tokens: whoever may manage a holder's tokens may make, list, show and revoke them. */
 import { grant, type Granted } from "../../../access/granted.ts";
-import { mayManageToken, organizationPermissions } from "../../../access/permissions.ts";
+import { mayManageToken, organizationPermissions } from "../../../access/permissions/organization.ts";
 import type { Tx } from "../../../database/database.ts";
 import { AppError, attributeFault, forbidden, notFound } from "../../../kernel/errors.ts";
 import { isIdOf } from "../../../kernel/ids.ts";
@@ -50,16 +50,16 @@ export const authenticationTokenResource = implement(authenticationTokens, {
   async showToken({ context, params }) {
     const { reader } = context.database;
     if (isIdOf("agent-tokens", params.tokenId))
-      return { view: await context.neighbours.loadAgentToken(reader, context, params.tokenId) };
+      return { view: await context.hooks.agentTokens.load(reader, context, params.tokenId) };
     return { view: shownTo(context, await findToken(reader, context.actor, params.tokenId)) };
   },
 
   async deleteToken({ context, params }) {
     return context.database.write(async (tx) => {
       if (isIdOf("agent-tokens", params.tokenId)) {
-        const ofPool = await context.neighbours.loadAgentToken(tx, context, params.tokenId);
+        const ofPool = await context.hooks.agentTokens.load(tx, context, params.tokenId);
         context.ifMatch.check(ofPool);
-        return context.neighbours.revokeAgentToken(tx, context, ofPool);
+        return context.hooks.agentTokens.revoke(tx, context, ofPool);
       }
       const token = shownTo(context, await findToken(tx, context.actor, params.tokenId));
       context.ifMatch.check(token);

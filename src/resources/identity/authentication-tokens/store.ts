@@ -4,7 +4,7 @@ import { type Actor, principalOf } from "../../../access/actor.ts";
 import type { CredentialTerm } from "../../../access/credentials.ts";
 import type { Granted } from "../../../access/granted.ts";
 import { type Standing, standingOf } from "../../../access/organization.ts";
-import type { TeamFacts } from "../../../access/permissions.ts";
+import type { TeamFacts } from "../../../access/permissions/organization.ts";
 import type { Tx } from "../../../database/database.ts";
 import { prepared } from "../../../database/prepared.ts";
 import type { TokenTable } from "../../../database/schema/identity.ts";

@@ -1,7 +1,7 @@
 /** Operations on trusts: load → authorize → decide → write. A trust gives the team's tokens away, so it needs what these need. */
 import { type CredentialTerm, credentialTerm } from "../../../access/credentials.ts";
 import { grant, type Granted } from "../../../access/granted.ts";
-import { organizationPermissionNeeds, organizationPermissions } from "../../../access/permissions.ts";
+import { organizationPermissionNeeds, organizationPermissions } from "../../../access/permissions/organization.ts";
 import type { Tx } from "../../../database/database.ts";
 import { invalid, notFound, refuseIfAny, relationshipFault } from "../../../kernel/errors.ts";
 import { newId } from "../../../kernel/ids.ts";

@@ -47,7 +47,7 @@ interface Link extends Written {
   readonly publicUrl: string;
 }
 
-export function invitationMail(
+function invitationMail(
   { organizationName, username, userId, expiresAt }: OpenInvitation,
   { by, url, publicUrl }: Link,
 ): { subject: string; text: string } {

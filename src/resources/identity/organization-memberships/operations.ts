@@ -1,6 +1,6 @@
 /** Operations on memberships: load → authorize → decide → write. */
 import { grant } from "../../../access/granted.ts";
-import { organizationPermissions } from "../../../access/permissions.ts";
+import { organizationPermissions } from "../../../access/permissions/organization.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { OrganizationMembershipTable } from "../../../database/schema/identity.ts";
 import type { Included } from "../../../jsonapi/define.ts";

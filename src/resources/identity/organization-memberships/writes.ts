@@ -19,7 +19,7 @@ import { membershipsWhere } from "./store.ts";
 /** Who makes a change. */
 type Maker = Pick<Context, "actor" | "requestId">;
 /** The same, where an invitation may be joined with a membership. */
-type Joiner = Maker & Pick<Context, "neighbours">;
+type Joiner = Maker & Pick<Context, "hooks">;
 
 /** The maker of an organization becomes a member and an owner. */
 export async function addFirstOwner(
@@ -355,7 +355,7 @@ async function takeOver(tx: Tx, context: Joiner, doubles: readonly Double[]): Pr
   const userId = doubles[0]?.membership.userId ?? null;
   const invitationIds = inherited.map(({ from }) => from);
   await inheritSeats(tx, userId, inherited);
-  if (userId !== null) await context.neighbours.invitationsJoined(tx, userId, invitationIds);
+  if (userId !== null) await context.hooks.organizations.beforeInvitationsMerge(tx, userId, invitationIds);
   await tx.db
     .deleteFrom("organizationMemberships")
     .where(tx.dialect.isOneOf(sql.ref("id"), invitationIds))

@@ -1,5 +1,5 @@
 /** An organization: the tenant. Its JSON:API id is its name. */
-import { organizationPermissionFlags, organizationPermissions } from "../../../access/permissions.ts";
+import { organizationPermissionFlags, organizationPermissions } from "../../../access/permissions/organization.ts";
 import type { Standing } from "../../../access/organization.ts";
 import type { OrganizationTable } from "../../../database/schema/identity.ts";
 import { defineResource } from "../../../jsonapi/define.ts";
@@ -47,7 +47,7 @@ export const email = text({ min: 3, max: 254, pattern: /^[^\s@]+@[^\s@]+$/, sent
 const unlimited = 2_147_483_647;
 
 /** One relationship by two spellings: the API's own, and the one that its client sends. */
-export const defaultProjectSpellings = ["default_project", "default-project"] as const;
+const defaultProjectSpellings = ["default_project", "default-project"] as const;
 
 const organizationPath = (organization: OrganizationView) => `/api/v2/organizations/${organization.name}`;
 

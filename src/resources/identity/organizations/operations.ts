@@ -10,9 +10,10 @@ import { recordChange } from "../../shared/audit-events/writes.ts";
 import { addFirstOwner } from "../organization-memberships/writes.ts";
 import { updateOf } from "../../shared/changes.ts";
 import { type Context, implement } from "../../shared/context.ts";
+import { loadIncluded } from "../../shared/includes.ts";
 import { insertOwnersTeam } from "../teams/writes.ts";
 import { insertTokenTtlPolicies } from "../organization-token-ttl-policies/writes.ts";
-import { defaultProjectSpellings, organizations, type OrganizationView } from "./definition.ts";
+import { organizations, type OrganizationView } from "./definition.ts";
 import { grantOrganization, loadOrganization } from "./reads.ts";
 import {
   executionModeFaults,
@@ -46,7 +47,7 @@ export const organizationResource = implement(organizations, {
       refuseIfAny([...executionModeFaults(row), ...((await isNameTaken(tx, row.name)) ? [nameTaken()] : [])]);
       await insertOrganization(tx, creator, row);
       await insertTokenTtlPolicies(tx, row);
-      await context.neighbours.organizationMade(tx, row);
+      await context.hooks.organizations.created(tx, row);
       const team = await insertOwnersTeam(tx, row, context.actor.kind === "user" ? 1 : 0);
       if (context.actor.kind === "user") await addFirstOwner(tx, row.id, team.id, context.actor.userId);
       const standing = { teamAccess: team.organizationAccess, isMember: 1, ...open };
@@ -63,8 +64,8 @@ export const organizationResource = implement(organizations, {
   async showOrganization({ context, params, query }) {
     const tx = context.database.reader;
     const view = await loadOrganization(tx, context, params.organizationName);
-    if (!defaultProjectSpellings.some((spelling) => query.include.has(spelling))) return { view };
-    return { view, included: await context.neighbours.defaultProject(tx, context, view) };
+    const wanted = new Set([...query.include].map((name) => name.replaceAll("-", "_")));
+    return { view, included: await loadIncluded(tx, context, organizations, [view], wanted) };
   },
 
   async updateOrganization({ context, params, body }) {

@@ -5,7 +5,7 @@ import {
   type OrganizationFlag,
   organizationPermissionNeeds,
   organizationPermissions,
-} from "../../../access/permissions.ts";
+} from "../../../access/permissions/organization.ts";
 import { mayReadEntitlements } from "../../../access/run.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { OrganizationTable } from "../../../database/schema/identity.ts";
@@ -97,3 +97,10 @@ export function grantOrganization<Permission extends OrganizationFlag>(
     needs,
   });
 }
+
+/** Organizations by their names; documents of one list all have the same. Raises `not-found`. */
+export const organizationsByName = (
+  tx: Tx,
+  context: Pick<Context, "actor">,
+  names: readonly string[],
+): Promise<OrganizationView[]> => Promise.all(names.map((name) => loadOrganization(tx, context, name)));

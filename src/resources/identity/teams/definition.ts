@@ -1,6 +1,6 @@
 /** A team: what access is given to. */
 import { organizationAccessOf, organizationPermissionNames, type Standing } from "../../../access/organization.ts";
-import { teamPermissions } from "../../../access/permissions.ts";
+import { teamPermissions } from "../../../access/permissions/organization.ts";
 import type { TeamTable } from "../../../database/schema/identity.ts";
 import { defineResource } from "../../../jsonapi/define.ts";
 import { listParameter, searchParameter } from "../../../jsonapi/query.ts";

@@ -116,7 +116,7 @@ export const teamResource = implement(teams, {
       const team = grantTeam(await loadTeam(tx, context, params.teamId, "alone"), "can-destroy");
       context.ifMatch.check(team);
       const ended = await accessOfTeam(tx, team.id);
-      await context.neighbours.teamLeaves(tx, team.id);
+      await context.hooks.organizations.beforeTeamDelete(tx, team.id);
       await raiseMembershipsInTeam(tx, team.id);
       await deleteTeamRow(tx, team);
       await recordChange(tx, context, teams, { before: team }, { before: ended });

@@ -2,7 +2,7 @@
 import { sql } from "kysely";
 import type { Actor } from "../../../access/actor.ts";
 import { grant, type Granted } from "../../../access/granted.ts";
-import { type TeamPermission, teamPermissionNeeds, teamPermissions } from "../../../access/permissions.ts";
+import { type TeamPermission, teamPermissionNeeds, teamPermissions } from "../../../access/permissions/organization.ts";
 import type { Tx } from "../../../database/database.ts";
 import { conflict, forbidden, notFound } from "../../../kernel/errors.ts";
 import { now } from "../../../kernel/time.ts";
@@ -109,7 +109,11 @@ export async function teamsByIds(tx: Tx, actor: Actor, ids: readonly string[]): 
 }
 
 /** Which of these teams the caller could GET. */
-export async function readableTeams(tx: Tx, actor: Actor, ids: readonly string[]): Promise<TeamView[]> {
+export async function readableTeams(
+  tx: Tx,
+  { actor }: Pick<Context, "actor">,
+  ids: readonly string[],
+): Promise<TeamView[]> {
   const found = await teamsByIds(tx, actor, ids);
   return found.filter((team) => teamPermissions(team.standing, team)["can-read"]);
 }

@@ -1,4 +1,4 @@
-/** Which teams a caller may know of, as a condition of a statement; the same rule as `can-read` in `access/permissions.ts`. */
+/** Which teams a caller may know of, as a condition of a statement; the same rule as `can-read` in `access/permissions/organization.ts`. */
 import { type RawBuilder, type SqlBool, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
 import type { Standing } from "../../../access/organization.ts";

@@ -15,7 +15,7 @@ export interface UserView extends Omit<UserTable, "usernameKey" | "emailKey" | "
   readonly isInvited?: true;
 }
 
-export const userPermissionNames = [
+const userPermissionNames = [
   "can-create-organizations",
   "can-change-email",
   "can-change-username",
@@ -191,7 +191,7 @@ export const users = defineResource<UserView>()(({ required, optional, readOnly,
 }));
 
 /** The same for the same id, for ever: a square in one colour, as a `data:` URL. */
-export function avatarOf(id: string): string {
+function avatarOf(id: string): string {
   const hue = [...id].reduce((sum, letter) => (sum * 31 + letter.charCodeAt(0)) % 360, 0);
   const fill = `hsl(${hue},55%,45%)`;
   const picture = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1 1"><path fill="${fill}" d="M0 0h1v1H0z"/></svg>`;

@@ -3,7 +3,7 @@ import { sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
 import type { Granted } from "../../../access/granted.ts";
 import { standingOf } from "../../../access/organization.ts";
-import { workspacePermissions } from "../../../access/permissions.ts";
+import { workspacePermissions } from "../../../access/permissions/workspace.ts";
 import type { Tx } from "../../../database/database.ts";
 import { prepared } from "../../../database/prepared.ts";
 import type { DataRetentionPolicyTable } from "../../../database/schema/workspaces.ts";

@@ -1,6 +1,6 @@
 /** A project: a group of workspaces, and the place where teams are given access to them. */
 import type { Access } from "../../../access/effective.ts";
-import { projectPermissions } from "../../../access/permissions.ts";
+import { projectPermissions } from "../../../access/permissions/project.ts";
 import type { ProjectTable } from "../../../database/schema/projects.ts";
 import { defineResource } from "../../../jsonapi/define.ts";
 import { type IndexedParameter, listParameter, presence, searchParameter } from "../../../jsonapi/query.ts";

@@ -105,7 +105,7 @@ export const projectResource = implement(projects, {
       const obstacle = deletionObstacle(project);
       if (obstacle !== undefined) throw obstacle;
       const ended = await accessToProject(tx, project.id);
-      await context.neighbours.placeRemoved(tx, project.organizationId, project.id);
+      await context.hooks.scopes.forget(tx, project.organizationId, project.id);
       await deleteProjectRow(tx, project);
       await countProjects(tx, project.organizationId, -1);
       await recordProjectChange(tx, context, { before: project }, { before: ended });
@@ -119,7 +119,7 @@ async function faultsOf(tx: Tx, context: Context, after: ProjectTable, before?: 
   const taken = nameKey !== before?.nameKey && (await isProjectNameTaken(tx, organizationId, after.name));
   const pool = after.defaultAgentPoolId === before?.defaultAgentPoolId ? null : after.defaultAgentPoolId;
   const unknown = pool !== null && !(await hasAgentPool(tx, organizationId, pool));
-  const serves = await context.neighbours.agentPoolServes(tx, { organizationId, projectId }, pool);
+  const serves = await context.hooks.scopes.agentPoolServes(tx, { organizationId, projectId }, pool);
   return [
     ...(taken ? [nameTaken()] : []),
     ...defaultPoolFaults(after),
@@ -148,7 +148,7 @@ async function withBindings(
   };
 }
 
-export async function recordProjectChange(
+async function recordProjectChange(
   tx: Tx,
   context: Pick<Context, "actor" | "requestId">,
   change: { readonly before?: ProjectView; readonly after?: ProjectView },

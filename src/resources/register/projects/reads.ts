@@ -6,8 +6,9 @@ import {
   type ProjectPermission,
   projectPermissionNeeds,
   projectPermissions,
-} from "../../../access/permissions.ts";
+} from "../../../access/permissions/project.ts";
 import type { Tx } from "../../../database/database.ts";
+import { pageSizeMax } from "../../../jsonapi/query.ts";
 import { forbidden, notFound } from "../../../kernel/errors.ts";
 import type { OrganizationView } from "../../identity/organizations/definition.ts";
 import { loadOrganization } from "../../identity/organizations/reads.ts";
@@ -43,14 +44,13 @@ export function grantProject<Permission extends ProjectPermission>(
   });
 }
 
-/** Which of these projects of one organization the caller may read, to show them beside something else. */
+/** Which of these projects the caller may read; of more than a page holds, the first. */
 export async function readableProjects(
   tx: Tx,
-  actor: Actor,
-  organizationId: string,
+  { actor }: Pick<Context, "actor">,
   ids: readonly string[],
 ): Promise<ProjectView[]> {
-  const found = await findProjects(tx, actor, organizationId, ids);
+  const found = await findProjects(tx, actor, ids.slice(0, pageSizeMax));
   return found.filter((project) => projectPermissions(project.access)["can-read"]);
 }
 
@@ -88,7 +88,7 @@ export async function lockProjects(
   organizationId: string,
   ids: readonly string[],
 ): Promise<ProjectView[]> {
-  return findProjects(tx, actor, organizationId, ids, true);
+  return findProjects(tx, actor, ids, { organizationId });
 }
 
 /**
@@ -101,7 +101,7 @@ export async function loadProjectToMoveInto(
   workspace: { readonly organizationId: string; readonly projectId: string },
   projectId: string,
 ): Promise<ProjectView | undefined> {
-  const found = await findProjects(tx, context.actor, workspace.organizationId, [workspace.projectId, projectId], true);
+  const found = await findProjects(tx, context.actor, [workspace.projectId, projectId], workspace);
   const source = found.find((project) => project.id === workspace.projectId);
   const destination = found.find((project) => project.id === projectId);
   if (destination === undefined || !projectPermissions(destination.access)["can-read"]) return undefined;

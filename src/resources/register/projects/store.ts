@@ -60,19 +60,18 @@ function toProjectView(actor: Actor, row: ProjectRow): ProjectView {
   return { ...row, access: effective(standingOf(actor, row).everywhere, row.projectAccess) };
 }
 
-/** Projects of one organization with all that the caller holds on them, in the order of their ids. */
+/** Projects with all that the caller holds on them, in the order of their ids; to change them, those of one organization, locked. */
 export async function findProjects(
   tx: Tx,
   actor: Actor,
-  organizationId: string,
   ids: readonly string[],
-  lock = false,
+  toChangeIn?: { readonly organizationId: string },
 ): Promise<ProjectView[]> {
-  const rows = await projectsForActor(tx.db, principalOf(actor))
-    .where("p.organizationId", "=", organizationId)
-    .where(tx.dialect.isOneOf(sql.ref("p.id"), ids))
+  const found = projectsForActor(tx.db, principalOf(actor)).where(tx.dialect.isOneOf(sql.ref("p.id"), ids));
+  const within = toChangeIn === undefined ? found : found.where("p.organizationId", "=", toChangeIn.organizationId);
+  const rows = await within
     .orderBy("p.id")
-    .modifyEnd(held(tx.dialect, "p", lock))
+    .modifyEnd(held(tx.dialect, "p", toChangeIn !== undefined))
     .execute();
   return rows.map((row) => toProjectView(actor, row));
 }

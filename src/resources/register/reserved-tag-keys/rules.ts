@@ -1,6 +1,6 @@
 /** Pure rules of reserved tag keys. */
 import { grant, type Granted } from "../../../access/granted.ts";
-import { organizationPermissionNeeds, organizationPermissions } from "../../../access/permissions.ts";
+import { organizationPermissionNeeds, organizationPermissions } from "../../../access/permissions/organization.ts";
 import type { ReservedTagKeyTable } from "../../../database/schema/workspaces.ts";
 import { createdColumns } from "../../../jsonapi/columns.ts";
 import type { CreateAttributes } from "../../../jsonapi/define.ts";

@@ -1,6 +1,6 @@
 /** Pure rules of moves. */
 import { grant, type Granted } from "../../../access/granted.ts";
-import { projectPermissions, projectRightNeeds, projectRightsOf } from "../../../access/permissions.ts";
+import { projectPermissions, projectRightNeeds, projectRightsOf } from "../../../access/permissions/project.ts";
 import { forbidden } from "../../../kernel/errors.ts";
 import type { ProjectView } from "../projects/definition.ts";
 import type { Moved } from "../projects/writes.ts";

@@ -1,6 +1,6 @@
 /** A workspace: what is registered. Its attributes stand in the order of the specification's table. */
 import { z } from "zod";
-import { workspacePermissionNames, workspacePermissions } from "../../../access/permissions.ts";
+import { workspacePermissionNames, workspacePermissions } from "../../../access/permissions/workspace.ts";
 import { defineResource, wordsFor } from "../../../jsonapi/define.ts";
 import { flag, flags, oneOf, reference, text, timestamp, wholeNumber, neverTrue } from "../../../jsonapi/schemas.ts";
 import { activityDurationPattern, activityDurationSentence } from "../../../kernel/time.ts";

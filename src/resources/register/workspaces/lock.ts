@@ -106,14 +106,14 @@ export async function forceUnlock(
       throw conflict(
         `Unable to unlock workspace. The workspace is locked by ${nameOfHolder(workspace)}, which has not ended. Cancel or discard the run: that frees the workspace.`,
       );
-    await context.neighbours.discardPendingStates(tx, context, workspace);
+    await context.hooks.states.discardPending(tx, context, workspace);
     return release(tx, context, workspace, "force-unlock");
   });
 }
 
-async function isHeldByLivingRun(tx: Tx, { neighbours }: Context, workspace: WorkspaceView): Promise<boolean> {
+async function isHeldByLivingRun(tx: Tx, { hooks }: Context, workspace: WorkspaceView): Promise<boolean> {
   if (workspace.lockedByType !== "runs" || workspace.lockedById === null) return false;
-  return (await neighbours.livingRuns(tx, workspace)).includes(workspace.lockedById);
+  return (await hooks.runs.listUnfinished(tx, workspace)).includes(workspace.lockedById);
 }
 
 async function release(

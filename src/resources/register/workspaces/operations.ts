@@ -2,7 +2,8 @@
 import type { Granted } from "../../../access/granted.ts";
 import { holds } from "../../../access/permission-set.ts";
 import type { Tx } from "../../../database/database.ts";
-import type { UpdateAttributes } from "../../../jsonapi/define.ts";
+import { workspacePermissions } from "../../../access/permissions/workspace.ts";
+import type { Included, UpdateAttributes } from "../../../jsonapi/define.ts";
 import { type AppError, type Fault, invalid, refuseIfAny, relationshipFault } from "../../../kernel/errors.ts";
 import { newId } from "../../../kernel/ids.ts";
 import { now, nowMs } from "../../../kernel/time.ts";
@@ -11,16 +12,18 @@ import { refuseWorkspacesBeyondLimit } from "../../identity/organizations/reads.
 import { type Beside, recordChange } from "../../shared/audit-events/writes.ts";
 import { changesOf } from "../../shared/changes.ts";
 import { type ConditionalContext, type Context, implement } from "../../shared/context.ts";
-import { jobsOfRepositories, type TakingPlace } from "../../shared/neighbours.ts";
 import { newestRelease } from "../../site/terraform-versions/reads.ts";
 import { loadProjectForNewWorkspace, loadProjectToMoveInto } from "../projects/reads.ts";
 import { countWorkspaces, moveCounted } from "../projects/writes.ts";
+import { jobsOfRepositories, type TakingPlace } from "../../shared/hooks.ts";
+import { loadIncluded } from "../../shared/includes.ts";
+import { effectiveTagBindings } from "../effective-tag-bindings/definition.ts";
+import { effectiveOnWorkspaces } from "../tag-bindings/reads.ts";
 import { bindTags } from "../tag-bindings/writes.ts";
 import { holdTags, releaseTags, tagNewWorkspace } from "../tags/writes.ts";
 import { movedTo, ownDuration } from "./auto-destroy.ts";
 import { workspaces } from "./definition.ts";
 import { leaseIn } from "./holder.ts";
-import { includedWith, withBindings } from "./includes.ts";
 import { listReadableWorkspaces, loadOrganizationToList } from "./list.ts";
 import { assignSshKey, forceUnlock, lock, renewLock, unlock } from "./lock.ts";
 import { grantWorkspace, loadSettledWorkspace, loadWorkspace } from "./reads.ts";
@@ -155,8 +158,31 @@ async function show(context: Context, reference: WorkspaceReference, include: Re
 
 async function shownWith(tx: Tx, context: Context, found: readonly WorkspaceView[], include: ReadonlySet<string>) {
   const { views, bindings } = await withBindings(tx, found, include);
-  const others = await includedWith(tx, context, views, include);
+  const others = await loadIncluded(tx, context, workspaces, views, include, mayInclude);
   return { views, included: others && [...others, ...bindings] };
+}
+
+/** A run of another workspace sees one that shares its state for that alone: beside it, it is shown the state and nothing else. */
+const isReadable = (view: WorkspaceView): boolean => workspacePermissions(view)["can-read-run"];
+
+const mayInclude = (view: WorkspaceView, name: string): boolean =>
+  name !== "effective_tag_bindings" && (name === "outputs" || name === "current_state_version" || isReadable(view));
+
+/** The key-value tags in effect, where they are asked for: their ids on the views, and themselves beside them. */
+async function withBindings(
+  tx: Tx,
+  views: readonly WorkspaceView[],
+  wanted: ReadonlySet<string>,
+): Promise<{ views: readonly WorkspaceView[]; bindings: Included[] }> {
+  if (!wanted.has("effective_tag_bindings")) return { views, bindings: [] };
+  const readable = views.filter(isReadable).map(({ id }) => id);
+  const bindings = await effectiveOnWorkspaces(tx, readable);
+  const idsOf = ({ id }: WorkspaceView) =>
+    bindings.filter(({ ownerId }) => ownerId === id).map((binding) => binding.id);
+  return {
+    views: views.map((view) => ({ ...view, effectiveTagBindingIds: idsOf(view) })),
+    bindings: bindings.map((view) => ({ definition: effectiveTagBindings, view })),
+  };
 }
 
 interface UpdateBody {
@@ -229,7 +255,7 @@ type Connecting = Granted<Pick<WorkspaceView, "id">, "can-update" | "can-create-
 /** Tells whether it is connected to another repository or branch than before. */
 async function noteRepository(
   tx: Tx,
-  { neighbours }: Context,
+  { hooks }: Context,
   workspace: Connecting,
   before: VcsColumns | undefined,
   after: VcsColumns & { readonly organizationId: string },
@@ -240,15 +266,15 @@ async function noteRepository(
     before.vcsBranch === vcsBranch &&
     before.vcsOauthTokenId === vcsOauthTokenId;
   if (vcsOauthTokenId === null || vcsIdentifier === null || isSame) return false;
-  await neighbours.repositoryConnected(tx, { ...workspace, organizationId, vcsIdentifier, vcsBranch });
+  await hooks.repositories.connected(tx, { ...workspace, organizationId, vcsIdentifier, vcsBranch });
   return true;
 }
 
 /** What a workspace takes that is there, and not for it. */
-async function notServed(tx: Tx, { neighbours }: Context, place: TakingPlace, wanted: References): Promise<Fault[]> {
+async function notServed(tx: Tx, { hooks }: Context, place: TakingPlace, wanted: References): Promise<Fault[]> {
   return servingFaults({
-    agentPool: await neighbours.agentPoolServes(tx, place, wanted.agentPoolId),
-    oauthToken: await neighbours.oauthTokenServes(tx, place, wanted.oauthTokenId),
+    agentPool: await hooks.scopes.agentPoolServes(tx, place, wanted.agentPoolId),
+    oauthToken: await hooks.scopes.oauthTokenServes(tx, place, wanted.oauthTokenId),
   });
 }
 
@@ -265,10 +291,10 @@ async function destinationOf(tx: Tx, context: Context, workspace: WorkspaceView,
 async function safeDelete(context: Context, reference: WorkspaceReference): Promise<void> {
   await context.database.write(async (tx) => {
     const workspace = grantWorkspace(await loadWorkspace(tx, context, reference, "alone"), "can-destroy", "hide");
-    const { neighbours } = context;
+    const { hooks } = context;
     const obstacle = safeDeleteObstacle(workspace, {
-      livingRun: (await neighbours.livingRuns(tx, workspace))[0],
-      stateIsProcessing: await neighbours.isStateProcessing(tx, workspace.id),
+      livingRun: (await hooks.runs.listUnfinished(tx, workspace))[0],
+      stateIsProcessing: await hooks.states.isProcessing(tx, workspace.id),
     });
     if (obstacle !== undefined) throw obstacle;
     await remove(tx, context, workspace);
@@ -279,7 +305,7 @@ async function forceDelete(context: ConditionalContext, reference: WorkspaceRefe
   await context.database.write(async (tx) => {
     const workspace = grantWorkspace(await loadWorkspace(tx, context, reference, "alone"), "can-force-delete");
     context.ifMatch.check(workspace);
-    await context.neighbours.workspaceLeaves(tx, context, workspace);
+    await context.hooks.runs.beforeWorkspaceDelete(tx, context, workspace);
     await remove(tx, context, workspace);
   });
 }
@@ -291,14 +317,14 @@ async function remove(
 ): Promise<void> {
   // Its project and its tags are held before what hangs on it goes.
   await countWorkspaces(tx, workspace.projectId, -1);
-  await context.neighbours.placeRemoved(tx, workspace.organizationId, workspace.id);
+  await context.hooks.scopes.forget(tx, workspace.organizationId, workspace.id);
   const tagIds = await holdTags(tx, workspace);
   await deleteWorkspaceRow(tx, workspace);
   await releaseTags(tx, workspace.organizationId, tagIds);
   await recordWorkspaceChange(tx, context, { before: workspace });
 }
 
-export async function recordWorkspaceChange(
+async function recordWorkspaceChange(
   tx: Tx,
   context: Pick<Context, "actor" | "requestId">,
   change: { readonly before?: WorkspaceView; readonly after?: WorkspaceView },

@@ -1,7 +1,8 @@
 /** What neighbours ask of workspaces, and how a workspace is granted. */
 import type { Granted } from "../../../access/granted.ts";
-import { type WorkspacePermission, workspacePermissions } from "../../../access/permissions.ts";
+import { type WorkspacePermission, workspacePermissions } from "../../../access/permissions/workspace.ts";
 import type { Tx } from "../../../database/database.ts";
+import { pageSizeMax } from "../../../jsonapi/query.ts";
 import { notFound } from "../../../kernel/errors.ts";
 import { grantOnWorkspace } from "../../shared/grants/reads.ts";
 import type { Context } from "../../shared/context.ts";
@@ -59,12 +60,12 @@ export async function loadWorkspaces(tx: Tx, context: Context, ids: readonly str
   return settled;
 }
 
-/** The same for reading alone, to show them beside what belongs to them. */
+/** Which of these workspaces the caller may read; of more than two pages hold, the first. */
 export async function readableWorkspaces(
   tx: Tx,
   context: Pick<Context, "actor" | "options">,
   ids: readonly string[],
 ): Promise<WorkspaceView[]> {
-  const found = await findWorkspaces(tx, context, ids, false);
+  const found = await findWorkspaces(tx, context, ids.slice(0, 2 * pageSizeMax), false);
   return found.filter((workspace) => workspacePermissions(workspace)["can-read-settings"]);
 }

@@ -7,7 +7,7 @@ import type { Tx } from "../../../database/database.ts";
 import type { WorkspaceTable } from "../../../database/schema/workspaces.ts";
 import { recordEvent } from "../../shared/audit-events/writes.ts";
 import type { Context } from "../../shared/context.ts";
-import type { ReleasedBy } from "../../shared/neighbours.ts";
+import type { ReleasedBy } from "../../shared/hooks.ts";
 import { afterUpdate } from "../../shared/versions.ts";
 import { type LockColumns, unlocked } from "./holder.ts";
 import { updateWorkspaceRow } from "./store.ts";
@@ -23,8 +23,8 @@ export async function released(
   workspace: Granted<WorkspaceView, ReleasedBy>,
 ): Promise<Partial<WorkspaceTable>> {
   const { lockedById } = workspace.endedLock ?? workspace;
-  const state = await context.neighbours.settleState(tx, context, workspace, lockedById);
-  const turn = await context.neighbours.workspaceReleased(tx, context, workspace, state);
+  const state = await context.hooks.states.settle(tx, context, workspace, lockedById);
+  const turn = await context.hooks.runs.workspaceUnlocked(tx, context, workspace, state);
   return { ...unlocked, ...state, ...turn };
 }
 
@@ -38,7 +38,7 @@ export async function endLease<View extends WorkspaceView>(tx: Tx, caller: Conte
   // Nobody does this: it happens by itself, whoever comes by first.
   const context: Context = { ...caller, actor: { kind: "operator" } };
   const ended = workspace as Granted<View, "lease-ended">;
-  await context.neighbours.discardPendingStates(tx, context, ended);
+  await context.hooks.states.discardPending(tx, context, ended);
   const columns = await released(tx, context, ended);
   await updateWorkspaceRow(tx, ended, columns);
   const view: View = { ...afterUpdate<WorkspaceView>(workspace, columns), endedLock: undefined } as View;

@@ -5,7 +5,7 @@ import { effective } from "../../../access/effective.ts";
 import { type Granted, madeIn } from "../../../access/granted.ts";
 import { open } from "../../../access/organization.ts";
 import { bitOf, holds } from "../../../access/permission-set.ts";
-import type { WorkspaceFacts } from "../../../access/permissions.ts";
+import type { WorkspaceFacts } from "../../../access/permissions/workspace.ts";
 import { Overtaken, type Tx } from "../../../database/database.ts";
 import { insertRow, prepared } from "../../../database/prepared.ts";
 import type { Schema } from "../../../database/schema/schema.ts";

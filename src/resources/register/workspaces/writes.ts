@@ -4,7 +4,7 @@ import type { Granted } from "../../../access/granted.ts";
 import { Overtaken, type Tx } from "../../../database/database.ts";
 import type { WorkspaceTable } from "../../../database/schema/workspaces.ts";
 import { held } from "../../shared/locks.ts";
-import type { SettledState } from "../../shared/neighbours.ts";
+import type { SettledState } from "../../shared/hooks.ts";
 import { raised, updateRow } from "../../shared/versions.ts";
 import type { ProjectView } from "../projects/definition.ts";
 import type { LockColumns } from "./holder.ts";

@@ -1,6 +1,6 @@
 /** Operations on agents: load → authorize → decide → write. */
 import { grant } from "../../../access/granted.ts";
-import { organizationPermissions } from "../../../access/permissions.ts";
+import { organizationPermissions } from "../../../access/permissions/organization.ts";
 import { AppError, notFound } from "../../../kernel/errors.ts";
 import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";

@@ -1,5 +1,5 @@
 /** An assessment: whether what is really there still is what the state says, by a plan that is thrown away. Hosted edition. */
-import type { WorkspaceFacts } from "../../../access/permissions.ts";
+import type { WorkspaceFacts } from "../../../access/permissions/workspace.ts";
 import type { AssessmentResultTable } from "../../../database/schema/runs.ts";
 import { defineResource, type Operation } from "../../../jsonapi/define.ts";
 import { flag, text, timestamp, wholeNumber } from "../../../jsonapi/schemas.ts";

@@ -1,6 +1,6 @@
 /** Showing assessments: the result to whoever reads the workspace, what the engine said to its admins. */
 import { grant } from "../../../access/granted.ts";
-import { workspacePermissions } from "../../../access/permissions.ts";
+import { workspacePermissions } from "../../../access/permissions/workspace.ts";
 import { mayReadWholePlan } from "../../../access/plans.ts";
 import type { ContentAnswer } from "../../../jsonapi/define.ts";
 import { notFound } from "../../../kernel/errors.ts";

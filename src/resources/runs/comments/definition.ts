@@ -1,5 +1,5 @@
 /** A comment: what somebody said about a run. It never changes. */
-import type { WorkspaceFacts } from "../../../access/permissions.ts";
+import type { WorkspaceFacts } from "../../../access/permissions/workspace.ts";
 import type { CommentTable } from "../../../database/schema/runs.ts";
 import { defineResource } from "../../../jsonapi/define.ts";
 import { text } from "../../../jsonapi/schemas.ts";

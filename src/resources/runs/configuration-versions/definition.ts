@@ -1,6 +1,6 @@
 /** A configuration version: one state of a workspace's configuration, as an archive that was sent or fetched. */
 import { z } from "zod";
-import type { WorkspaceFacts } from "../../../access/permissions.ts";
+import type { WorkspaceFacts } from "../../../access/permissions/workspace.ts";
 import type { ConfigurationVersionTable } from "../../../database/schema/runs.ts";
 import { defineResource, type Operation } from "../../../jsonapi/define.ts";
 import { JsonText } from "../../../jsonapi/document.ts";

@@ -8,16 +8,11 @@ import { setCurrentConfiguration } from "../../register/workspaces/writes.ts";
 import { recordChange } from "../../shared/audit-events/writes.ts";
 import type { BackingDataMove } from "../../shared/backing-data.ts";
 import { abandonContents, findContent, readContent } from "../../shared/contents/contents.ts";
+import { loadIncluded } from "../../shared/includes.ts";
 import { type Context, implement } from "../../shared/context.ts";
-import { runsBeside } from "../runs/reads.ts";
 import { configurationVersions, type ConfigurationVersionView } from "./definition.ts";
 import { ofConfigurationVersion } from "./kinds.ts";
-import {
-  grantConfigurationVersion,
-  includedIngress,
-  loadConfigurationOfRun,
-  loadConfigurationVersion,
-} from "./reads.ts";
+import { grantConfigurationVersion, loadConfigurationOfRun, loadConfigurationVersion } from "./reads.ts";
 import {
   archiveObstacle,
   backingDataMoves,
@@ -115,16 +110,15 @@ async function withIncluded(
   context: Context,
   versions: readonly ConfigurationVersionView[],
   wanted: ReadonlySet<string>,
-): Promise<{ views: readonly ConfigurationVersionView[]; included?: Included[] }> {
-  if (wanted.size === 0) return { views: versions };
-  const included: Included[] = wanted.has("ingress_attributes") ? includedIngress(versions) : [];
-  if (!wanted.has("run") || versions.length === 0) return { views: versions, included };
+): Promise<{ views: readonly ConfigurationVersionView[]; included: Included[] | undefined }> {
+  if (!wanted.has("run") || versions.length === 0)
+    return { views: versions, included: await loadIncluded(tx, context, configurationVersions, versions, wanted) };
   const runIds = await latestRunIds(
     tx,
     versions.map(({ id }) => id),
   );
-  included.push(...(await runsBeside(tx, context, [...runIds.values()], new Set())));
-  return { views: versions.map((view) => ({ ...view, runId: runIds.get(view.id) ?? null })), included };
+  const views = versions.map((view) => ({ ...view, runId: runIds.get(view.id) ?? null }));
+  return { views, included: await loadIncluded(tx, context, configurationVersions, views, wanted) };
 }
 
 async function download(context: Context, load: Load): Promise<ContentAnswer> {

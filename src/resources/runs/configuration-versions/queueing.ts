@@ -1,6 +1,6 @@
 /** The run that an upload queues, and the approval that it gives, by the authority of the uploader: nobody else was given the URL. */
 import type { Granted } from "../../../access/granted.ts";
-import { workspacePermissions } from "../../../access/permissions.ts";
+import { workspacePermissions } from "../../../access/permissions/workspace.ts";
 import type { Tx } from "../../../database/database.ts";
 import { AppError, forbidden } from "../../../kernel/errors.ts";
 import { now } from "../../../kernel/time.ts";

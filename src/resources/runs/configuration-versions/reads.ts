@@ -1,16 +1,20 @@
 /** How a configuration version is loaded and granted, by what its workspace allows; and what neighbours show of them. */
 import type { Granted } from "../../../access/granted.ts";
-import type { WorkspaceFacts, WorkspacePermission } from "../../../access/permissions.ts";
+import type { WorkspacePermission } from "../../../access/permissions/workspace.ts";
 import type { Tx } from "../../../database/database.ts";
-import type { RunTable } from "../../../database/schema/runs.ts";
-import type { Included } from "../../../jsonapi/define.ts";
 import { notFound } from "../../../kernel/errors.ts";
 import type { Context } from "../../shared/context.ts";
-import type { ConfiguredWorkspace } from "../../shared/neighbours.ts";
 import { grantOnWorkspace } from "../../shared/grants/reads.ts";
-import { ingressAttributes } from "../ingress-attributes/definition.ts";
-import { configurationVersions, type ConfigurationVersionView } from "./definition.ts";
-import { findConfigurationOfRun, findConfigurationVersion, findVersions, inWorkspace } from "./store.ts";
+import type { LoadMany } from "../../shared/includes.ts";
+import type { IngressView } from "../ingress-attributes/definition.ts";
+import type { ConfigurationVersionView } from "./definition.ts";
+import {
+  type ConfiguredParent,
+  findConfigurationOfRun,
+  findConfigurationVersion,
+  findVersions,
+  inWorkspace,
+} from "./store.ts";
 
 /** Raises `not-found`. */
 export async function loadConfigurationVersion(
@@ -42,49 +46,17 @@ export const grantConfigurationVersion = <Permission extends WorkspacePermission
   permission: Permission,
 ): Granted<ConfigurationVersionView, Permission> => grantOnWorkspace("configuration version", version, permission);
 
-/** The commits of those that come from one. */
-export const includedIngress = (versions: readonly ConfigurationVersionView[]): Included[] =>
-  versions.filter(({ ingressId }) => ingressId !== null).map((view) => ({ definition: ingressAttributes, view }));
-
-type Place = Omit<ConfiguredWorkspace, "organizationId">;
-
-/** Configurations by their ids, each of which the caller may read by what it holds there; with their commits, if asked for. */
-async function configurationsIn(
-  tx: Tx,
-  organizationId: string,
-  places: ReadonlyMap<string, Place>,
-  withCommits: boolean,
-): Promise<Included[]> {
-  if (places.size === 0) return [];
-  const rows = await findVersions(tx, organizationId, [...places.keys()]);
-  const views = rows.flatMap((row) => {
-    const place = places.get(row.id);
-    return place === undefined ? [] : [inWorkspace(row, place)];
+/** Configurations of runs and of workspaces that the caller may read: a run's may be of another workspace. */
+export const configurationsBeside: LoadMany<ConfiguredParent> = async (tx, _context, ids, parents) => {
+  const [first] = parents.values();
+  if (first === undefined) return [];
+  const rows = await findVersions(tx, first.organizationId, ids);
+  return rows.flatMap((row) => {
+    const parent = parents.get(row.id);
+    return parent === undefined ? [] : [inWorkspace(row, parent)];
   });
-  const versions = views.map((view) => ({ definition: configurationVersions, view }));
-  return withCommits ? [...versions, ...includedIngress(views)] : versions;
-}
+};
 
-/** The configurations of runs that the caller may read, also those of other workspaces. */
-export async function configurationsOfRuns(
-  tx: Tx,
-  runs: readonly (WorkspaceFacts & Pick<RunTable, "organizationId" | "configurationVersionId">)[],
-  withCommits: boolean,
-): Promise<Included[]> {
-  const places = new Map<string, Place>();
-  for (const run of runs)
-    if (run.configurationVersionId !== null)
-      places.set(run.configurationVersionId, { ...run, currentConfigurationVersionId: null });
-  return configurationsIn(tx, runs[0]?.organizationId ?? "", places, withCommits);
-}
-
-/** The current configurations of workspaces that the caller may see; with their commits where those are asked for. */
-export async function currentConfigurations(
-  tx: Tx,
-  workspaces: readonly ConfiguredWorkspace[],
-  withCommits: boolean,
-): Promise<Included[]> {
-  const places = new Map(workspaces.map((workspace) => [workspace.currentConfigurationVersionId ?? "", workspace]));
-  places.delete("");
-  return configurationsIn(tx, workspaces[0]?.organizationId ?? "", places, withCommits);
-}
+/** The commits come with their configurations. */
+export const commitsBeside: LoadMany<IngressView> = (_tx, _context, _ids, versions) =>
+  Promise.resolve([...versions.values()]);

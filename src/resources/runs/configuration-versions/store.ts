@@ -1,4 +1,5 @@
 /** SQL of configuration versions. Whoever changes one holds the lock of its workspace's row, so that all agree on their order. */
+import type { WorkspaceFacts } from "../../../access/permissions/workspace.ts";
 import { type Kysely, sql } from "kysely";
 import { principalOf } from "../../../access/actor.ts";
 import type { Granted } from "../../../access/granted.ts";
@@ -12,7 +13,6 @@ import type { DeletingPolicy } from "../../register/data-retention-policies/read
 import type { WorkspaceView } from "../../register/workspaces/view.ts";
 import { workspaceAccessColumns, type WorkspaceAccessRow, workspaceFactsOf } from "../../shared/grants/reads.ts";
 import type { Context } from "../../shared/context.ts";
-import type { ConfiguredWorkspace } from "../../shared/neighbours.ts";
 import { held } from "../../shared/locks.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
 import { updateRow } from "../../shared/versions.ts";
@@ -83,11 +83,12 @@ const toView = (row: VersionRow, actor: Context["actor"]): ConfigurationVersionV
   uploadUrl: null,
 });
 
+/** A workspace or a run that the caller may see, as far as its configuration is concerned. */
+export type ConfiguredParent = WorkspaceFacts &
+  Pick<ConfigurationVersionView, "organizationId" | "currentConfigurationVersionId">;
+
 /** A version of a workspace that is loaded already. */
-export function inWorkspace(
-  row: ConfigurationVersionTable,
-  workspace: Omit<ConfiguredWorkspace, "organizationId">,
-): ConfigurationVersionView {
+export function inWorkspace(row: ConfigurationVersionTable, workspace: ConfiguredParent): ConfigurationVersionView {
   const { access, owner, allowForceDeleteWorkspaces, currentConfigurationVersionId } = workspace;
   return { ...row, access, owner, allowForceDeleteWorkspaces, currentConfigurationVersionId, uploadUrl: null };
 }

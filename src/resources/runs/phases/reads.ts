@@ -3,14 +3,21 @@ import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
 import { forbidden, notFound } from "../../../kernel/errors.ts";
 import type { Context } from "../../shared/context.ts";
+import type { LoadMany } from "../../shared/includes.ts";
 import { grantOnWorkspace } from "../../shared/grants/reads.ts";
 import { actorOfToken } from "../../identity/authentication-tokens/reads.ts";
 import type { LogRight } from "./log-urls.ts";
 import { findReadableLog, type LoggedPhase } from "./logs/store.ts";
-import { findPhase } from "./store.ts";
+import { findPhase, findPhasesOf } from "./store.ts";
 import type { PhaseKind, PhaseView } from "./view.ts";
 
-export { findPhasesOf } from "./store.ts";
+/** The plans or applies of runs that the caller may read. */
+export const phasesOfRuns =
+  (kind: PhaseKind): LoadMany<{ readonly id: string }> =>
+  (tx, context, _ids, runsByPhase) => {
+    const runIds = [...runsByPhase.values()].map(({ id }) => id);
+    return findPhasesOf(tx, context, kind, runIds);
+  };
 
 /** By its own id, or by its run's. Raises `not-found`. */
 export async function loadPhase(

@@ -1,5 +1,5 @@
 /** What is loaded of a plan or an apply, and what both documents say. */
-import type { WorkspaceFacts } from "../../../access/permissions.ts";
+import type { WorkspaceFacts } from "../../../access/permissions/workspace.ts";
 import type { RunPhaseTable } from "../../../database/schema/runs.ts";
 
 export type PhaseKind = "plan" | "apply";

@@ -1,6 +1,6 @@
 /** Handing out what engines said about plans in JSON. The whole plan has secrets in clear. */
 import { grant } from "../../../access/granted.ts";
-import { workspacePermissions } from "../../../access/permissions.ts";
+import { workspacePermissions } from "../../../access/permissions/workspace.ts";
 import { mayReadWholePlan } from "../../../access/plans.ts";
 import type { ContentAnswer } from "../../../jsonapi/define.ts";
 import { conflict, notFound } from "../../../kernel/errors.ts";

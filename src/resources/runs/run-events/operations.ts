@@ -1,16 +1,9 @@
 /** Reading run events. They are written with what they tell of (`writes.ts`), and never changed. */
-import type { Tx } from "../../../database/database.ts";
-import type { Included } from "../../../jsonapi/define.ts";
 import { notFound } from "../../../kernel/errors.ts";
-import { teams } from "../../identity/teams/definition.ts";
-import { readableTeams } from "../../identity/teams/reads.ts";
-import { users } from "../../identity/users/definition.ts";
-import { readableUsers } from "../../identity/users/reads.ts";
-import { type Context, implement } from "../../shared/context.ts";
+import { implement } from "../../shared/context.ts";
 import { grantOnWorkspace } from "../../shared/grants/reads.ts";
-import { comments } from "../comments/definition.ts";
-import { commentsByIds } from "../comments/reads.ts";
-import { runEvents, type RunEventView } from "./definition.ts";
+import { loadIncluded } from "../../shared/includes.ts";
+import { runEvents } from "./definition.ts";
 import { findEventsOfRun, findRunEvent } from "./store.ts";
 
 export const runEventResource = implement(runEvents, {
@@ -20,7 +13,7 @@ export const runEventResource = implement(runEvents, {
     const [first] = views;
     if (first === undefined) throw notFound("run");
     grantOnWorkspace("run", first, "can-read-run");
-    return { views, included: await includedWith(tx, context, views, query.include) };
+    return { views, included: (await loadIncluded(tx, context, runEvents, views, query.include)) ?? [] };
   },
 
   async showRunEvent({ context, params, query }) {
@@ -28,30 +21,6 @@ export const runEventResource = implement(runEvents, {
     const view = await findRunEvent(tx, context.actor, params.runEventId);
     if (view === undefined) throw notFound("run event");
     grantOnWorkspace("run event", view, "can-read-run");
-    return { view, included: await includedWith(tx, context, [view], query.include) };
+    return { view, included: (await loadIncluded(tx, context, runEvents, [view], query.include)) ?? [] };
   },
 });
-
-/** A statement for each kind of thing that is asked for and there. */
-async function includedWith(
-  tx: Tx,
-  context: Context,
-  views: readonly RunEventView[],
-  wanted: ReadonlySet<string>,
-): Promise<Included[]> {
-  const included: Included[] = [];
-  const idsOf = (kind: string) => [
-    ...new Set(views.flatMap(({ actorKind, actorId }) => (actorKind === kind && actorId !== null ? [actorId] : []))),
-  ];
-  if (wanted.has("actor")) {
-    const [people, groups] = [idsOf("user"), idsOf("team")];
-    if (people.length > 0)
-      included.push(...(await readableUsers(tx, context, people)).map((view) => ({ definition: users, view })));
-    if (groups.length > 0)
-      included.push(...(await readableTeams(tx, context.actor, groups)).map((view) => ({ definition: teams, view })));
-  }
-  const said = views.flatMap(({ commentId }) => commentId ?? []);
-  if (wanted.has("comment") && said.length > 0)
-    included.push(...(await commentsByIds(tx, context, said)).map((view) => ({ definition: comments, view })));
-  return included;
-}

@@ -1,5 +1,5 @@
 /** A run trigger: every apply of one workspace starts a run in another. */
-import type { WorkspaceFacts } from "../../../access/permissions.ts";
+import type { WorkspaceFacts } from "../../../access/permissions/workspace.ts";
 import type { RunTriggerTable } from "../../../database/schema/runs.ts";
 import { defineResource } from "../../../jsonapi/define.ts";
 import { choice } from "../../../jsonapi/query.ts";

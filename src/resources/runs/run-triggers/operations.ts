@@ -1,12 +1,11 @@
 /** Operations on run triggers: load → authorize → decide → write. */
 import type { Tx } from "../../../database/database.ts";
-import type { Included } from "../../../jsonapi/define.ts";
 import { AppError, notFound, refuseIfAny } from "../../../kernel/errors.ts";
-import { workspaces } from "../../register/workspaces/definition.ts";
-import { grantWorkspace, loadWorkspace, loadWorkspaces, readableWorkspaces } from "../../register/workspaces/reads.ts";
+import { grantWorkspace, loadWorkspace, loadWorkspaces } from "../../register/workspaces/reads.ts";
 import { recordEvent } from "../../shared/audit-events/writes.ts";
 import { type Context, implement } from "../../shared/context.ts";
 import { grantOnWorkspace } from "../../shared/grants/reads.ts";
+import { loadIncluded } from "../../shared/includes.ts";
 import { runTriggers, type RunTriggerForActor, type RunTriggerView } from "./definition.ts";
 import { newTrigger, presentFaults, sourceFaults } from "./rules.ts";
 import { deleteTrigger, findRunTrigger, findSourceIds, insertTrigger, pageOfTriggers } from "./store.ts";
@@ -27,7 +26,7 @@ export const runTriggerResource = implement(runTriggers, {
       isInbound ? "workspaceId" : "sourceableId",
       query.page,
     );
-    return { ...found, included: await includedWith(tx, context, found.views, query.include) };
+    return { ...found, included: await loadIncluded(tx, context, runTriggers, found.views, query.include) };
   },
 
   async createRunTrigger({ context, params, body }) {
@@ -51,7 +50,7 @@ export const runTriggerResource = implement(runTriggers, {
   async showRunTrigger({ context, params, query }) {
     const tx = context.database.reader;
     const view = grantOnWorkspace("run trigger", await load(tx, context, params.runTriggerId), "can-read-run");
-    return { view, included: await includedWith(tx, context, [view], query.include) };
+    return { view, included: await loadIncluded(tx, context, runTriggers, [view], query.include) };
   },
 
   async deleteRunTrigger({ context, params }) {
@@ -69,23 +68,6 @@ async function load(tx: Tx, context: Context, id: string, lock = false): Promise
   const trigger = await findRunTrigger(tx, context.actor, id, lock);
   if (trigger === undefined) throw notFound("run trigger");
   return trigger;
-}
-
-/** Each workspace once, and only those that the caller may read: one statement for both kinds. */
-async function includedWith(
-  tx: Tx,
-  context: Context,
-  views: readonly RunTriggerView[],
-  wanted: ReadonlySet<string>,
-): Promise<Included[] | undefined> {
-  if (wanted.size === 0) return undefined;
-  const ids = views.flatMap((view) => [
-    ...(wanted.has("workspace") ? [view.workspaceId] : []),
-    ...(wanted.has("sourceable") ? [view.sourceableId] : []),
-  ]);
-  if (ids.length === 0) return [];
-  const found = await readableWorkspaces(tx, context, [...new Set(ids)]);
-  return found.map((view) => ({ definition: workspaces, view }));
 }
 
 /** Both workspaces are what it is. */

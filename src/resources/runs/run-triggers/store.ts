@@ -2,7 +2,7 @@
 import { type Kysely, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
 import type { Granted } from "../../../access/granted.ts";
-import { seesWorkspace } from "../../../access/permissions.ts";
+import { seesWorkspace } from "../../../access/permissions/workspace.ts";
 import type { Tx } from "../../../database/database.ts";
 import { insertRow, prepared } from "../../../database/prepared.ts";
 import type { RunTable, RunTriggerTable } from "../../../database/schema/runs.ts";

@@ -1,5 +1,5 @@
 /** What people do to a run: confirm it, discard it, cancel it, put it first. Load → authorize → the table decides → write. */
-import type { RunPermission } from "../../../access/permissions.ts";
+import type { RunPermission } from "../../../access/permissions/run.ts";
 import type { Tx } from "../../../database/database.ts";
 import { conflict, forbidden, notFound } from "../../../kernel/errors.ts";
 import { administered, requireSiteAdmin } from "../../shared/administration.ts";

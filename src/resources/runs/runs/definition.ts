@@ -1,6 +1,6 @@
 /** A run: one plan of a workspace's configuration, and what becomes of it. */
 import { z } from "zod";
-import { runPermissionNames } from "../../../access/permissions.ts";
+import { runPermissionNames } from "../../../access/permissions/run.ts";
 import { defineResource } from "../../../jsonapi/define.ts";
 import { JsonText } from "../../../jsonapi/document.ts";
 import { flag, flags, text, timestamp, wholeNumber } from "../../../jsonapi/schemas.ts";

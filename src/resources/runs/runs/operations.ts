@@ -1,16 +1,20 @@
 /** Operations on runs: load → authorize → decide → write. */
+import type { Tx } from "../../../database/database.ts";
+import type { Included } from "../../../jsonapi/define.ts";
 import { AppError, notFound } from "../../../kernel/errors.ts";
 import { parseTimestamp } from "../../../kernel/time.ts";
+import { organizationsBeside } from "../../identity/admin-organizations/reads.ts";
 import { loadOrganization } from "../../identity/organizations/reads.ts";
 import { grantWorkspace, loadWorkspace } from "../../register/workspaces/reads.ts";
-import { requireSiteAdmin } from "../../shared/administration.ts";
+import { type Administration, requireSiteAdmin } from "../../shared/administration.ts";
 import { type Context, implement } from "../../shared/context.ts";
+import { loadIncluded } from "../../shared/includes.ts";
 import { act, forceCancelAsAdmin, forceExecute } from "./actions.ts";
 import { runs } from "./definition.ts";
-import { includedForAdmins, includedWithRuns } from "./includes.ts";
 import { pageOfOrganizationRuns, pageOfQueue, pageOfSiteRuns, pageOfWorkspaceRuns } from "./list.ts";
 import { loadRun } from "./reads.ts";
 import type { RunFilters } from "./search.ts";
+import type { RunView } from "./view.ts";
 import { createRun } from "./writes.ts";
 
 export const runResource = implement(runs, {
@@ -41,7 +45,7 @@ export const runResource = implement(runs, {
       page: query.page,
       ...filtersOf(query),
     });
-    return { views, totalCount, included: await includedWithRuns(tx, context, views, query.include) };
+    return { views, totalCount, included: await loadIncluded(tx, context, runs, views, query.include) };
   },
 
   async listOrganizationRuns({ context, params, query }) {
@@ -52,14 +56,14 @@ export const runResource = implement(runs, {
       workspaceNames: query.filterWorkspaceNames,
       ...filtersOf(query),
     });
-    return { views, hasMore, included: await includedWithRuns(tx, context, views, query.include) };
+    return { views, hasMore, included: await loadIncluded(tx, context, runs, views, query.include) };
   },
 
   async listOrganizationRunQueue({ context, params, query }) {
     const tx = context.database.reader;
     const organization = await loadOrganization(tx, context, params.organizationName);
     const { views, totalCount } = await pageOfQueue(tx, context, organization, query.page);
-    return { views, totalCount, included: await includedWithRuns(tx, context, views, query.include) };
+    return { views, totalCount, included: await loadIncluded(tx, context, runs, views, query.include) };
   },
 
   async showRun({ context, params, query }) {
@@ -68,7 +72,7 @@ export const runResource = implement(runs, {
     // A run's token is for that run, not for those beside it.
     if (actor.kind === "run" && actor.runId !== params.runId) throw notFound("run");
     const view = await loadRun(tx, context, params.runId);
-    return { view, included: await includedWithRuns(tx, context, [view], query.include) };
+    return { view, included: await loadIncluded(tx, context, runs, [view], query.include) };
   },
 
   applyRun: ({ context, params, body }) => act(context, params.runId, "apply", "can-apply", body),
@@ -133,4 +137,20 @@ function momentOf(parameter: string, value: string | undefined): string | undefi
   if (moment !== undefined) return moment;
   const detail = `The query parameter ${parameter} must be a timestamp such as 2030-01-31T12:00:00Z.`;
   throw new AppError("bad-request", [{ parameter, detail }]);
+}
+
+/** For site admins, who see the organizations too. */
+async function includedForAdmins(
+  tx: Tx,
+  context: Context,
+  admin: Administration,
+  views: readonly RunView[],
+  wanted: ReadonlySet<string>,
+): Promise<Included[] | undefined> {
+  if (wanted.size === 0) return undefined;
+  const included = (await loadIncluded(tx, context, runs, views, new Set(["workspace"]))) ?? [];
+  const withOwners = wanted.has("workspace.organization.owners");
+  if (!withOwners && !wanted.has("workspace.organization")) return included;
+  const ids = [...new Set(views.map((view) => view.organizationId))];
+  return [...included, ...(await organizationsBeside(tx, context, admin, ids, withOwners))];
 }

@@ -1,16 +1,14 @@
 /** How a run is loaded and granted: by what its workspace allows. And what neighbours ask of runs. */
 import { grant, type Granted } from "../../../access/granted.ts";
-import { type RunPermission, runPermissionNeeds, workspacePermissions } from "../../../access/permissions.ts";
+import { type RunPermission, runPermissionNeeds } from "../../../access/permissions/run.ts";
+import { workspacePermissions } from "../../../access/permissions/workspace.ts";
 import type { Tx } from "../../../database/database.ts";
-import type { Included } from "../../../jsonapi/define.ts";
 import { notFound } from "../../../kernel/errors.ts";
 import type { Context } from "../../shared/context.ts";
 import { grantOnWorkspace } from "../../shared/grants/reads.ts";
 import { hasLeaseEnded, loadWorkspace } from "../../register/workspaces/reads.ts";
 import { movedBy, type Moving } from "../proofs.ts";
 import { type EffectiveVariable, effectiveVariables } from "../../variables/vars/reads.ts";
-import { runs } from "./definition.ts";
-import { includedWithRuns } from "./includes.ts";
 import { pinnedVariables } from "./pins.ts";
 import { findRun, findRunBeside, findRunInPlace, findRuns } from "./store.ts";
 import type { RunInPlace, RunView } from "./view.ts";
@@ -70,17 +68,9 @@ export async function loadRunToMove(
   return movedBy(by, run);
 }
 
-/** Runs to be shown beside others, those that the caller may read, with what is to be shown beside them in turn. */
-export async function runsBeside(
-  tx: Tx,
-  context: Context,
-  ids: readonly string[],
-  beside: ReadonlySet<string>,
-): Promise<Included[]> {
-  if (ids.length === 0) return [];
-  const found = (await findRuns(tx, context, ids)).filter((run) => workspacePermissions(run)["can-read-run"]);
-  const further = await includedWithRuns(tx, context, found, beside);
-  return [...found.map((view) => ({ definition: runs, view })), ...(further ?? [])];
+/** Which of these runs the caller may read. */
+export async function readableRuns(tx: Tx, context: Context, ids: readonly string[]): Promise<RunView[]> {
+  return (await findRuns(tx, context, ids)).filter((run) => workspacePermissions(run)["can-read-run"]);
 }
 
 /**

@@ -12,7 +12,7 @@ import { unlocked } from "../../register/workspaces/holder.ts";
 import { type RunColumns, setRunColumns } from "../../register/workspaces/writes.ts";
 import { abandonContents } from "../../shared/contents/contents.ts";
 import type { Context } from "../../shared/context.ts";
-import type { SettledState } from "../../shared/neighbours.ts";
+import type { SettledState } from "../../shared/hooks.ts";
 import { assessmentUnderway } from "../assessment-results/reads.ts";
 import { approveConfiguration, noteConfigurationApplied } from "../configuration-versions/writes.ts";
 import { type PhaseChange, updatePhases } from "../phases/writes.ts";
@@ -230,8 +230,8 @@ async function settled(tx: Tx, context: Context, run: Movable): Promise<SettledS
     organizationId: run.organizationId,
     currentStateVersionId: run.currentStateVersionId,
   });
-  await context.neighbours.discardPendingStates(tx, context, workspace);
-  return context.neighbours.settleState(tx, context, workspace, run.id);
+  await context.hooks.states.discardPending(tx, context, workspace);
+  return context.hooks.states.settle(tx, context, workspace, run.id);
 }
 
 /** Each by itself: there are few, for every one keeps somebody from applying what they saved. */

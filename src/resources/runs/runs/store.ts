@@ -1,7 +1,8 @@
 /** SQL of runs. Whoever changes one holds its workspace's row, so that all agree on their order. */
 import { type Kysely, sql } from "kysely";
 import { principalOf } from "../../../access/actor.ts";
-import { runPermissions, workspacePermissions } from "../../../access/permissions.ts";
+import { runPermissions } from "../../../access/permissions/run.ts";
+import { workspacePermissions } from "../../../access/permissions/workspace.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { Dialect } from "../../../database/dialect.ts";
 import { prepared } from "../../../database/prepared.ts";

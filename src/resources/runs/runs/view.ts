@@ -1,6 +1,6 @@
 /** What is loaded of a run, and what its document says beside its own columns. */
 import { nowMs } from "../../../kernel/time.ts";
-import type { WorkspaceFacts } from "../../../access/permissions.ts";
+import type { WorkspaceFacts } from "../../../access/permissions/workspace.ts";
 import type { RunTable } from "../../../database/schema/runs.ts";
 import type { WorkspaceTable } from "../../../database/schema/workspaces.ts";
 import type { OrganizationFacts } from "../../identity/organizations/definition.ts";

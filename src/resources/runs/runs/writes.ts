@@ -2,7 +2,7 @@
  * How runs come to be, in the caller's transaction with the workspace's row held; how they move on is `steps.ts`. What neighbours
  * have done to runs goes through here.
  */
-import { workspacePermissions } from "../../../access/permissions.ts";
+import { workspacePermissions } from "../../../access/permissions/workspace.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { RunTable } from "../../../database/schema/runs.ts";
 import { refuseIfAny } from "../../../kernel/errors.ts";

@@ -1,9 +1,8 @@
 /** The readmes of workspaces, to be shown beside them. */
 import type { Tx } from "../../../database/database.ts";
 import type { Vault } from "../../../database/vault.ts";
-import type { Included } from "../../../jsonapi/define.ts";
 import { readSmallContents } from "../../shared/contents/contents.ts";
-import { workspaceReadmes } from "./definition.ts";
+import type { WorkspaceReadmeView } from "./definition.ts";
 
 /** One has at most 1 MiB; of a page of them, those are shown that fit. The others are there for whoever shows one workspace. */
 const bytesAtOnce = 8 * 1024 * 1024;
@@ -13,12 +12,8 @@ export async function readmesOf(
   tx: Tx,
   { vault }: { readonly vault: Vault },
   configurationVersionIds: readonly string[],
-): Promise<Included[]> {
-  if (configurationVersionIds.length === 0) return [];
+): Promise<WorkspaceReadmeView[]> {
   const owned = { column: "configurationVersionId", ids: configurationVersionIds, kind: "readme" } as const;
   const found = await readSmallContents(tx, vault, owned, bytesAtOnce);
-  return [...found].map(([id, bytes]) => ({
-    definition: workspaceReadmes,
-    view: { id, rawMarkdown: Buffer.from(bytes).toString("utf8") },
-  }));
+  return [...found].map(([id, bytes]) => ({ id, rawMarkdown: Buffer.from(bytes).toString("utf8") }));
 }

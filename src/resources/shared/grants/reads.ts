@@ -14,7 +14,7 @@ import {
   type WorkspacePermission,
   workspacePermissionNeeds,
   workspacePermissions,
-} from "../../../access/permissions.ts";
+} from "../../../access/permissions/workspace.ts";
 import type { Tx } from "../../../database/database.ts";
 import { inForce } from "./in-force.ts";
 

@@ -113,7 +113,7 @@ export async function pageOfDeliveries(
 
 const owner = (id: string): string => `notices/${id}/secret`;
 
-export const sealedSecret = (vault: Vault, id: string, secret: string): Uint8Array =>
+const sealedSecret = (vault: Vault, id: string, secret: string): Uint8Array =>
   vault.seal(owner(id), Buffer.from(secret));
 
 /** Undefined where it carries none. */

@@ -2,15 +2,13 @@
 import type { Actor } from "../../../access/actor.ts";
 import { explain, grantsOf, standingFrom, type TeamHolding } from "../../../access/explain.ts";
 import { grant } from "../../../access/granted.ts";
+import { projectPermissions, projectRightNeeds, projectRightsOf } from "../../../access/permissions/project.ts";
 import {
-  projectPermissions,
-  projectRightNeeds,
-  projectRightsOf,
   seesWorkspace,
   workspacePermissionNeeds,
   workspacePermissions,
   workspaceRightsOf,
-} from "../../../access/permissions.ts";
+} from "../../../access/permissions/workspace.ts";
 import { AppError, notFound } from "../../../kernel/errors.ts";
 import type { ExplanationView, Subject } from "./definition.ts";
 import type { AskedHolding, PersonFacts, Thing } from "./store.ts";

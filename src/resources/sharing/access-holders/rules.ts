@@ -1,7 +1,8 @@
 /** Pure rules of holders: who may ask, and what is told of each. */
 import { everywhereOf, organizationBit, organizationPermissionNames } from "../../../access/organization.ts";
 import { grant } from "../../../access/granted.ts";
-import { projectRightsOf, workspaceRightsOf } from "../../../access/permissions.ts";
+import { projectRightsOf } from "../../../access/permissions/project.ts";
+import { workspaceRightsOf } from "../../../access/permissions/workspace.ts";
 import { bitsGiving, fulfils, managesHolders, permissionsOn, wantedOn } from "../../../access/reach.ts";
 import { setOf } from "../../../access/permission-set.ts";
 import { AppError, notFound } from "../../../kernel/errors.ts";

@@ -7,13 +7,9 @@ import type { Actor } from "../../../access/actor.ts";
 import { effective } from "../../../access/effective.ts";
 import { open, type Standing, standingOf } from "../../../access/organization.ts";
 import type { Mask } from "../../../access/permission-set.ts";
-import {
-  organizationPermissions,
-  projectPermissions,
-  projectRightsOf,
-  workspacePermissions,
-  workspaceRightsOf,
-} from "../../../access/permissions.ts";
+import { organizationPermissions } from "../../../access/permissions/organization.ts";
+import { projectPermissions, projectRightsOf } from "../../../access/permissions/project.ts";
+import { workspacePermissions, workspaceRightsOf } from "../../../access/permissions/workspace.ts";
 
 /** What a team holds: in the organization, and on each project and workspace by its records. */
 export interface TeamGrants {

@@ -1,6 +1,7 @@
 /** Gives names to what an effect counts, as far as the caller may see it: the first of each group, never one more. */
 import { type Access, effective } from "../../../access/effective.ts";
-import { projectPermissions, seesWorkspace } from "../../../access/permissions.ts";
+import { projectPermissions } from "../../../access/permissions/project.ts";
+import { seesWorkspace } from "../../../access/permissions/workspace.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { OrganizationView } from "../../identity/organizations/definition.ts";
 import type { Context } from "../../shared/context.ts";

@@ -117,9 +117,9 @@ function missingIn(
 function mayReadIn(tx: Tx, context: Context, organization: OrganizationView): MayRead {
   return async ({ moves }) => {
     if (moves === undefined) return true;
-    const projects = await readableProjects(tx, context.actor, organization.id, [moves.to]);
+    const [project] = await readableProjects(tx, context, [moves.to]);
     const workspaces = await readableAmong(tx, context, organization, moves.ids);
-    return projects.length === 1 && moves.ids.every((id) => workspaces.has(id));
+    return project?.organizationId === organization.id && moves.ids.every((id) => workspaces.has(id));
   };
 }
 

@@ -3,7 +3,7 @@ import type { Actor } from "../../../access/actor.ts";
 import { effective } from "../../../access/effective.ts";
 import { grantsOf } from "../../../access/explain.ts";
 import { open, type Standing, standingOf } from "../../../access/organization.ts";
-import { mayManageToken } from "../../../access/permissions.ts";
+import { mayManageToken } from "../../../access/permissions/organization.ts";
 import {
   levelNames,
   levelOf,

@@ -6,7 +6,7 @@ import type { AliasedExpression, Expression, RawBuilder } from "kysely";
 import type { Actor } from "../../../access/actor.ts";
 import type { Access } from "../../../access/effective.ts";
 import type { Standing } from "../../../access/organization.ts";
-import type { WorkspaceRight } from "../../../access/permissions.ts";
+import type { WorkspaceRight } from "../../../access/permissions/workspace.ts";
 import type { Mask, PermissionSet } from "../../../access/permission-set.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { TeamProjectTable } from "../../../database/schema/projects.ts";

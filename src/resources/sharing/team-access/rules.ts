@@ -4,7 +4,7 @@
  */
 import { grant, type Granted } from "../../../access/granted.ts";
 import { permissionOfRow } from "../../../access/levels.ts";
-import { teamRecordPermissions } from "../../../access/permissions.ts";
+import { teamRecordPermissions } from "../../../access/permissions/workspace.ts";
 import { type Mask, maskOf, missingFrom, setOf } from "../../../access/permission-set.ts";
 import { attributeFault, type Fault, forbidden, relationshipFault } from "../../../kernel/errors.ts";
 import { human, kebab } from "../../../kernel/names.ts";

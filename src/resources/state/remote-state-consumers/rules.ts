@@ -2,7 +2,7 @@
 import type { Access } from "../../../access/effective.ts";
 import { grant, type Granted } from "../../../access/granted.ts";
 import { holdsOrganization } from "../../../access/organization.ts";
-import { workspacePermissionNeeds, workspacePermissions } from "../../../access/permissions.ts";
+import { workspacePermissionNeeds, workspacePermissions } from "../../../access/permissions/workspace.ts";
 import type { Identifier } from "../../../jsonapi/define.ts";
 import type { Fault } from "../../../kernel/errors.ts";
 import type { OrganizationView } from "../../identity/organizations/definition.ts";

@@ -1,8 +1,8 @@
 /** The list of what a workspace manages. */
 import { loadOrganization } from "../../identity/organizations/reads.ts";
-import { workspaces } from "../../register/workspaces/definition.ts";
 import { implement } from "../../shared/context.ts";
-import { leaseEndMs, loadSettledWorkspace, readableWorkspaces } from "../../register/workspaces/reads.ts";
+import { loadIncluded } from "../../shared/includes.ts";
+import { leaseEndMs, loadSettledWorkspace } from "../../register/workspaces/reads.ts";
 import { managedResources } from "./definition.ts";
 import { pageOfOrganization, pageOfResources } from "./store.ts";
 
@@ -29,9 +29,6 @@ export const managedResourceResource = implement(managedResources, {
       provider: query.filterProvider,
       module: query.filterModule,
     });
-    if (!query.include.has("workspace")) return { views, totalCount };
-    const ids = new Set(views.map(({ workspaceId }) => workspaceId));
-    const found = ids.size === 0 ? [] : await readableWorkspaces(tx, context, [...ids]);
-    return { views, totalCount, included: found.map((view) => ({ definition: workspaces, view })) };
+    return { views, totalCount, included: await loadIncluded(tx, context, managedResources, views, query.include) };
   },
 });

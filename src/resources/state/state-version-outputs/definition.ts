@@ -15,7 +15,7 @@ const needs = "'read-outputs' on the workspace's state versions";
 const { readOnly } = wordsFor<StateVersionOutputView>();
 
 /** What both kinds of output documents show. */
-export const outputAttributes = {
+const outputAttributes = {
   name: readOnly(text(), "Its name, as the configuration has it."),
   sensitive: readOnly(flag(), "Whether the configuration marks it as sensitive."),
   value: readOnly(
@@ -25,7 +25,7 @@ export const outputAttributes = {
   ),
 } as const;
 
-export const detailedType = readOnly(z.unknown(), 'Its whole type, as the engine writes types: `["list", "string"]`.', {
+const detailedType = readOnly(z.unknown(), 'Its whole type, as the engine writes types: `["list", "string"]`.', {
   from: (output) => new JsonText(output.detailedType),
   audited: false,
 });

@@ -1,5 +1,5 @@
 /** Operations on outputs: they are only ever read. */
-import { workspacePermissions } from "../../../access/permissions.ts";
+import { workspacePermissions } from "../../../access/permissions/workspace.ts";
 import { AppError, notFound } from "../../../kernel/errors.ts";
 import { grantOnWorkspace } from "../../shared/grants/reads.ts";
 import { implement } from "../../shared/context.ts";

@@ -2,6 +2,7 @@
 import type { Tx } from "../../../database/database.ts";
 import type { StateVersionOutputTable } from "../../../database/schema/state.ts";
 import type { Context } from "../../shared/context.ts";
+import type { LoadMany } from "../../shared/includes.ts";
 import type { StateVersionOutputView } from "./definition.ts";
 import { findOutputs } from "./store.ts";
 import { openedValue } from "./values.ts";
@@ -15,6 +16,33 @@ export async function outputsOfVersions(
 ): Promise<StateVersionOutputView[]> {
   const rows = await findOutputs(tx, organizationId, stateVersionIds);
   return rows.map((row) => toOutputView({ vault }, row, false));
+}
+
+/** Outputs of state versions that are shown beside them. */
+export const outputsBesideStates: LoadMany<{ readonly id: string; readonly organizationId: string }> = (
+  tx,
+  context,
+  _ids,
+  versionsByOutput,
+) => outputsOf(tx, context, [...versionsByOutput.values()], ({ id }) => id);
+
+/** The same outputs beside the workspaces whose current state has them. */
+export const outputsBesideWorkspaces: LoadMany<{
+  readonly organizationId: string;
+  readonly currentStateVersionId: string | null;
+}> = (tx, context, _ids, workspacesByOutput) =>
+  outputsOf(tx, context, [...workspacesByOutput.values()], (workspace) => workspace.currentStateVersionId ?? "");
+
+function outputsOf<Parent extends { readonly organizationId: string }>(
+  tx: Tx,
+  context: Context,
+  parents: readonly Parent[],
+  versionOf: (parent: Parent) => string,
+): Promise<StateVersionOutputView[]> {
+  const [first] = parents;
+  return first === undefined
+    ? Promise.resolve([])
+    : outputsOfVersions(tx, context, first, [...new Set(parents.map(versionOf))]);
 }
 
 /** A sensitive value stays sealed unless it is to be shown. */

@@ -1,7 +1,7 @@
 /** SQL of outputs. Those of a version whose content was deleted are not there. */
 import { sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
-import type { WorkspaceFacts } from "../../../access/permissions.ts";
+import type { WorkspaceFacts } from "../../../access/permissions/workspace.ts";
 import type { Tx } from "../../../database/database.ts";
 import { prepared } from "../../../database/prepared.ts";
 import type { StateVersionOutputTable } from "../../../database/schema/state.ts";

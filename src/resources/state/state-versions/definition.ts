@@ -1,6 +1,6 @@
 /** A state version: one state of a workspace, as an engine wrote it, and what was read out of it. */
 import { z } from "zod";
-import { type WorkspaceFacts, workspacePermissions } from "../../../access/permissions.ts";
+import { type WorkspaceFacts, workspacePermissions } from "../../../access/permissions/workspace.ts";
 import type { StateVersionTable } from "../../../database/schema/state.ts";
 import { defineResource, type Operation } from "../../../jsonapi/define.ts";
 import { JsonText } from "../../../jsonapi/document.ts";
@@ -11,7 +11,7 @@ import type { OrganizationFacts } from "../../identity/organizations/definition.
 import { backingDataOperations } from "../../shared/backing-data.ts";
 import { base64, bodyBytesMax, inRequestBytesMax, md5, requestFaults, tooLargeSentence } from "./request.ts";
 
-export const statuses = [
+const statuses = [
   "pending",
   "finalized",
   "discarded",

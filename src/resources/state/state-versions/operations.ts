@@ -1,19 +1,13 @@
 /** Operations on state versions: load → authorize → decide → write. */
-import { workspacePermissions } from "../../../access/permissions.ts";
-import type { Tx } from "../../../database/database.ts";
-import type { ContentAnswer, DocumentAnswer, Included } from "../../../jsonapi/define.ts";
+import { workspacePermissions } from "../../../access/permissions/workspace.ts";
+import type { ContentAnswer } from "../../../jsonapi/define.ts";
 import { notFound } from "../../../kernel/errors.ts";
 import { recordEvent } from "../../shared/audit-events/writes.ts";
 import type { BackingDataMove } from "../../shared/backing-data.ts";
 import { type Context, implement } from "../../shared/context.ts";
+import { loadIncluded } from "../../shared/includes.ts";
 import { deleteResources } from "../resources/writes.ts";
-import { stateVersionOutputs } from "../state-version-outputs/definition.ts";
-import { outputsOfVersions } from "../state-version-outputs/reads.ts";
 import { deleteOutputs } from "../state-version-outputs/writes.ts";
-import { teams } from "../../identity/teams/definition.ts";
-import { readableTeams } from "../../identity/teams/reads.ts";
-import { users } from "../../identity/users/definition.ts";
-import { readableUsers } from "../../identity/users/reads.ts";
 import { grantWorkspace, hasLeaseEnded, loadSettledWorkspace } from "../../register/workspaces/reads.ts";
 import { abandonContents, findContent, readContent } from "../../shared/contents/contents.ts";
 import { stateVersions, type StateVersionView } from "./definition.ts";
@@ -47,12 +41,14 @@ export const stateVersionResource = implement(
     async showCurrentStateVersion({ context, params, query }) {
       const tx = context.database.reader;
       const version = await loadCurrent(context, params.workspaceId);
-      return shownWith(tx, context, grantStateVersion(version, "can-read-state-versions"), query.include);
+      const view = grantStateVersion(version, "can-read-state-versions");
+      return { view, included: await loadIncluded(tx, context, stateVersions, [view], query.include, mayInclude) };
     },
 
     async showStateVersion({ context, params, query }) {
       const tx = context.database.reader;
-      return shownWith(tx, context, await loadStateVersion(tx, context, params.stateVersionId), query.include);
+      const view = await loadStateVersion(tx, context, params.stateVersionId);
+      return { view, included: await loadIncluded(tx, context, stateVersions, [view], query.include, mayInclude) };
     },
 
     downloadState: ({ context, params }) => download(context, params.stateVersionId, "state"),
@@ -93,38 +89,12 @@ async function loadCurrent(context: Context, workspaceId: string): Promise<State
   return version;
 }
 
-/** A statement for each kind of thing that is asked for. */
-async function shownWith(
-  tx: Tx,
-  context: Context,
-  view: StateVersionView,
-  wanted: ReadonlySet<string>,
-): Promise<DocumentAnswer<StateVersionView>> {
-  if (wanted.size === 0) return { view };
-  const included: Included[] = [];
-  // Those of a content that was deleted are not shown.
-  if (wanted.has("outputs") && view.status === "finalized") {
-    const found = await outputsOfVersions(tx, context, view, [view.id]);
-    included.push(...found.map((output) => ({ definition: stateVersionOutputs, view: output })));
-  }
+const mayInclude = (view: StateVersionView, name: string): boolean => {
+  // The outputs of a content that was deleted are not shown.
+  if (name === "outputs") return view.status === "finalized";
   // A run that is only shared the state learns nothing of those who wrote it.
-  if (wanted.has("created_by") && workspacePermissions(view)["can-read-run"]) {
-    const maker =
-      view.createdByKind === "team"
-        ? (await readableTeams(tx, context.actor, [view.createdById])).map((team) => ({
-            definition: teams,
-            view: team,
-          }))
-        : (await readableUsers(tx, context, [view.createdById])).map((user) => ({ definition: users, view: user }));
-    included.push(...maker);
-  }
-  const ofRun = [...wanted].filter((name) => /^run\b/.test(name)).map((name) => name.slice(4));
-  if (ofRun.length > 0 && view.runId !== null)
-    included.push(
-      ...(await context.neighbours.runsOf(tx, context, [view.runId], new Set(ofRun.filter((name) => name !== "")))),
-    );
-  return { view, included };
-}
+  return name !== "created_by" || workspacePermissions(view)["can-read-run"];
+};
 
 async function download(context: Context, id: string, kind: ContentKind): Promise<ContentAnswer> {
   const tx = context.database.reader;

@@ -1,6 +1,6 @@
 /** How a state version is loaded and granted: by what its workspace allows. */
 import type { Granted } from "../../../access/granted.ts";
-import { type WorkspacePermission, workspacePermissions } from "../../../access/permissions.ts";
+import { type WorkspacePermission, workspacePermissions } from "../../../access/permissions/workspace.ts";
 import type { Tx } from "../../../database/database.ts";
 import { notFound } from "../../../kernel/errors.ts";
 import { grantOnWorkspace } from "../../shared/grants/reads.ts";

@@ -288,7 +288,7 @@ export async function findInWorkspace(
 }
 
 /** An upload URL is a permission: only whoever made the version is shown one, and only while it is good for something. */
-export function urlsOf(
+function urlsOf(
   version: StateVersionTable,
   context: Pick<Context, "actor" | "vault" | "options">,
 ): StateVersionUrls {

@@ -7,7 +7,7 @@ import type { WorkspaceTable } from "../../../database/schema/workspaces.ts";
 import { AppError } from "../../../kernel/errors.ts";
 import { recordEvents } from "../../shared/audit-events/writes.ts";
 import type { Context } from "../../shared/context.ts";
-import type { ReleasedBy, SettledState } from "../../shared/neighbours.ts";
+import type { ReleasedBy, SettledState } from "../../shared/hooks.ts";
 import type { Granted } from "../../../access/granted.ts";
 import { raised } from "../../shared/versions.ts";
 import { discardVersions } from "./store.ts";

@@ -22,7 +22,7 @@ export interface VarPrecedence {
   readonly overwrittenIds: readonly string[];
 }
 
-export const categories = ["terraform", "env"] as const;
+const categories = ["terraform", "env"] as const;
 
 export type Named = Pick<VarTable, "key" | "category">;
 
@@ -41,19 +41,19 @@ export function keyFaults({ key, category }: Named): Fault[] {
 }
 
 /** The rules of a key depend on the category; where only one of them is sent, the row tells the other. */
-export function bodyFaults({ key, category }: Partial<Named>): Fault[] {
+function bodyFaults({ key, category }: Partial<Named>): Fault[] {
   return key === undefined || category === undefined ? [] : keyFaults({ key, category });
 }
 
 /** Tells one version from the next, and nothing of what is in it: the value has no part in it. */
-export function versionIdOf({ id, version }: Pick<VarTable, "id" | "version">): string {
+function versionIdOf({ id, version }: Pick<VarTable, "id" | "version">): string {
   return createHash("sha256").update(`${id}/${version}`).digest("hex");
 }
 
 /** Of one workspace or one set: its whole list is one answer, and so has to stay bounded. */
 export const varsMax = 1000;
-export const keyMax = 255;
-export const valueBytesMax = 256 * 1024;
+const keyMax = 255;
+const valueBytesMax = 256 * 1024;
 
 /** Of a variable that is created without one. */
 export const emptyValue = "";

@@ -1,5 +1,5 @@
 /** How a variable is granted: by what its caller holds on its workspace or set. And what neighbours ask of variables. */
-import { variableSetPermissions } from "../../../access/permissions.ts";
+import { variableSetPermissions } from "../../../access/permissions/organization.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { VarTable } from "../../../database/schema/variables.ts";
 import { notFound } from "../../../kernel/errors.ts";
@@ -58,14 +58,16 @@ export async function loadVarInWorkspace(
   return variable;
 }
 
-/** The variables of sets of one organization that the caller may read, to show them beside the sets. */
+/** The variables of sets of one organization that the caller may read. */
 export async function varsOfSets(
   tx: Tx,
   context: Pick<Context, "vault">,
-  organizationId: string,
-  ids: readonly string[],
+  _ids: readonly string[],
+  setsByVar: ReadonlyMap<string, { readonly id: string; readonly organizationId: string }>,
 ): Promise<VarView[]> {
-  const rows = await listVarsOfSets(tx, organizationId, ids);
+  const sets = [...new Set(setsByVar.values())];
+  const ids = sets.map(({ id }) => id);
+  const rows = await listVarsOfSets(tx, sets[0]?.organizationId ?? "", ids);
   return rows.map((row) => toVarView(context, row));
 }
 

@@ -2,7 +2,7 @@
 import { sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
 import { type Standing, standingOf, type StandingRow } from "../../../access/organization.ts";
-import type { WorkspaceFacts } from "../../../access/permissions.ts";
+import type { WorkspaceFacts } from "../../../access/permissions/workspace.ts";
 import type { Tx } from "../../../database/database.ts";
 import { prepared } from "../../../database/prepared.ts";
 import type { VarTable } from "../../../database/schema/variables.ts";

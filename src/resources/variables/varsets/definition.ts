@@ -1,7 +1,7 @@
 /** A variable set: variables that many workspaces share, and which workspaces these are. */
 import { z } from "zod";
 import type { Standing } from "../../../access/organization.ts";
-import { variableSetPermissions } from "../../../access/permissions.ts";
+import { variableSetPermissions } from "../../../access/permissions/organization.ts";
 import type { VarsetTable } from "../../../database/schema/variables.ts";
 import { defineResource } from "../../../jsonapi/define.ts";
 import { searchParameter } from "../../../jsonapi/query.ts";
@@ -38,7 +38,7 @@ export interface VarsetView extends VarsetTable, OrganizationFacts {
 
 const countOf = ({ links, hidden }: VarsetView, kind: LinkKind) => links[kind].length + hidden[kind].length;
 
-export const nameMax = 90;
+const nameMax = 90;
 
 const name = text({ min: 1, max: nameMax, pattern: /\S/, sentence: "can't be blank" });
 const include = ["workspaces", "projects", "stacks", "vars"] as const;

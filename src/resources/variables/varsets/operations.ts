@@ -1,25 +1,30 @@
 /** Operations on variable sets: load → authorize → decide → write. */
 import { effective } from "../../../access/effective.ts";
 import { grant, type Granted } from "../../../access/granted.ts";
-import { managesVariableSets, projectSetPermissions, variableSetNeeds } from "../../../access/permissions.ts";
+import {
+  managesVariableSets,
+  projectSetPermissions,
+  variableSetNeeds,
+} from "../../../access/permissions/organization.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { VarsetTable } from "../../../database/schema/variables.ts";
 import { changedColumns } from "../../../jsonapi/columns.ts";
-import type { Identifier } from "../../../jsonapi/define.ts";
-import type { Page } from "../../../jsonapi/query.ts";
+import type { Identifier, Included } from "../../../jsonapi/define.ts";
+import { type Page, pageSizeMax } from "../../../jsonapi/query.ts";
 import { refuseIfAny } from "../../../kernel/errors.ts";
 import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
 import { factsOf } from "../../identity/organizations/definition.ts";
 import { loadOrganization } from "../../identity/organizations/reads.ts";
 import { loadProject, readableProjects } from "../../register/projects/reads.ts";
-import { loadWorkspace } from "../../register/workspaces/reads.ts";
+import { workspaces } from "../../register/workspaces/definition.ts";
+import { loadWorkspace, pageOfWorkspaces } from "../../register/workspaces/reads.ts";
 import { recordChange, recordEvent } from "../../shared/audit-events/writes.ts";
 import { changesOf } from "../../shared/changes.ts";
 import { type Context, implement } from "../../shared/context.ts";
+import { loadIncluded } from "../../shared/includes.ts";
 import { afterUpdate } from "../../shared/versions.ts";
 import { type LinkKind, type Links, varsets, type VarsetView } from "./definition.ts";
-import { withIncluded } from "./includes.ts";
 import { grantVarset, loadVarset } from "./reads.ts";
 import {
   allLinksOf,
@@ -43,6 +48,7 @@ import {
   deleteVarsetRow,
   insertLinks,
   insertVarset,
+  linkedTo,
   listVarsetRows,
   lookUp,
   updateVarsetRow,
@@ -182,7 +188,8 @@ async function loadOwner(tx: Tx, context: Context, organizationName: string, nam
   // Held, so that nothing that the set is to apply to goes meanwhile.
   const found = await loadOrganization(tx, context, organizationName, true);
   const parent = parentProjectIn(named, found.name);
-  const [project] = parent === undefined ? [] : await readableProjects(tx, context.actor, found.id, [parent]);
+  const readable = parent === undefined ? [] : await readableProjects(tx, context, [parent]);
+  const project = readable.find(({ organizationId }) => organizationId === found.id);
   const access = project?.access;
   const organization: VarsetOwner = grant(found, {
     thing: "organization",
@@ -250,4 +257,29 @@ async function changeLinks(context: Context, id: string, { verb, kind, body }: L
 async function recordSet(tx: Tx, context: Context, change: { before?: VarsetView; after?: VarsetView }): Promise<void> {
   const told = (set: VarsetView | undefined) => set && { project: set.parentProjectId, ...allLinksOf(set) };
   await recordChange(tx, context, varsets, change, { before: told(change.before), after: told(change.after) });
+}
+
+interface Sets {
+  readonly views: readonly VarsetView[];
+  readonly totalCount?: number;
+}
+
+/** The sets are all of one organization. Their workspaces are found by a page of them, because there may be many. */
+async function withIncluded(
+  tx: Tx,
+  context: Context,
+  sets: Sets,
+  wanted: ReadonlySet<string>,
+): Promise<Sets & { included?: Included[] }> {
+  const included = await loadIncluded(tx, context, varsets, sets.views, wanted, (_, name) => name !== "workspaces");
+  const [first] = sets.views;
+  if (included === undefined) return sets;
+  if (first === undefined || !wanted.has("workspaces")) return { ...sets, included };
+  const organization = await loadOrganization(tx, context, first.organizationName);
+  const linked = linkedTo(
+    tx,
+    sets.views.map((set) => set.id),
+  );
+  const { views } = await pageOfWorkspaces(tx, context, organization, linked, { number: 1, size: pageSizeMax });
+  return { ...sets, included: [...views.map((view) => ({ definition: workspaces, view })), ...included] };
 }

@@ -1,6 +1,6 @@
 /** What neighbours ask of variable sets, and how a set is granted. */
 import { grant, type Granted } from "../../../access/granted.ts";
-import { variableSetNeeds, variableSetPermissions } from "../../../access/permissions.ts";
+import { variableSetNeeds, variableSetPermissions } from "../../../access/permissions/organization.ts";
 import type { Tx } from "../../../database/database.ts";
 import { notFound } from "../../../kernel/errors.ts";
 import type { Context } from "../../shared/context.ts";

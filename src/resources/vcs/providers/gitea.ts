@@ -5,7 +5,7 @@ import { base, basic, hmacHex, type Inbound, isSame, pageSize, pathOf, type Prov
 const actions = ["opened", "synchronized", "reopened"];
 
 /** The product's name is in its headers. Forgejo, which grew out of Gitea, sends both its own and Gitea's. */
-export function ofTheGiteaFamily(product: "gitea" | "forgejo"): Provider {
+function ofTheGiteaFamily(product: "gitea" | "forgejo"): Provider {
   const header = ({ header: of }: Inbound, name: string) => of(`x-${product}-${name}`) ?? of(`x-gitea-${name}`);
   return {
     ...github,

@@ -94,7 +94,7 @@ export interface Found {
   readonly isCutShort: boolean;
 }
 
-export async function listed(listing: Listing, page: Page, search = ""): Promise<Found> {
+async function listed(listing: Listing, page: Page, search = ""): Promise<Found> {
   const first = (page.number - 1) * page.size;
   const needed = first + page.size;
   const found: string[] = [];

@@ -1,12 +1,10 @@
 /** Operations on events from version control: load → authorize → list. */
-import type { Tx } from "../../../database/database.ts";
-import type { Included } from "../../../jsonapi/define.ts";
 import { nowMs } from "../../../kernel/time.ts";
 import { loadOrganizationForConnections } from "../../connections/oauth-clients/reads.ts";
-import { workspaces } from "../../register/workspaces/definition.ts";
-import { grantWorkspace, loadWorkspace, readableWorkspaces } from "../../register/workspaces/reads.ts";
-import { type Context, implement } from "../../shared/context.ts";
-import { vcsEvents, type VcsEventView } from "./definition.ts";
+import { grantWorkspace, loadWorkspace } from "../../register/workspaces/reads.ts";
+import { implement } from "../../shared/context.ts";
+import { loadIncluded } from "../../shared/includes.ts";
+import { vcsEvents } from "./definition.ts";
 import { type EventFilter, pageOfEvents } from "./store.ts";
 
 const tenDaysMs = 10 * 24 * 3600 * 1000;
@@ -37,8 +35,7 @@ export const vcsEventResource = implement(vcsEvents, {
     // Every moment takes away what happened ten days before.
     const until = query.filterFrom === undefined ? { until: 0 } : {};
     const events = await pageOfEvents(tx, { organizationId: id }, filter, query.page);
-    if (!query.include.has("workspace")) return { ...events, ...until };
-    return { ...events, ...until, included: await workspacesOf(tx, context, events.views) };
+    return { ...events, ...until, included: await loadIncluded(tx, context, vcsEvents, events.views, query.include) };
   },
 
   async listWorkspaceVcsEvents({ context, params, query }) {
@@ -47,10 +44,3 @@ export const vcsEventResource = implement(vcsEvents, {
     return pageOfEvents(tx, { workspaceId: workspace.id }, filterOf(query), query.page);
   },
 });
-
-/** The workspaces that events are about, as far as the caller may read them; one statement. */
-async function workspacesOf(tx: Tx, context: Context, events: readonly VcsEventView[]): Promise<Included[]> {
-  const ids = [...new Set(events.flatMap(({ workspaceId }) => workspaceId ?? []))];
-  if (ids.length === 0) return [];
-  return (await readableWorkspaces(tx, context, ids)).map((view) => ({ definition: workspaces, view }));
-}

@@ -3,7 +3,7 @@ import type { Tx } from "../../../database/database.ts";
 import type { VcsEventTable } from "../../../database/schema/vcs.ts";
 import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
-import type { ConnectedWorkspace } from "../../shared/neighbours.ts";
+import type { ConnectedWorkspace } from "../../shared/hooks.ts";
 import { insertEvents } from "./store.ts";
 
 const blank = {

@@ -1,196 +1,307 @@
-/** What else is told than runs: assessments, and scheduled destroys before and after; and what the metrics tell of it all. */
+/**
+ * What else is told than runs: assessments, and scheduled destroys before and after; and what the metrics tell of it
+ * all. Attempts to receive a team's notifications about workspaces that the caller can't read.
+ */
 import { afterEach, describe, expect, it } from "vitest";
 import { assess } from "../../../../src/resources/runs/assessment-results/assessing.ts";
 import { remindOfDestroys } from "../../../../src/resources/runs/auto-destroy/reminders.ts";
 import { destroyDue } from "../../../../src/resources/runs/auto-destroy/schedule.ts";
 import { pauseAfter } from "../../../../src/resources/shared/backoff.ts";
-import { type Json, useApi } from "../../../support/api.ts";
-import { data, makeOrganization, resource } from "../../../support/builders.ts";
+import { type Caller, type Json, useApi } from "../../../support/api.ts";
+import {
+  data,
+  details,
+  grantWorkspace,
+  makeHolder,
+  makeOrganization,
+  makeTeam,
+  makeTeamToken,
+  type Org,
+  resource,
+} from "../../../support/builders.ts";
 import { storeOutput } from "../../../support/phases.ts";
 import { allowed, answering, useReceiver } from "../../../support/receiver.ts";
 import { happen, makeRun, makeRunnable } from "../../../support/runs.ts";
 import { upkeepOf } from "../../../support/states.ts";
-import { deliver, make } from "./support.ts";
+import { deliver, make, post } from "./support.ts";
 
-const api = useApi({ options: { edition: "hosted", privateAddresses: allowed } });
 const receiver = useReceiver();
 
-async function makePlace(triggers: string[], attributes: object = {}): Promise<Json> {
-  const org = await makeOrganization(api);
-  const workspace = await makeRunnable(api, org.name, attributes);
-  const configuration = await make(org.owner, `/workspaces/${workspace.id}`, {
-    enabled: true,
-    url: receiver.url,
-    triggers,
-  });
-  receiver.heard.length = 0;
-  return { ...org, workspace, configuration };
-}
+describe("others", () => {
+  const api = useApi({ options: { edition: "hosted", privateAddresses: allowed } });
 
-it("assessments that found something, with what was found before", async () => {
-  const triggers = ["assessment:drifted", "assessment:check_failure", "assessment:failed"];
-  const { id, name, owner, workspace, configuration } = await makePlace(triggers, { "assessments-enabled": true });
-  const run = await makeRun(owner, workspace.id, { "auto-apply": true });
-  await happen(api, run.id, { event: "claim" });
-  await happen(api, run.id, { event: "phase-finished", hasChanges: true });
-  await happen(api, run.id, { event: "claim" });
-  await happen(api, run.id, { event: "phase-finished" });
-  const work = () => assess(upkeepOf(api, { edition: "hosted" }));
-  await work();
-  const found = await owner.get(`/workspaces/${workspace.id}/runs?filter[operation]=plan_only`);
-  const assessing = found.body.data[0].id;
-  const plan = {
-    resource_drift: [{ address: "a.b", change: { actions: ["update"] } }],
-    checks: [{ status: "fail", instances: [{ status: "fail" }] }],
-  };
-  await happen(api, assessing, { event: "claim" });
-  await storeOutput(api, { id: assessing, organizationId: id } as never, "plan-json", JSON.stringify(plan));
-  await happen(api, assessing, { event: "phase-finished", hasChanges: true });
-  await work();
-  expect(await deliver(api)).toBe(2);
-  const [drifted, failed] = receiver.heard
-    .map(({ body }) => body)
-    .toSorted((one, other) => other.trigger.localeCompare(one.trigger));
-  expect(failed.trigger).toBe("assessment:check_failure");
-  expect(drifted).toMatchObject({
-    payload_version: "2",
-    notification_configuration_id: configuration.id,
-    notification_configuration_url: `https://cadastre.example/api/v2/notification-configurations/${configuration.id}`,
-    trigger_scope: "assessment",
-    trigger: "assessment:drifted",
-    message: expect.stringContaining("drifted"),
-    details: {
-      organization_name: name,
-      workspace_id: workspace.id,
-      workspace_name: workspace.attributes.name,
-      prior_assessment_result: null,
-      new_assessment_result: {
-        id: expect.stringMatching(/^asmtres-/),
-        succeeded: true,
-        drifted: true,
-        all_checks_succeeded: false,
-        resources_drifted: 1,
-        checks_failed: 1,
+  async function makePlace(triggers: string[], attributes: object = {}): Promise<Json> {
+    const org = await makeOrganization(api);
+    const workspace = await makeRunnable(api, org.name, attributes);
+    const configuration = await make(org.owner, `/workspaces/${workspace.id}`, {
+      enabled: true,
+      url: receiver.url,
+      triggers,
+    });
+    receiver.heard.length = 0;
+    return { ...org, workspace, configuration };
+  }
+
+  it("assessments that found something, with what was found before", async () => {
+    const triggers = ["assessment:drifted", "assessment:check_failure", "assessment:failed"];
+    const { id, name, owner, workspace, configuration } = await makePlace(triggers, { "assessments-enabled": true });
+    const run = await makeRun(owner, workspace.id, { "auto-apply": true });
+    await happen(api, run.id, { event: "claim" });
+    await happen(api, run.id, { event: "phase-finished", hasChanges: true });
+    await happen(api, run.id, { event: "claim" });
+    await happen(api, run.id, { event: "phase-finished" });
+    const work = () => assess(upkeepOf(api, { edition: "hosted" }));
+    await work();
+    const found = await owner.get(`/workspaces/${workspace.id}/runs?filter[operation]=plan_only`);
+    const assessing = found.body.data[0].id;
+    const plan = {
+      resource_drift: [{ address: "a.b", change: { actions: ["update"] } }],
+      checks: [{ status: "fail", instances: [{ status: "fail" }] }],
+    };
+    await happen(api, assessing, { event: "claim" });
+    await storeOutput(api, { id: assessing, organizationId: id } as never, "plan-json", JSON.stringify(plan));
+    await happen(api, assessing, { event: "phase-finished", hasChanges: true });
+    await work();
+    expect(await deliver(api)).toBe(2);
+    const [drifted, failed] = receiver.heard
+      .map(({ body }) => body)
+      .toSorted((one, other) => other.trigger.localeCompare(one.trigger));
+    expect(failed.trigger).toBe("assessment:check_failure");
+    expect(drifted).toMatchObject({
+      payload_version: "2",
+      notification_configuration_id: configuration.id,
+      notification_configuration_url: `https://cadastre.example/api/v2/notification-configurations/${configuration.id}`,
+      trigger_scope: "assessment",
+      trigger: "assessment:drifted",
+      message: expect.stringContaining("drifted"),
+      details: {
+        organization_name: name,
+        workspace_id: workspace.id,
+        workspace_name: workspace.attributes.name,
+        prior_assessment_result: null,
+        new_assessment_result: {
+          id: expect.stringMatching(/^asmtres-/),
+          succeeded: true,
+          drifted: true,
+          all_checks_succeeded: false,
+          resources_drifted: 1,
+          checks_failed: 1,
+        },
       },
-    },
+    });
   });
-});
 
-it("the end of a scheduled destroy run, and that there could be none", async () => {
-  const { owner, workspace } = await makePlace(["workspace:auto_destroy_run_results"]);
-  const due = async () => {
-    await api.database.write((tx) =>
-      tx.db
-        .updateTable("workspaces")
-        .set({ autoDestroyAt: "2020-01-01T00:00:00.000Z", autoDestroyStatus: null })
-        .where("id", "=", workspace.id)
-        .execute(),
-    );
-    await destroyDue(upkeepOf(api));
-  };
-  await due();
-  const [run] = (await owner.get(`/workspaces/${workspace.id}/runs`)).body.data;
-  await happen(api, run.id, { event: "claim" });
-  await happen(api, run.id, { event: "phase-errored" });
-  await deliver(api);
-  const told = { payload_version: "2", trigger_scope: "workspace", trigger: "workspace:auto_destroy_run_results" };
-  expect(receiver.heard.map(({ body }) => body)).toMatchObject([
-    { ...told, details: { trigger_type: "results", run_external_id: run.id, run_status: "errored" } },
-  ]);
-  receiver.heard.length = 0;
-  data(await owner.patch(`/workspaces/${workspace.id}`, resource("workspaces", { "allow-destroy-plan": false })));
-  await due();
-  await deliver(api);
-  expect(receiver.heard.map(({ body }) => body.details)).toMatchObject([
-    { run_external_id: null, run_status: null, run_create_error_message: expect.stringMatching(/./) },
-  ]);
-});
-
-describe("a reminder of a scheduled destroy", () => {
-  const hourMs = 3_600_000;
-  const inHours = (hours: number) => new Date(Date.now() + hours * hourMs).toISOString();
-  const remind = () => remindOfDestroys(upkeepOf(api));
-  afterEach(() =>
-    api.database.write(async (tx) => {
-      await tx.db.deleteFrom("notices").execute();
-      await tx.db.updateTable("workspaces").set({ autoDestroyAt: null, autoDestroyActivityDuration: null }).execute();
-    }),
-  );
-  const schedule = (id: string, columns: object) =>
-    api.database.write((tx) => tx.db.updateTable("workspaces").set(columns).where("id", "=", id).execute());
-
-  it("comes once within 24 hours, once within 12, and again for another time", async () => {
-    const { name, workspace } = await makePlace(["workspace:auto_destroy_reminder"]);
-    const { id } = workspace;
-    const [first, second] = [inHours(23), inHours(11)];
-    await schedule(id, { autoDestroyAt: inHours(25) });
-    expect(await remind()).toBe(0);
-    await schedule(id, { autoDestroyAt: first });
-    expect([await remind(), await remind()]).toEqual([1, 0]);
-    await schedule(id, { autoDestroyAt: second });
-    expect([await remind(), await remind()]).toEqual([1, 0]);
-    await schedule(id, { autoDestroyAt: inHours(-1) });
-    expect(await remind()).toBe(0);
+  it("the end of a scheduled destroy run, and that there could be none", async () => {
+    const { owner, workspace } = await makePlace(["workspace:auto_destroy_run_results"]);
+    const due = async () => {
+      await api.database.write((tx) =>
+        tx.db
+          .updateTable("workspaces")
+          .set({ autoDestroyAt: "2020-01-01T00:00:00.000Z", autoDestroyStatus: null })
+          .where("id", "=", workspace.id)
+          .execute(),
+      );
+      await destroyDue(upkeepOf(api));
+    };
+    await due();
+    const [run] = (await owner.get(`/workspaces/${workspace.id}/runs`)).body.data;
+    await happen(api, run.id, { event: "claim" });
+    await happen(api, run.id, { event: "phase-errored" });
     await deliver(api);
-    const told = { payload_version: "2", trigger_scope: "workspace", trigger: "workspace:auto_destroy_reminder" };
-    const details = { trigger_type: "reminder", organization_name: name, workspace_id: id, run_external_id: null };
-    const heard = receiver.heard.map(({ body }) => body);
-    expect(
-      heard.toSorted((one, other) => (one.details.auto_destroy_at < other.details.auto_destroy_at ? -1 : 1)),
-    ).toMatchObject([
-      { ...told, details: { ...details, auto_destroy_at: second } },
-      { ...told, details: { ...details, auto_destroy_at: first } },
+    const told = { payload_version: "2", trigger_scope: "workspace", trigger: "workspace:auto_destroy_run_results" };
+    expect(receiver.heard.map(({ body }) => body)).toMatchObject([
+      { ...told, details: { trigger_type: "results", run_external_id: run.id, run_status: "errored" } },
+    ]);
+    receiver.heard.length = 0;
+    data(await owner.patch(`/workspaces/${workspace.id}`, resource("workspaces", { "allow-destroy-plan": false })));
+    await due();
+    await deliver(api);
+    expect(receiver.heard.map(({ body }) => body.details)).toMatchObject([
+      { run_external_id: null, run_status: null, run_create_error_message: expect.stringMatching(/./) },
     ]);
   });
 
-  it("of one that follows what is used comes where it is for longer, and for what is there", async () => {
-    const { workspace } = await makePlace(["workspace:auto_destroy_reminder"]);
-    const ago = (hours: number) => ({ createdAt: inHours(-hours), latestChangeAt: inHours(-hours) });
-    const lasting = (duration: string) => ({ autoDestroyActivityDuration: duration, inheritsProjectAutoDestroy: 0 });
-    await schedule(workspace.id, { ...lasting("2d"), ...ago(30), resourceCount: 0 });
-    expect(await remind()).toBe(0);
-    await schedule(workspace.id, { resourceCount: 1 });
-    expect([await remind(), await remind()]).toEqual([1, 0]);
-    // Each use would remind of it.
-    await schedule(workspace.id, { ...lasting("20h"), ...ago(1) });
-    expect(await remind()).toBe(0);
-    await schedule(workspace.id, ago(10));
-    expect(await remind()).toBe(1);
+  describe("a reminder of a scheduled destroy", () => {
+    const hourMs = 3_600_000;
+    const inHours = (hours: number) => new Date(Date.now() + hours * hourMs).toISOString();
+    const remind = () => remindOfDestroys(upkeepOf(api));
+    afterEach(() =>
+      api.database.write(async (tx) => {
+        await tx.db.deleteFrom("notices").execute();
+        await tx.db.updateTable("workspaces").set({ autoDestroyAt: null, autoDestroyActivityDuration: null }).execute();
+      }),
+    );
+    const schedule = (id: string, columns: object) =>
+      api.database.write((tx) => tx.db.updateTable("workspaces").set(columns).where("id", "=", id).execute());
+
+    it("comes once within 24 hours, once within 12, and again for another time", async () => {
+      const { name, workspace } = await makePlace(["workspace:auto_destroy_reminder"]);
+      const { id } = workspace;
+      const [first, second] = [inHours(23), inHours(11)];
+      await schedule(id, { autoDestroyAt: inHours(25) });
+      expect(await remind()).toBe(0);
+      await schedule(id, { autoDestroyAt: first });
+      expect([await remind(), await remind()]).toEqual([1, 0]);
+      await schedule(id, { autoDestroyAt: second });
+      expect([await remind(), await remind()]).toEqual([1, 0]);
+      await schedule(id, { autoDestroyAt: inHours(-1) });
+      expect(await remind()).toBe(0);
+      await deliver(api);
+      const told = { payload_version: "2", trigger_scope: "workspace", trigger: "workspace:auto_destroy_reminder" };
+      const details = { trigger_type: "reminder", organization_name: name, workspace_id: id, run_external_id: null };
+      const heard = receiver.heard.map(({ body }) => body);
+      expect(
+        heard.toSorted((one, other) => (one.details.auto_destroy_at < other.details.auto_destroy_at ? -1 : 1)),
+      ).toMatchObject([
+        { ...told, details: { ...details, auto_destroy_at: second } },
+        { ...told, details: { ...details, auto_destroy_at: first } },
+      ]);
+    });
+
+    it("of one that follows what is used comes where it is for longer, and for what is there", async () => {
+      const { workspace } = await makePlace(["workspace:auto_destroy_reminder"]);
+      const ago = (hours: number) => ({ createdAt: inHours(-hours), latestChangeAt: inHours(-hours) });
+      const lasting = (duration: string) => ({ autoDestroyActivityDuration: duration, inheritsProjectAutoDestroy: 0 });
+      await schedule(workspace.id, { ...lasting("2d"), ...ago(30), resourceCount: 0 });
+      expect(await remind()).toBe(0);
+      await schedule(workspace.id, { resourceCount: 1 });
+      expect([await remind(), await remind()]).toEqual([1, 0]);
+      // Each use would remind of it.
+      await schedule(workspace.id, { ...lasting("20h"), ...ago(1) });
+      expect(await remind()).toBe(0);
+      await schedule(workspace.id, ago(10));
+      expect(await remind()).toBe(1);
+    });
+
+    it("goes to nobody who has not asked for it", async () => {
+      const { workspace } = await makePlace(["workspace:auto_destroy_run_results"]);
+      await schedule(workspace.id, { autoDestroyAt: inHours(2) });
+      expect(await remind()).toBe(0);
+    });
   });
 
-  it("goes to nobody who has not asked for it", async () => {
-    const { workspace } = await makePlace(["workspace:auto_destroy_run_results"]);
-    await schedule(workspace.id, { autoDestroyAt: inHours(2) });
-    expect(await remind()).toBe(0);
+  it("the metrics tell what waits, and how attempts ended", async () => {
+    const figures = async (): Promise<Record<string, number>> => {
+      const answer = await fetch(`${api.url}/metrics`, { headers: { authorization: `Bearer ${api.admin.token}` } });
+      const lines = (await answer.text()).split("\n").filter((line) => line.startsWith("cadastre_notice"));
+      return Object.fromEntries(lines.map((line) => [line.split(" ")[0], Number(line.split(" ")[1])]));
+    };
+    const { owner, workspace } = await makePlace(["run:created"]);
+    await makeRun(owner, workspace.id);
+    const before = await figures();
+    expect(before["cadastre_notices_waiting"]).toBe(1);
+    const count = (all: Record<string, number>, result: string) =>
+      all[`cadastre_notice_attempts_total{kind="notification",result="${result}"}`] ?? 0;
+    receiver.answer = answering(500);
+    await deliver(api);
+    const after = await figures();
+    expect(count(after, "retried") - count(before, "retried")).toBe(1);
+    expect(after["cadastre_notices_waiting"]).toBe(1);
+  });
+
+  it("pauses grow, and end after the fifth attempt", () => {
+    expect([1, 2, 3, 4, 5].map((attempts) => pauseAfter(attempts, 0.5))).toEqual([
+      1000,
+      10_000,
+      60_000,
+      600_000,
+      undefined,
+    ]);
+    expect([pauseAfter(2, 0), pauseAfter(2, 1)]).toEqual([8000, 12_000]);
   });
 });
 
-it("the metrics tell what waits, and how attempts ended", async () => {
-  const figures = async (): Promise<Record<string, number>> => {
-    const answer = await fetch(`${api.url}/metrics`, { headers: { authorization: `Bearer ${api.admin.token}` } });
-    const lines = (await answer.text()).split("\n").filter((line) => line.startsWith("cadastre_notice"));
-    return Object.fromEntries(lines.map((line) => [line.split(" ")[0], Number(line.split(" ")[1])]));
-  };
-  const { owner, workspace } = await makePlace(["run:created"]);
-  await makeRun(owner, workspace.id);
-  const before = await figures();
-  expect(before["cadastre_notices_waiting"]).toBe(1);
-  const count = (all: Record<string, number>, result: string) =>
-    all[`cadastre_notice_attempts_total{kind="notification",result="${result}"}`] ?? 0;
-  receiver.answer = answering(500);
-  await deliver(api);
-  const after = await figures();
-  expect(count(after, "retried") - count(before, "retried")).toBe(1);
-  expect(after["cadastre_notices_waiting"]).toBe(1);
-});
+describe("manage-teams", () => {
+  const api = useApi({ options: { privateAddresses: allowed } });
 
-it("pauses grow, and end after the fifth attempt", () => {
-  expect([1, 2, 3, 4, 5].map((attempts) => pauseAfter(attempts, 0.5))).toEqual([
-    1000,
-    10_000,
-    60_000,
-    600_000,
-    undefined,
-  ]);
-  expect([pauseAfter(2, 0), pauseAfter(2, 1)]).toEqual([8000, 12_000]);
+  interface Scene {
+    readonly org: Org;
+    readonly workspace: Json;
+    /** A team that reads the workspace. */
+    readonly team: Json;
+    /** A person with `manage-teams`, and their team's token: neither can read the workspace. */
+    readonly attackers: Readonly<Record<"person" | "token", Caller>>;
+  }
+
+  async function makeScene(): Promise<Scene> {
+    const org = await makeOrganization(api);
+    const workspace = await makeRunnable(api, org.name);
+    const team = await makeTeam(api, org.name);
+    await grantWorkspace(api, org.id, workspace.id, team.id, "read");
+    const person = await makeHolder(api, org.name, "manage-teams");
+    const attackers = { person, token: await makeTeamToken(api, person.teamId) };
+    for (const attacker of Object.values(attackers))
+      expect((await attacker.get(`/workspaces/${workspace.id}`)).status).toBe(404);
+    return { org, workspace, team, attackers };
+  }
+
+  const destination = () => ({ enabled: true, url: receiver.url, triggers: ["run:created"] });
+  const more = "This would give more than you hold yourself";
+
+  /** What the receiver hears of a run in the workspace. */
+  async function heardOfRun({ org, workspace }: Scene): Promise<Json[]> {
+    receiver.heard.length = 0;
+    await makeRun(org.owner, workspace.id);
+    await deliver(api);
+    return receiver.heard.map(({ body }) => body);
+  }
+
+  it("403: adds no destination to a team that reads more, and nobody is called", async () => {
+    const scene = await makeScene();
+    receiver.heard.length = 0;
+    for (const attacker of Object.values(scene.attackers)) {
+      for (const enabled of [true, false]) {
+        const answer = await post(attacker, `/teams/${scene.team.id}`, { ...destination(), enabled });
+        expect(answer.status).toBe(403);
+        expect(details(answer)[0]).toContain(more);
+      }
+      const email = { "destination-type": "email", enabled: true, triggers: ["run:created"] };
+      expect((await post(attacker, `/teams/${scene.team.id}`, email)).status).toBe(403);
+    }
+    expect(receiver.heard).toEqual([]);
+    expect(await heardOfRun(scene)).toEqual([]);
+  });
+
+  it("403: changes, verifies and follows no destination of such a team; deleting one takes nothing from anybody", async () => {
+    const scene = await makeScene();
+    const { id } = await make(scene.org.owner, `/teams/${scene.team.id}`, { ...destination(), enabled: false });
+    const path = `/notification-configurations/${id}`;
+    const { person } = scene.attackers;
+    for (const attributes of [{ url: `${receiver.url}/evil` }, { enabled: true }, { token: "known" }, { name: "x" }])
+      expect((await person.patch(path, resource("notification-configurations", attributes))).status).toBe(403);
+    expect((await person.post(`${path}/actions/verify`)).status).toBe(403);
+    expect((await person.get(`${path}/deliveries`)).status).toBe(403);
+    expect((await scene.org.owner.get(`${path}/deliveries`)).status).toBe(200);
+    expect(await heardOfRun(scene)).toEqual([]);
+    expect((await person.get(path)).status).toBe(200);
+    expect((await person.delete(path)).status).toBe(204);
+  });
+
+  it("201: adds one to a team that reads no more than the caller, and follows its deliveries", async () => {
+    const scene = await makeScene();
+    const weak = await makeTeam(api, scene.org.name);
+    for (const attacker of Object.values(scene.attackers)) {
+      const made = await make(attacker, `/teams/${weak.id}`, destination());
+      expect((await attacker.get(`/notification-configurations/${made.id}/deliveries`)).status).toBe(200);
+    }
+    expect(await heardOfRun(scene)).toEqual([]);
+  });
+
+  it("403: nor to the owners' team, nor for longer than the caller reads what the team does", async () => {
+    const scene = await makeScene();
+    expect((await post(scene.attackers.person, `/teams/${scene.org.ownersTeamId}`, destination())).status).toBe(403);
+    const soon = new Date(Date.now() + 3_600_000).toISOString();
+    const { person } = scene.attackers as unknown as { person: { teamId: string } & Caller };
+    const record = resource(
+      "team-workspaces",
+      { access: "read", "expires-at": soon },
+      {
+        workspace: { data: { type: "workspaces", id: scene.workspace.id } },
+        team: { data: { type: "teams", id: person.teamId } },
+      },
+    );
+    data(await api.admin.post("/team-workspaces", record));
+    expect((await person.get(`/workspaces/${scene.workspace.id}`)).status).toBe(200);
+    expect((await post(person, `/teams/${scene.team.id}`, destination())).status).toBe(403);
+  });
 });

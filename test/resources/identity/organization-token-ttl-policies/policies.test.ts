@@ -1,4 +1,8 @@
-/** /organizations/:organization_name/token-ttl-policies: who reads and who changes how long tokens may work. */
+/**
+ * /organizations/:organization_name/token-ttl-policies: who reads and who changes how long tokens may work.
+ * `max-ttl-enabled`: tokens are not made for longer, and do not work for longer, than the organization's policies
+ * allow.
+ */
 import { beforeEach, describe, expect, it } from "vitest";
 import { type Answer, type Caller, type Json, useApi } from "../../../support/api.ts";
 import {
@@ -13,130 +17,321 @@ import {
   makeUser,
   type Org,
   pointers,
+  resource,
 } from "../../../support/builders.ts";
 
 const api = useApi();
 let org: Org;
-beforeEach(async () => {
-  org = await makeOrganization(api);
-});
-
-const type = "organization-token-ttl-policies";
 const day = 86_400_000;
-const twoYears = 63_113_904_000;
-const path = (name = org.name) => `/organizations/${name}/token-ttl-policies`;
-const body = (policies: unknown) => ({ data: { type, attributes: { "token-ttl-policies": policies } } });
-const set = (policies: Record<string, unknown>, caller: Caller = org.owner) =>
-  caller.patch(path(), body(Object.entries(policies).map(([name, ms]) => ({ "token-type": name, "max-ttl-ms": ms }))));
-const values = (answer: Answer) =>
-  Object.fromEntries(data(answer).map(({ attributes }: Json) => [attributes["token-type"], attributes["max-ttl-ms"]]));
-const initially = { organization: twoYears, team: twoYears, user: twoYears, audit_trails: twoYears };
 
-describe("listTokenTtlPolicies", () => {
-  it("200: two years for each type, from the beginning on", async () => {
-    const answer = await org.owner.get(path());
-    expect(values(answer)).toEqual(initially);
-    expect(answer.body.meta.pagination["total-count"]).toBe(4);
-    for (const policy of answer.body.data) {
-      expect(policy).toEqual({
-        id: expect.stringMatching(/^ttl-/),
-        type,
-        attributes: {
-          "token-type": expect.any(String),
-          "max-ttl-ms": twoYears,
-          "created-at": expect.stringMatching(/Z$/),
-          "updated-at": policy.attributes["created-at"],
-        },
+describe("policies", () => {
+  beforeEach(async () => {
+    org = await makeOrganization(api);
+  });
+
+  const type = "organization-token-ttl-policies";
+  const twoYears = 63_113_904_000;
+  const path = (name = org.name) => `/organizations/${name}/token-ttl-policies`;
+  const body = (policies: unknown) => ({ data: { type, attributes: { "token-ttl-policies": policies } } });
+  const set = (policies: Record<string, unknown>, caller: Caller = org.owner) =>
+    caller.patch(
+      path(),
+      body(Object.entries(policies).map(([name, ms]) => ({ "token-type": name, "max-ttl-ms": ms }))),
+    );
+  const values = (answer: Answer) =>
+    Object.fromEntries(
+      data(answer).map(({ attributes }: Json) => [attributes["token-type"], attributes["max-ttl-ms"]]),
+    );
+  const initially = { organization: twoYears, team: twoYears, user: twoYears, audit_trails: twoYears };
+
+  describe("listTokenTtlPolicies", () => {
+    it("200: two years for each type, from the beginning on", async () => {
+      const answer = await org.owner.get(path());
+      expect(values(answer)).toEqual(initially);
+      expect(answer.body.meta.pagination["total-count"]).toBe(4);
+      for (const policy of answer.body.data) {
+        expect(policy).toEqual({
+          id: expect.stringMatching(/^ttl-/),
+          type,
+          attributes: {
+            "token-type": expect.any(String),
+            "max-ttl-ms": twoYears,
+            "created-at": expect.stringMatching(/Z$/),
+            "updated-at": policy.attributes["created-at"],
+          },
+        });
+      }
+      expect(new Set(answer.body.data.map(({ id }: Json) => id)).size).toBe(4);
+      expect(data(await org.owner.get(`${path()}?page[size]=3&page[number]=2`))).toHaveLength(1);
+    });
+
+    it("200: to owners, site admins, the owners team's token and the organization's; 403: to other members", async () => {
+      const owning = [
+        org.owner,
+        api.admin,
+        await makeTeamToken(api, org.ownersTeamId),
+        await makeOrganizationToken(api, org.name),
+      ];
+      for (const caller of owning) expect(values(await caller.get(path()))).toEqual(initially);
+      const team = await makeTeam(api, org.name);
+      for (const caller of [await makeMember(api, org.name), await makeTeamToken(api, team.id)])
+        expect((await caller.get(path())).status).toBe(403);
+    });
+
+    it("404: strangers, and no such organization", async () => {
+      expect((await (await makeUser(api)).get(path())).status).toBe(404);
+      expect((await api.admin.get(path("unknown"))).status).toBe(404);
+    });
+  });
+
+  describe("updateTokenTtlPolicies", () => {
+    it("200: changes those that are sent, keeps the others, and answers all", async () => {
+      const before = data(await org.owner.get(path()));
+      const answer = await set({ organization: day, team: 7 * day });
+      expect(answer.status).toBe(200);
+      expect(values(answer)).toEqual({ ...initially, organization: day, team: 7 * day });
+      const after = data(await org.owner.get(path()));
+      expect(answer.body.data).toEqual(after);
+      expect(after.map(({ id }: Json) => id)).toEqual(before.map(({ id }: Json) => id));
+      expect(values(await set({ user: 365 * day, audit_trails: day }))).toEqual({
+        organization: day,
+        team: 7 * day,
+        user: 365 * day,
+        audit_trails: day,
       });
-    }
-    expect(new Set(answer.body.data.map(({ id }: Json) => id)).size).toBe(4);
-    expect(data(await org.owner.get(`${path()}?page[size]=3&page[number]=2`))).toHaveLength(1);
-  });
+    });
 
-  it("200: to owners, site admins, the owners team's token and the organization's; 403: to other members", async () => {
-    const owning = [
-      org.owner,
-      api.admin,
-      await makeTeamToken(api, org.ownersTeamId),
-      await makeOrganizationToken(api, org.name),
-    ];
-    for (const caller of owning) expect(values(await caller.get(path()))).toEqual(initially);
-    const team = await makeTeam(api, org.name);
-    for (const caller of [await makeMember(api, org.name), await makeTeamToken(api, team.id)])
-      expect((await caller.get(path())).status).toBe(403);
-  });
+    it("200: the same again changes nothing, and leaves no trace", async () => {
+      await set({ team: day });
+      const before = data(await org.owner.get(path()));
+      expect(data(await set({ team: day, user: twoYears }))).toEqual(before);
+      const trail = data(await org.owner.get(`/organizations/${org.name}/audit-events?filter[action]=${type}.update`));
+      expect(trail).toHaveLength(1);
+      expect(trail[0].attributes).toMatchObject({
+        before: { "token-type": "team", "max-ttl-ms": twoYears },
+        after: { "token-type": "team", "max-ttl-ms": day },
+      });
+    });
 
-  it("404: strangers, and no such organization", async () => {
-    expect((await (await makeUser(api)).get(path())).status).toBe(404);
-    expect((await api.admin.get(path("unknown"))).status).toBe(404);
+    it("200: owners, site admins, the owners team's token and the organization's", async () => {
+      const callers = [
+        org.owner,
+        api.admin,
+        await makeTeamToken(api, org.ownersTeamId),
+        await makeOrganizationToken(api, org.name),
+      ];
+      for (const caller of callers) expect((await set({ team: day }, caller)).status).toBe(200);
+    });
+
+    it("403: members, whatever they manage; 404: strangers", async () => {
+      const holder = await makeHolder(api, org.name, "manage-teams", "manage-organization-access", "manage-membership");
+      for (const caller of [await makeMember(api, org.name), holder, await makeTeamToken(api, holder.teamId)])
+        expect((await set({ team: day }, caller)).status).toBe(403);
+      expect((await set({ team: day }, await makeUser(api))).status).toBe(404);
+      expect(values(await org.owner.get(path()))).toEqual(initially);
+    });
+
+    it.each([59_999, 0, -1, 1.5, "1d", null, 3_155_695_200_001])("422: a lifetime of %j", async (ms) => {
+      const answer = await set({ team: ms });
+      expect(answer.status).toBe(422);
+      expect(pointers(answer)).toEqual(["/data/attributes/token-ttl-policies/0/max-ttl-ms"]);
+    });
+
+    it.each([60_000, 3_155_695_200_000])("200: a lifetime of %j", async (ms) => {
+      expect(values(await set({ audit_trails: ms }))["audit_trails"]).toBe(ms);
+    });
+
+    it("422: an unknown type, a type twice, no policy at all, another shape", async () => {
+      expect(pointers(await set({ "audit-trails": day }))).toEqual([
+        "/data/attributes/token-ttl-policies/0/token-type",
+      ]);
+      const twice = [day, 2 * day].map((ms) => ({ "token-type": "team", "max-ttl-ms": ms }));
+      const repeated = await org.owner.patch(path(), body(twice));
+      expect(pointers(repeated)).toEqual(["/data/attributes/token-ttl-policies/1/token-type"]);
+      expect(details(repeated)).toEqual(["Token type 'team' is given twice"]);
+      for (const wrong of [body([]), body({}), body(undefined), { data: { type: "policies", attributes: {} } }, {}])
+        expect((await org.owner.patch(path(), wrong)).status).toBe(422);
+      expect(values(await org.owner.get(path()))).toEqual(initially);
+    });
   });
 });
 
-describe("updateTokenTtlPolicies", () => {
-  it("200: changes those that are sent, keeps the others, and answers all", async () => {
-    const before = data(await org.owner.get(path()));
-    const answer = await set({ organization: day, team: 7 * day });
-    expect(answer.status).toBe(200);
-    expect(values(answer)).toEqual({ ...initially, organization: day, team: 7 * day });
-    const after = data(await org.owner.get(path()));
-    expect(answer.body.data).toEqual(after);
-    expect(after.map(({ id }: Json) => id)).toEqual(before.map(({ id }: Json) => id));
-    expect(values(await set({ user: 365 * day, audit_trails: day }))).toEqual({
-      organization: day,
-      team: 7 * day,
-      user: 365 * day,
-      audit_trails: day,
+describe("enforcement", () => {
+  let team: Json;
+  beforeEach(async () => {
+    org = await makeOrganization(api);
+    team = await makeTeam(api, org.name);
+  });
+  const enable = (isOn: boolean, caller: Caller = org.owner) =>
+    caller.patch(`/organizations/${org.name}`, resource("organizations", { "max-ttl-enabled": isOn }));
+  async function bound(type: string, ms: number, caller: Caller = org.owner): Promise<void> {
+    const policies = [{ "token-type": type, "max-ttl-ms": ms }];
+    const body = resource("organization-token-ttl-policies", { "token-ttl-policies": policies });
+    data(await caller.patch(`/organizations/${org.name}/token-ttl-policies`, body));
+  }
+
+  const paths: Record<string, () => string> = {
+    organization: () => `/organizations/${org.name}/authentication-token`,
+    audit_trails: () => `/organizations/${org.name}/authentication-token?token=audit-trails`,
+    team: () => `/teams/${team.id}/authentication-tokens`,
+    "team, single": () => `/teams/${team.id}/authentication-token`,
+  };
+  const kinds = Object.keys(paths);
+  const typeOf = (kind: string) => kind.replace(", single", "");
+  const make = (kind: string, attributes: object = {}) =>
+    org.owner.post(paths[kind]?.() ?? "", resource("authentication-tokens", attributes));
+  const inDays = (days: number) => new Date(Date.now() + days * day).toISOString();
+
+  /** Makes a token look as if it was made earlier. */
+  async function age(token: Json, ms: number): Promise<void> {
+    await api.database.write((tx) =>
+      tx.db
+        .updateTable("tokens")
+        .set({ createdAt: new Date(Date.now() - ms).toISOString() })
+        .where("id", "=", token.id)
+        .execute(),
+    );
+  }
+  /** What the owner signs in with, made to look older. */
+  async function ageOwner(ms: number): Promise<void> {
+    const [token] = data(await org.owner.get(`/users/${org.owner.id}/authentication-tokens`));
+    await age(token, ms);
+  }
+
+  describe.each(kinds)("a token for: %s", (kind) => {
+    it("is made as ever while the policies are not in force", async () => {
+      await bound(typeOf(kind), day);
+      expect(data(await make(kind, { "expired-at": null })).attributes["expired-at"]).toBeNull();
+    });
+
+    it("201: expires as late as may be where no time is sent", async () => {
+      await bound(typeOf(kind), 30 * day);
+      await enable(true);
+      const { attributes } = data(await make(kind));
+      const lifetime = Date.parse(attributes["expired-at"]) - Date.parse(attributes["created-at"]);
+      expect(lifetime).toBe(30 * day);
+    });
+
+    it("201: after two years where the policy would let it work longer", async () => {
+      await bound(typeOf(kind), 3650 * day);
+      await enable(true);
+      const { attributes } = data(await make(kind));
+      const twoYears = new Date(attributes["created-at"]);
+      twoYears.setUTCFullYear(twoYears.getUTCFullYear() + 2);
+      expect(attributes["expired-at"]).toBe(twoYears.toISOString());
+    });
+
+    it("201: at an earlier time that is sent; 422: at a later one, or never", async () => {
+      await bound(typeOf(kind), 30 * day);
+      await enable(true);
+      const earlier = inDays(29);
+      expect(data(await make(kind, { "expired-at": earlier })).attributes["expired-at"]).toBe(earlier);
+      for (const later of [inDays(31), null]) {
+        const answer = await make(kind, { "expired-at": later });
+        expect(answer.status).toBe(422);
+        expect(pointers(answer)).toEqual(["/data/attributes/expired-at"]);
+        expect(details(answer)[0]).toMatch(/^Expired at must be \S+Z or earlier: .*max-ttl-enabled/);
+      }
+    });
+
+    it("401: stops working when it is older than the policy allows, and works again when that allows more", async () => {
+      const token = data(await make(kind, { "expired-at": null }));
+      const caller = api.as(token.attributes.token);
+      const works = async () => (await caller.get("/account/details")).status;
+      await age(token, 10 * day);
+      await bound(typeOf(kind), 9 * day);
+      expect(await works()).toBe(200);
+      await enable(true);
+      expect(await works()).toBe(401);
+      await bound(typeOf(kind), 11 * day);
+      expect(await works()).toBe(200);
+      await bound(typeOf(kind), day);
+      await enable(false);
+      expect(await works()).toBe(200);
+    });
+
+    it("goes by its own type and its own organization alone", async () => {
+      const other = await makeOrganization(api);
+      const token = data(await make(kind, { "expired-at": null }));
+      await age(token, 10 * day);
+      for (const type of ["organization", "team", "user", "audit_trails"])
+        if (type !== typeOf(kind)) await bound(type, 30 * day);
+      await enable(true);
+      const body = resource("organization-token-ttl-policies", {
+        "token-ttl-policies": [{ "token-type": typeOf(kind), "max-ttl-ms": day }],
+      });
+      data(await other.owner.patch(`/organizations/${other.name}/token-ttl-policies`, body));
+      data(
+        await other.owner.patch(`/organizations/${other.name}`, resource("organizations", { "max-ttl-enabled": true })),
+      );
+      expect((await api.as(token.attributes.token).get("/account/details")).status).toBe(200);
     });
   });
 
-  it("200: the same again changes nothing, and leaves no trace", async () => {
-    await set({ team: day });
-    const before = data(await org.owner.get(path()));
-    expect(data(await set({ team: day, user: twoYears }))).toEqual(before);
-    const trail = data(await org.owner.get(`/organizations/${org.name}/audit-events?filter[action]=${type}.update`));
-    expect(trail).toHaveLength(1);
-    expect(trail[0].attributes).toMatchObject({
-      before: { "token-type": "team", "max-ttl-ms": twoYears },
-      after: { "token-type": "team", "max-ttl-ms": day },
+  describe("a replaced token", () => {
+    it("422: stays where the new one is refused", async () => {
+      await bound("organization", day);
+      await enable(true);
+      const token = data(await make("organization"));
+      expect((await make("organization", { "expired-at": null })).status).toBe(422);
+      expect((await api.as(token.attributes.token).get("/account/details")).status).toBe(200);
     });
   });
 
-  it("200: owners, site admins, the owners team's token and the organization's", async () => {
-    const callers = [
-      org.owner,
-      api.admin,
-      await makeTeamToken(api, org.ownersTeamId),
-      await makeOrganizationToken(api, org.name),
-    ];
-    for (const caller of callers) expect((await set({ team: day }, caller)).status).toBe(200);
-  });
+  describe("users' tokens", () => {
+    it("401: one that is older than the policy allows, on everything of the organization; others go on", async () => {
+      const member = await makeMember(api, org.name, [team.id]);
+      await bound("user", 9 * day);
+      await enable(true);
+      await ageOwner(10 * day);
+      for (const path of [`/organizations/${org.name}`, `/teams/${team.id}`, `/organizations/${org.name}/workspaces`]) {
+        const answer = await org.owner.get(path);
+        expect(answer.status, path).toBe(401);
+        expect(details(answer)[0]).toContain("max-ttl-enabled");
+        expect((await member.get(path)).status, path).toBe(200);
+      }
+      expect((await org.owner.get("/account/details")).status).toBe(200);
+      expect((await (await makeUser(api)).get(`/organizations/${org.name}`)).status).toBe(404);
+    });
 
-  it("403: members, whatever they manage; 404: strangers", async () => {
-    const holder = await makeHolder(api, org.name, "manage-teams", "manage-organization-access", "manage-membership");
-    for (const caller of [await makeMember(api, org.name), holder, await makeTeamToken(api, holder.teamId)])
-      expect((await set({ team: day }, caller)).status).toBe(403);
-    expect((await set({ team: day }, await makeUser(api))).status).toBe(404);
-    expect(values(await org.owner.get(path()))).toEqual(initially);
-  });
+    it("200: a new one of the same person", async () => {
+      await bound("user", day);
+      await enable(true);
+      await ageOwner(2 * day);
+      expect((await org.owner.get(`/organizations/${org.name}`)).status).toBe(401);
+      const fresh = data(await org.owner.post(`/users/${org.owner.id}/authentication-tokens`));
+      expect((await api.as(fresh.attributes.token).get(`/organizations/${org.name}`)).status).toBe(200);
+    });
 
-  it.each([59_999, 0, -1, 1.5, "1d", null, 3_155_695_200_001])("422: a lifetime of %j", async (ms) => {
-    const answer = await set({ team: ms });
-    expect(answer.status).toBe(422);
-    expect(pointers(answer)).toEqual(["/data/attributes/token-ttl-policies/0/max-ttl-ms"]);
-  });
+    it("401: a site admin's too", async () => {
+      const admin = await makeUser(api, { "is-site-admin": true });
+      const [token] = data(await admin.get(`/users/${admin.id}/authentication-tokens`));
+      await age(token, 10 * day);
+      await bound("user", 9 * day);
+      expect((await admin.get(`/organizations/${org.name}`)).status).toBe(200);
+      await enable(true);
+      expect((await admin.get(`/organizations/${org.name}`)).status).toBe(401);
+      expect((await admin.get(`/admin/organizations/${org.name}`)).status).toBe(200);
+    });
 
-  it.each([60_000, 3_155_695_200_000])("200: a lifetime of %j", async (ms) => {
-    expect(values(await set({ audit_trails: ms }))["audit_trails"]).toBe(ms);
-  });
+    it("leaves the organization out of lists of theirs, and shows them nobody who is in it", async () => {
+      const member = await makeMember(api, org.name);
+      await bound("user", 9 * day);
+      await enable(true);
+      const names = async () => data(await org.owner.get("/organizations")).map(({ id }: Json) => id);
+      expect(await names()).toEqual([org.name]);
+      await ageOwner(10 * day);
+      expect(await names()).toEqual([]);
+      expect(data(await org.owner.get("/organization-memberships"))).toEqual([]);
+      expect((await org.owner.get(`/users/${member.id}`)).status).toBe(404);
+    });
 
-  it("422: an unknown type, a type twice, no policy at all, another shape", async () => {
-    expect(pointers(await set({ "audit-trails": day }))).toEqual(["/data/attributes/token-ttl-policies/0/token-type"]);
-    const twice = [day, 2 * day].map((ms) => ({ "token-type": "team", "max-ttl-ms": ms }));
-    const repeated = await org.owner.patch(path(), body(twice));
-    expect(pointers(repeated)).toEqual(["/data/attributes/token-ttl-policies/1/token-type"]);
-    expect(details(repeated)).toEqual(["Token type 'team' is given twice"]);
-    for (const wrong of [body([]), body({}), body(undefined), { data: { type: "policies", attributes: {} } }, {}])
-      expect((await org.owner.patch(path(), wrong)).status).toBe(422);
-    expect(values(await org.owner.get(path()))).toEqual(initially);
+    it("are made as ever: they belong to no organization", async () => {
+      await bound("user", day);
+      await enable(true);
+      const path = `/users/${org.owner.id}/authentication-tokens`;
+      const made = await org.owner.post(path, resource("authentication-tokens", { "expired-at": null }));
+      expect(data(made).attributes["expired-at"]).toBeNull();
+    });
   });
 });

@@ -1,5 +1,6 @@
-import { describe, expect, it } from "vitest";
-import { type Json, useApi } from "../../../support/api.ts";
+/** GET /teams/:team_id/relationships/organization-memberships; and what a place in a team does to a membership's ETag. */
+import { beforeEach, describe, expect, it } from "vitest";
+import { type Answer, type Json, useApi } from "../../../support/api.ts";
 import {
   data,
   details,
@@ -18,231 +19,316 @@ import {
 
 const api = useApi();
 
-const people = (...ids: string[]) => ({ data: ids.map((id) => ({ type: "users", id })) });
-const places = (...ids: string[]) => ({ data: ids.map((id) => ({ type: "organization-memberships", id })) });
-const users = (team: Json) => `/teams/${team.id}/relationships/users`;
-const memberships = (team: Json) => `/teams/${team.id}/relationships/organization-memberships`;
+describe("members", () => {
+  const people = (...ids: string[]) => ({ data: ids.map((id) => ({ type: "users", id })) });
+  const places = (...ids: string[]) => ({ data: ids.map((id) => ({ type: "organization-memberships", id })) });
+  const users = (team: Json) => `/teams/${team.id}/relationships/users`;
+  const memberships = (team: Json) => `/teams/${team.id}/relationships/organization-memberships`;
 
-async function membersOf(org: Org, team: Json): Promise<{ ids: string[]; count: number }> {
-  const shown = data(await org.owner.get(`/teams/${team.id}?include=organization-memberships`));
-  return {
-    ids: shown.relationships["organization-memberships"].data.map((item: Json) => item.id).toSorted(),
-    count: shown.attributes["users-count"],
-  };
-}
-
-async function invite(org: Org, email = `${unique("invited")}@example.com`): Promise<Json> {
-  const body = resource("organization-memberships", { email });
-  return data(await org.owner.post(`/organizations/${org.name}/organization-memberships`, body));
-}
-
-describe("adding people to a team", () => {
-  it("204: by name in any case, by id, whole documents allowed, each once", async () => {
-    const org = await makeOrganization(api);
-    const team = await makeTeam(api, org.name);
-    const [ada, grace] = [await makeMember(api, org.name), await makeMember(api, org.name)];
-    const body = {
-      data: [
-        { type: "users", id: ada.username.toUpperCase(), attributes: { username: "ignored" } },
-        { type: "users", id: grace.id },
-        { type: "users", id: ada.username },
-        { type: "users", id: ada.id },
-      ],
+  async function membersOf(org: Org, team: Json): Promise<{ ids: string[]; count: number }> {
+    const shown = data(await org.owner.get(`/teams/${team.id}?include=organization-memberships`));
+    return {
+      ids: shown.relationships["organization-memberships"].data.map((item: Json) => item.id).toSorted(),
+      count: shown.attributes["users-count"],
     };
-    const answer = await org.owner.post(users(team), body);
-    expect(answer.status).toBe(204);
-    expect(answer.body).toBeUndefined();
-    expect(await membersOf(org, team)).toEqual({ ids: [ada.membershipId, grace.membershipId].toSorted(), count: 2 });
-  });
+  }
 
-  it("204: by membership, also people who are only invited, who are not counted yet", async () => {
-    const org = await makeOrganization(api);
-    const team = await makeTeam(api, org.name);
-    const ada = await makeMember(api, org.name);
-    const invited = await invite(org);
-    expect((await org.owner.post(memberships(team), places(ada.membershipId, invited.id))).status).toBe(204);
-    expect(await membersOf(org, team)).toEqual({ ids: [ada.membershipId, invited.id].toSorted(), count: 1 });
-    expect((await org.owner.delete(memberships(team), places(invited.id))).status).toBe(204);
-    expect(await membersOf(org, team)).toEqual({ ids: [ada.membershipId], count: 1 });
-  });
+  async function invite(org: Org, email = `${unique("invited")}@example.com`): Promise<Json> {
+    const body = resource("organization-memberships", { email });
+    return data(await org.owner.post(`/organizations/${org.name}/organization-memberships`, body));
+  }
 
-  it("204: present ones are skipped, and the rest is added", async () => {
-    const org = await makeOrganization(api);
-    const team = await makeTeam(api, org.name);
-    const [ada, grace] = [await makeMember(api, org.name, [team.id]), await makeMember(api, org.name)];
-    expect((await org.owner.post(users(team), people(ada.username))).status).toBe(204);
-    expect((await membersOf(org, team)).count).toBe(1);
-    expect((await org.owner.post(users(team), people(ada.username, grace.username))).status).toBe(204);
-    expect((await membersOf(org, team)).count).toBe(2);
-  });
+  describe("adding people to a team", () => {
+    it("204: by name in any case, by id, whole documents allowed, each once", async () => {
+      const org = await makeOrganization(api);
+      const team = await makeTeam(api, org.name);
+      const [ada, grace] = [await makeMember(api, org.name), await makeMember(api, org.name)];
+      const body = {
+        data: [
+          { type: "users", id: ada.username.toUpperCase(), attributes: { username: "ignored" } },
+          { type: "users", id: grace.id },
+          { type: "users", id: ada.username },
+          { type: "users", id: ada.id },
+        ],
+      };
+      const answer = await org.owner.post(users(team), body);
+      expect(answer.status).toBe(204);
+      expect(answer.body).toBeUndefined();
+      expect(await membersOf(org, team)).toEqual({ ids: [ada.membershipId, grace.membershipId].toSorted(), count: 2 });
+    });
 
-  it("204: nobody is added by an empty list", async () => {
-    const org = await makeOrganization(api);
-    const team = await makeTeam(api, org.name);
-    expect((await org.owner.post(users(team), people())).status).toBe(204);
-    expect((await membersOf(org, team)).count).toBe(0);
-  });
+    it("204: by membership, also people who are only invited, who are not counted yet", async () => {
+      const org = await makeOrganization(api);
+      const team = await makeTeam(api, org.name);
+      const ada = await makeMember(api, org.name);
+      const invited = await invite(org);
+      expect((await org.owner.post(memberships(team), places(ada.membershipId, invited.id))).status).toBe(204);
+      expect(await membersOf(org, team)).toEqual({ ids: [ada.membershipId, invited.id].toSorted(), count: 1 });
+      expect((await org.owner.delete(memberships(team), places(invited.id))).status).toBe(204);
+      expect(await membersOf(org, team)).toEqual({ ids: [ada.membershipId], count: 1 });
+    });
 
-  it("204: counted right when many are added at once by several requests", async () => {
-    const org = await makeOrganization(api);
-    const team = await makeTeam(api, org.name);
-    const crowd = await Promise.all([1, 2, 3, 4].map(() => makeMember(api, org.name)));
-    const answers = await Promise.all(
-      crowd.map((member, position) =>
-        org.owner.post(users(team), people(member.username, crowd[(position + 1) % crowd.length]?.username ?? "")),
-      ),
-    );
-    expect(answers.map((answer) => answer.status)).toEqual([204, 204, 204, 204]);
-    const { ids, count } = await membersOf(org, team);
-    expect([ids.length, count]).toEqual([4, 4]);
-  });
-
-  it("422: an unknown person, or one who is no member, is named by position, and nobody is added", async () => {
-    const [org, elsewhere] = [await makeOrganization(api), await makeOrganization(api)];
-    const team = await makeTeam(api, org.name);
-    const ada = await makeMember(api, org.name);
-    const answer = await org.owner.post(
-      users(team),
-      people("nobody-there", ada.username, elsewhere.owner.username, elsewhere.owner.id),
-    );
-    expect(answer.status).toBe(422);
-    expect(pointers(answer)).toEqual(["/data/0/id", "/data/2/id", "/data/3/id"]);
-    expect(details(answer)[0]).toContain("nobody-there");
-    expect((await membersOf(org, team)).count).toBe(0);
-  });
-
-  it("422: an unknown membership, or one of another organization", async () => {
-    const [org, elsewhere] = [await makeOrganization(api), await makeOrganization(api)];
-    const team = await makeTeam(api, org.name);
-    const [ada, foreign] = [await makeMember(api, org.name), await makeMember(api, elsewhere.name)];
-    const answer = await org.owner.post(memberships(team), places(foreign.membershipId, ada.membershipId, "ou-x"));
-    expect(answer.status).toBe(422);
-    expect(pointers(answer)).toEqual(["/data/0/id", "/data/2/id"]);
-    expect((await membersOf(org, team)).count).toBe(0);
-  });
-
-  it("422: an id is never taken for a name, so that nobody gets in by being called like another's id", async () => {
-    const org = await makeOrganization(api);
-    const team = await makeTeam(api, org.name);
-    const [ada, mallory] = [await makeMember(api, org.name), await makeMember(api, org.name)];
-    // As a register from before the rule on names may hold it.
-    await api.database.write((tx) =>
-      tx.db
-        .updateTable("users")
-        .set({ username: ada.id.toLowerCase(), usernameKey: ada.id.toLowerCase() })
-        .where("id", "=", mallory.id)
-        .execute(),
-    );
-    expect((await org.owner.post(users(team), people(ada.id))).status).toBe(204);
-    expect(await membersOf(org, team)).toEqual({ ids: [ada.membershipId], count: 1 });
-    await org.owner.delete(`/organization-memberships/${ada.membershipId}`);
-    expect((await org.owner.post(users(team), people(ada.id))).status).toBe(422);
-    expect((await membersOf(org, team)).count).toBe(0);
-  });
-
-  it.each([
-    [{}],
-    [{ data: {} }],
-    [{ data: null }],
-    [{ data: [{ type: "teams", id: "x" }] }],
-    [{ data: [{ type: "users" }] }],
-    [{ data: [{ type: "users", id: "" }] }],
-    [{ data: [{ type: "users", id: 7 }] }],
-    [{ data: ["ada"] }],
-    [{ data: Array.from({ length: 1001 }, (_, position) => ({ type: "users", id: `u${position}` })) }],
-  ])("422: the body %#", async (body) => {
-    const org = await makeOrganization(api);
-    const team = await makeTeam(api, org.name);
-    for (const method of ["POST", "DELETE"]) expect((await org.owner.send(method, users(team), body)).status).toBe(422);
-  });
-});
-
-describe("removing people from a team", () => {
-  it("204: by name in any case, by id, by membership; absent ones are skipped", async () => {
-    const org = await makeOrganization(api);
-    const team = await makeTeam(api, org.name);
-    const [ada, grace, alan, absent] = [
-      await makeMember(api, org.name, [team.id]),
-      await makeMember(api, org.name, [team.id]),
-      await makeMember(api, org.name, [team.id]),
-      await makeMember(api, org.name),
-    ];
-    expect((await org.owner.delete(users(team), people(ada.username.toUpperCase(), absent.username))).status).toBe(204);
-    expect((await membersOf(org, team)).count).toBe(2);
-    expect((await org.owner.delete(users(team), people(grace.id))).status).toBe(204);
-    expect((await org.owner.delete(memberships(team), places(alan.membershipId, absent.membershipId))).status).toBe(
-      204,
-    );
-    expect(await membersOf(org, team)).toEqual({ ids: [], count: 0 });
-    expect((await org.owner.delete(users(team), people(ada.username))).status).toBe(204);
-    expect((await membersOf(org, team)).count).toBe(0);
-  });
-
-  it("422: an unknown one is named by position, and nobody is removed", async () => {
-    const org = await makeOrganization(api);
-    const team = await makeTeam(api, org.name);
-    const ada = await makeMember(api, org.name, [team.id]);
-    const answer = await org.owner.delete(users(team), people(ada.username, "nobody-there"));
-    expect(answer.status).toBe(422);
-    expect(pointers(answer)).toEqual(["/data/1/id"]);
-    expect((await membersOf(org, team)).count).toBe(1);
-  });
-
-  it("takes the team's access from them with their next request", async () => {
-    const org = await makeOrganization(api);
-    const holder = await makeHolder(api, org.name, "manage-teams");
-    const team = resource("teams", { name: unique("team") });
-    expect((await holder.post(`/organizations/${org.name}/teams`, team)).status).toBe(201);
-    await org.owner.delete(users({ id: holder.teamId }), people(holder.username));
-    expect((await holder.post(`/organizations/${org.name}/teams`, team)).status).toBe(403);
-  });
-});
-
-describe("the members of a team: who changes them, and what is left of it", () => {
-  it("204: owners, the organization's token, holders of manage-membership", async () => {
-    const org = await makeOrganization(api);
-    const team = await makeTeam(api, org.name);
-    const ada = await makeMember(api, org.name);
-    const holder = await makeHolder(api, org.name, "manage-membership");
-    const callers = [org.owner, api.admin, holder, await makeOrganizationToken(api, org.name)];
-    for (const caller of [...callers, await makeTeamToken(api, holder.teamId)]) {
-      expect((await caller.post(users(team), people(ada.username))).status).toBe(204);
+    it("204: present ones are skipped, and the rest is added", async () => {
+      const org = await makeOrganization(api);
+      const team = await makeTeam(api, org.name);
+      const [ada, grace] = [await makeMember(api, org.name, [team.id]), await makeMember(api, org.name)];
+      expect((await org.owner.post(users(team), people(ada.username))).status).toBe(204);
       expect((await membersOf(org, team)).count).toBe(1);
-      expect((await caller.delete(memberships(team), places(ada.membershipId))).status).toBe(204);
+      expect((await org.owner.post(users(team), people(ada.username, grace.username))).status).toBe(204);
+      expect((await membersOf(org, team)).count).toBe(2);
+    });
+
+    it("204: nobody is added by an empty list", async () => {
+      const org = await makeOrganization(api);
+      const team = await makeTeam(api, org.name);
+      expect((await org.owner.post(users(team), people())).status).toBe(204);
       expect((await membersOf(org, team)).count).toBe(0);
-    }
+    });
+
+    it("204: counted right when many are added at once by several requests", async () => {
+      const org = await makeOrganization(api);
+      const team = await makeTeam(api, org.name);
+      const crowd = await Promise.all([1, 2, 3, 4].map(() => makeMember(api, org.name)));
+      const answers = await Promise.all(
+        crowd.map((member, position) =>
+          org.owner.post(users(team), people(member.username, crowd[(position + 1) % crowd.length]?.username ?? "")),
+        ),
+      );
+      expect(answers.map((answer) => answer.status)).toEqual([204, 204, 204, 204]);
+      const { ids, count } = await membersOf(org, team);
+      expect([ids.length, count]).toEqual([4, 4]);
+    });
+
+    it("422: an unknown person, or one who is no member, is named by position, and nobody is added", async () => {
+      const [org, elsewhere] = [await makeOrganization(api), await makeOrganization(api)];
+      const team = await makeTeam(api, org.name);
+      const ada = await makeMember(api, org.name);
+      const answer = await org.owner.post(
+        users(team),
+        people("nobody-there", ada.username, elsewhere.owner.username, elsewhere.owner.id),
+      );
+      expect(answer.status).toBe(422);
+      expect(pointers(answer)).toEqual(["/data/0/id", "/data/2/id", "/data/3/id"]);
+      expect(details(answer)[0]).toContain("nobody-there");
+      expect((await membersOf(org, team)).count).toBe(0);
+    });
+
+    it("422: an unknown membership, or one of another organization", async () => {
+      const [org, elsewhere] = [await makeOrganization(api), await makeOrganization(api)];
+      const team = await makeTeam(api, org.name);
+      const [ada, foreign] = [await makeMember(api, org.name), await makeMember(api, elsewhere.name)];
+      const answer = await org.owner.post(memberships(team), places(foreign.membershipId, ada.membershipId, "ou-x"));
+      expect(answer.status).toBe(422);
+      expect(pointers(answer)).toEqual(["/data/0/id", "/data/2/id"]);
+      expect((await membersOf(org, team)).count).toBe(0);
+    });
+
+    it("422: an id is never taken for a name, so that nobody gets in by being called like another's id", async () => {
+      const org = await makeOrganization(api);
+      const team = await makeTeam(api, org.name);
+      const [ada, mallory] = [await makeMember(api, org.name), await makeMember(api, org.name)];
+      // As a register from before the rule on names may hold it.
+      await api.database.write((tx) =>
+        tx.db
+          .updateTable("users")
+          .set({ username: ada.id.toLowerCase(), usernameKey: ada.id.toLowerCase() })
+          .where("id", "=", mallory.id)
+          .execute(),
+      );
+      expect((await org.owner.post(users(team), people(ada.id))).status).toBe(204);
+      expect(await membersOf(org, team)).toEqual({ ids: [ada.membershipId], count: 1 });
+      await org.owner.delete(`/organization-memberships/${ada.membershipId}`);
+      expect((await org.owner.post(users(team), people(ada.id))).status).toBe(422);
+      expect((await membersOf(org, team)).count).toBe(0);
+    });
+
+    it.each([
+      [{}],
+      [{ data: {} }],
+      [{ data: null }],
+      [{ data: [{ type: "teams", id: "x" }] }],
+      [{ data: [{ type: "users" }] }],
+      [{ data: [{ type: "users", id: "" }] }],
+      [{ data: [{ type: "users", id: 7 }] }],
+      [{ data: ["ada"] }],
+      [{ data: Array.from({ length: 1001 }, (_, position) => ({ type: "users", id: `u${position}` })) }],
+    ])("422: the body %#", async (body) => {
+      const org = await makeOrganization(api);
+      const team = await makeTeam(api, org.name);
+      for (const method of ["POST", "DELETE"])
+        expect((await org.owner.send(method, users(team), body)).status).toBe(422);
+    });
   });
 
-  it("403: manage-teams, members and the team itself; 404: strangers", async () => {
-    const org = await makeOrganization(api);
-    const team = await makeTeam(api, org.name);
-    const ada = await makeMember(api, org.name, [team.id]);
-    const callers = [
-      await makeHolder(api, org.name, "manage-teams", "manage-organization-access"),
-      ada,
-      await makeTeamToken(api, team.id),
-    ];
-    for (const caller of callers) {
-      const answer = await caller.post(users(team), people(ada.username));
-      expect(answer.status).toBe(403);
-      expect(details(answer)[0]).toContain("manage-membership");
-      expect((await caller.delete(users(team), people(ada.username))).status).toBe(403);
-    }
-    const stranger = await makeUser(api);
-    expect((await stranger.post(users(team), people(ada.username))).status).toBe(404);
-    expect((await api.nobody.post(users(team), people(ada.username))).status).toBe(401);
+  describe("removing people from a team", () => {
+    it("204: by name in any case, by id, by membership; absent ones are skipped", async () => {
+      const org = await makeOrganization(api);
+      const team = await makeTeam(api, org.name);
+      const [ada, grace, alan, absent] = [
+        await makeMember(api, org.name, [team.id]),
+        await makeMember(api, org.name, [team.id]),
+        await makeMember(api, org.name, [team.id]),
+        await makeMember(api, org.name),
+      ];
+      expect((await org.owner.delete(users(team), people(ada.username.toUpperCase(), absent.username))).status).toBe(
+        204,
+      );
+      expect((await membersOf(org, team)).count).toBe(2);
+      expect((await org.owner.delete(users(team), people(grace.id))).status).toBe(204);
+      expect((await org.owner.delete(memberships(team), places(alan.membershipId, absent.membershipId))).status).toBe(
+        204,
+      );
+      expect(await membersOf(org, team)).toEqual({ ids: [], count: 0 });
+      expect((await org.owner.delete(users(team), people(ada.username))).status).toBe(204);
+      expect((await membersOf(org, team)).count).toBe(0);
+    });
+
+    it("422: an unknown one is named by position, and nobody is removed", async () => {
+      const org = await makeOrganization(api);
+      const team = await makeTeam(api, org.name);
+      const ada = await makeMember(api, org.name, [team.id]);
+      const answer = await org.owner.delete(users(team), people(ada.username, "nobody-there"));
+      expect(answer.status).toBe(422);
+      expect(pointers(answer)).toEqual(["/data/1/id"]);
+      expect((await membersOf(org, team)).count).toBe(1);
+    });
+
+    it("takes the team's access from them with their next request", async () => {
+      const org = await makeOrganization(api);
+      const holder = await makeHolder(api, org.name, "manage-teams");
+      const team = resource("teams", { name: unique("team") });
+      expect((await holder.post(`/organizations/${org.name}/teams`, team)).status).toBe(201);
+      await org.owner.delete(users({ id: holder.teamId }), people(holder.username));
+      expect((await holder.post(`/organizations/${org.name}/teams`, team)).status).toBe(403);
+    });
   });
 
-  it("leaves a trace of who was added and removed, and none where nobody was", async () => {
-    const org = await makeOrganization(api);
-    const team = await makeTeam(api, org.name);
-    const ada = await makeMember(api, org.name);
-    for (let time = 0; time < 2; time += 1) await org.owner.post(users(team), people(ada.username));
-    for (let time = 0; time < 2; time += 1) await org.owner.delete(users(team), people(ada.username));
-    const members = { members: [{ membership: ada.membershipId, username: ada.username }] };
-    const trail = `/organizations/${org.name}/audit-events?filter[subject][id]=${team.id}&filter[action]=teams.`;
-    const told = async (verb: string) => data(await org.owner.get(trail + verb)).map((event: Json) => event.attributes);
-    expect(await told("add-members")).toMatchObject([{ "actor-id": org.owner.id, before: null, after: members }]);
-    expect(await told("remove-members")).toMatchObject([{ "actor-id": org.owner.id, before: members, after: null }]);
+  describe("the members of a team: who changes them, and what is left of it", () => {
+    it("204: owners, the organization's token, holders of manage-membership", async () => {
+      const org = await makeOrganization(api);
+      const team = await makeTeam(api, org.name);
+      const ada = await makeMember(api, org.name);
+      const holder = await makeHolder(api, org.name, "manage-membership");
+      const callers = [org.owner, api.admin, holder, await makeOrganizationToken(api, org.name)];
+      for (const caller of [...callers, await makeTeamToken(api, holder.teamId)]) {
+        expect((await caller.post(users(team), people(ada.username))).status).toBe(204);
+        expect((await membersOf(org, team)).count).toBe(1);
+        expect((await caller.delete(memberships(team), places(ada.membershipId))).status).toBe(204);
+        expect((await membersOf(org, team)).count).toBe(0);
+      }
+    });
+
+    it("403: manage-teams, members and the team itself; 404: strangers", async () => {
+      const org = await makeOrganization(api);
+      const team = await makeTeam(api, org.name);
+      const ada = await makeMember(api, org.name, [team.id]);
+      const callers = [
+        await makeHolder(api, org.name, "manage-teams", "manage-organization-access"),
+        ada,
+        await makeTeamToken(api, team.id),
+      ];
+      for (const caller of callers) {
+        const answer = await caller.post(users(team), people(ada.username));
+        expect(answer.status).toBe(403);
+        expect(details(answer)[0]).toContain("manage-membership");
+        expect((await caller.delete(users(team), people(ada.username))).status).toBe(403);
+      }
+      const stranger = await makeUser(api);
+      expect((await stranger.post(users(team), people(ada.username))).status).toBe(404);
+      expect((await api.nobody.post(users(team), people(ada.username))).status).toBe(401);
+    });
+
+    it("leaves a trace of who was added and removed, and none where nobody was", async () => {
+      const org = await makeOrganization(api);
+      const team = await makeTeam(api, org.name);
+      const ada = await makeMember(api, org.name);
+      for (let time = 0; time < 2; time += 1) await org.owner.post(users(team), people(ada.username));
+      for (let time = 0; time < 2; time += 1) await org.owner.delete(users(team), people(ada.username));
+      const members = { members: [{ membership: ada.membershipId, username: ada.username }] };
+      const trail = `/organizations/${org.name}/audit-events?filter[subject][id]=${team.id}&filter[action]=teams.`;
+      const told = async (verb: string) =>
+        data(await org.owner.get(trail + verb)).map((event: Json) => event.attributes);
+      expect(await told("add-members")).toMatchObject([{ "actor-id": org.owner.id, before: null, after: members }]);
+      expect(await told("remove-members")).toMatchObject([{ "actor-id": org.owner.id, before: members, after: null }]);
+    });
+  });
+});
+
+describe("memberships", () => {
+  let org: Org;
+  let team: Json;
+  beforeEach(async () => {
+    org = await makeOrganization(api);
+    team = await makeTeam(api, org.name);
+  });
+  const path = (id = team.id) => `/teams/${id}/relationships/organization-memberships`;
+  const ids = (answer: Answer): string[] => data(answer).map(({ id }: Json) => id);
+
+  describe("listTeamMemberships", () => {
+    it("200: the memberships of the people in the team, also of those who are only invited, newest first", async () => {
+      const first = await makeMember(api, org.name, [team.id]);
+      await makeMember(api, org.name);
+      const invitation = data(
+        await org.owner.post(
+          `/organizations/${org.name}/organization-memberships`,
+          resource(
+            "organization-memberships",
+            { email: `${unique("someone")}@example.com` },
+            { teams: { data: [{ type: "teams", id: team.id }] } },
+          ),
+        ),
+      );
+      const answer = await org.owner.get(path());
+      expect(ids(answer)).toEqual([invitation.id, first.membershipId]);
+      expect(answer.body.data[1]).toEqual(data(await org.owner.get(`/organization-memberships/${first.membershipId}`)));
+      expect(answer.body.meta.pagination["total-count"]).toBe(2);
+      const second = await org.owner.get(`${path()}?page[size]=1&page[number]=2`);
+      expect(ids(second)).toEqual([first.membershipId]);
+    });
+
+    it("200: an empty list, to every member for a visible team", async () => {
+      const callers = [
+        await makeMember(api, org.name),
+        await makeTeamToken(api, org.ownersTeamId),
+        await makeOrganizationToken(api, org.name),
+      ];
+      for (const caller of callers) expect(ids(await caller.get(path()))).toEqual([]);
+    });
+
+    it("404: a secret team, to those who may not know of it; strangers; no such team", async () => {
+      const secret = await makeTeam(api, org.name, { visibility: "secret" });
+      const member = await makeMember(api, org.name, [secret.id]);
+      expect(ids(await member.get(path(secret.id)))).toEqual([member.membershipId]);
+      for (const caller of [await makeMember(api, org.name), await makeUser(api)])
+        expect((await caller.get(path(secret.id))).status).toBe(404);
+      expect((await org.owner.get(path("team-unknown"))).status).toBe(404);
+    });
+
+    it("names of each membership only the teams that the caller may see", async () => {
+      const secret = await makeTeam(api, org.name, { visibility: "secret" });
+      await makeMember(api, org.name, [team.id, secret.id]);
+      const [seen] = data(await (await makeMember(api, org.name)).get(path()));
+      expect(seen.relationships.teams.data).toEqual([{ id: team.id, type: "teams" }]);
+    });
+  });
+
+  describe("a membership's ETag", () => {
+    it("changes with the person's teams: joining, leaving, and a team that goes", async () => {
+      const member = await makeMember(api, org.name);
+      const membership = `/organization-memberships/${member.membershipId}`;
+      const tags = new Set<string | null>();
+      const note = async () => tags.add((await org.owner.get(membership)).headers.get("etag"));
+      await note();
+      const body = { data: [{ type: "organization-memberships", id: member.membershipId }] };
+      expect((await org.owner.post(path(), body)).status).toBe(204);
+      await note();
+      expect((await org.owner.delete(path(), body)).status).toBe(204);
+      await note();
+      await org.owner.post(path(), body);
+      await note();
+      expect((await org.owner.delete(`/teams/${team.id}`)).status).toBe(204);
+      await note();
+      expect(tags.size).toBe(5);
+    });
   });
 });

@@ -1,4 +1,7 @@
-/** `include` on show and list: related things beside workspaces, each once, and only what the caller could read. */
+/**
+ * `include` on show and list: related things beside workspaces, each once, and only what the caller could read. The
+ * state in force beside workspaces, for clients that ask for it.
+ */
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Caller, type Json, useApi } from "../../../support/api.ts";
 import {
@@ -13,179 +16,203 @@ import {
   makeProject,
   makeTeam,
   makeTeamToken,
+  makeTeamWorkspace,
   makeUser,
   makeWorkspace,
   type Org,
 } from "../../../support/builders.ts";
+import { stateOf, writeState } from "../../../support/states.ts";
 import { pathById, pathByName, setColumns } from "./support.ts";
 
 const api = useApi();
-let org: Org;
-let projects: Json[];
-let workspaces: Json[];
-beforeAll(async () => {
-  org = await makeOrganization(api);
-  projects = [await makeProject(api, org.name), await makeProject(api, org.name)];
-  workspaces = [];
-  for (const number of [0, 0, 1])
-    workspaces.push(await makeWorkspace(api, org.name, {}, inProject(projects[number].id)));
-});
-
-const listPath = () => `/organizations/${org.name}/workspaces`;
-const includedOf = (body: Json) => body.included.map(({ id, type }: Json) => `${type} ${id}`).sort();
-
-const values = [
-  "current_configuration_version",
-  "current_configuration_version.ingress_attributes",
-  "current_run",
-  "current_run.configuration_version",
-  "current_run.configuration_version.ingress_attributes",
-  "current_run.plan",
-  "locked_by",
-  "organization",
-  "outputs",
-  "project",
-  "readme",
-];
 
 describe("include", () => {
-  it.each(values)("%s is known to show, by id and by name, and to list", async (value) => {
-    for (const path of [pathById(workspaces[0]), pathByName(workspaces[0]), listPath()]) {
-      const answer = await org.owner.get(`${path}?include=${value}`);
-      expect(answer.status).toBe(200);
-      expect(Array.isArray(answer.body.included)).toBe(true);
-      const plain = await org.owner.get(path);
-      expect(plain.body).not.toHaveProperty("included");
-      expect(answer.body.data).toEqual(plain.body.data);
-    }
+  let org: Org;
+  let projects: Json[];
+  let workspaces: Json[];
+  beforeAll(async () => {
+    org = await makeOrganization(api);
+    projects = [await makeProject(api, org.name), await makeProject(api, org.name)];
+    workspaces = [];
+    for (const number of [0, 0, 1])
+      workspaces.push(await makeWorkspace(api, org.name, {}, inProject(projects[number].id)));
   });
 
-  it("all at once", async () => {
-    const answer = await org.owner.get(`${pathById(workspaces[0])}?include=${values.join(",")}`);
-    expect(includedOf(answer.body)).toEqual([`organizations ${org.name}`, `projects ${projects[0].id}`]);
-  });
+  const listPath = () => `/organizations/${org.name}/workspaces`;
+  const includedOf = (body: Json) => body.included.map(({ id, type }: Json) => `${type} ${id}`).sort();
 
-  it.each(["moon", "projects", "Project", "current_run.moon", "project.organization", "vars", "project,moon"])(
-    "%s is 400 for show and list",
-    async (value) => {
+  const values = [
+    "current_configuration_version",
+    "current_configuration_version.ingress_attributes",
+    "current_run",
+    "current_run.configuration_version",
+    "current_run.configuration_version.ingress_attributes",
+    "current_run.plan",
+    "locked_by",
+    "organization",
+    "outputs",
+    "project",
+    "readme",
+  ];
+
+  describe("include", () => {
+    it.each(values)("%s is known to show, by id and by name, and to list", async (value) => {
       for (const path of [pathById(workspaces[0]), pathByName(workspaces[0]), listPath()]) {
         const answer = await org.owner.get(`${path}?include=${value}`);
-        expect(answer.status).toBe(400);
-        expect(answer.body.errors).toHaveLength(1);
-        expect(answer.body.errors[0]).toMatchObject({ title: "bad request", source: { parameter: "include" } });
-        expect(answer.body.errors[0].detail).toContain("include parameter");
+        expect(answer.status).toBe(200);
+        expect(Array.isArray(answer.body.included)).toBe(true);
+        const plain = await org.owner.get(path);
+        expect(plain.body).not.toHaveProperty("included");
+        expect(answer.body.data).toEqual(plain.body.data);
       }
-    },
-  );
+    });
 
-  it("an empty one includes nothing", async () => {
-    expect((await org.owner.get(`${pathById(workspaces[0])}?include=`)).body).not.toHaveProperty("included");
+    it("all at once", async () => {
+      const answer = await org.owner.get(`${pathById(workspaces[0])}?include=${values.join(",")}`);
+      expect(includedOf(answer.body)).toEqual([`organizations ${org.name}`, `projects ${projects[0].id}`]);
+    });
+
+    it.each(["moon", "projects", "Project", "current_run.moon", "project.organization", "vars", "project,moon"])(
+      "%s is 400 for show and list",
+      async (value) => {
+        for (const path of [pathById(workspaces[0]), pathByName(workspaces[0]), listPath()]) {
+          const answer = await org.owner.get(`${path}?include=${value}`);
+          expect(answer.status).toBe(400);
+          expect(answer.body.errors).toHaveLength(1);
+          expect(answer.body.errors[0]).toMatchObject({ title: "bad request", source: { parameter: "include" } });
+          expect(answer.body.errors[0].detail).toContain("include parameter");
+        }
+      },
+    );
+
+    it("an empty one includes nothing", async () => {
+      expect((await org.owner.get(`${pathById(workspaces[0])}?include=`)).body).not.toHaveProperty("included");
+    });
+
+    it("an empty list includes nothing", async () => {
+      const answer = await org.owner.get(`${listPath()}?search[name]=nothing-like-it&include=project,organization`);
+      expect(answer.body).toMatchObject({ data: [], included: [] });
+    });
   });
 
-  it("an empty list includes nothing", async () => {
-    const answer = await org.owner.get(`${listPath()}?search[name]=nothing-like-it&include=project,organization`);
-    expect(answer.body).toMatchObject({ data: [], included: [] });
-  });
-});
+  describe("include=organization and include=project", () => {
+    it("are the documents that a GET shows, each once in a list", async () => {
+      const { included } = (await org.owner.get(`${listPath()}?include=organization,project`)).body;
+      expect(included).toHaveLength(3);
+      const documents = [
+        data(await org.owner.get(`/organizations/${org.name}`)),
+        ...(await Promise.all(projects.map(async ({ id }) => data(await org.owner.get(`/projects/${id}`))))),
+      ];
+      for (const document of documents) expect(included).toContainEqual(document);
+    });
 
-describe("include=organization and include=project", () => {
-  it("are the documents that a GET shows, each once in a list", async () => {
-    const { included } = (await org.owner.get(`${listPath()}?include=organization,project`)).body;
-    expect(included).toHaveLength(3);
-    const documents = [
-      data(await org.owner.get(`/organizations/${org.name}`)),
-      ...(await Promise.all(projects.map(async ({ id }) => data(await org.owner.get(`/projects/${id}`))))),
-    ];
-    for (const document of documents) expect(included).toContainEqual(document);
-  });
+    it("only those of the page are there", async () => {
+      const query = `?include=project&search[name]=${workspaces[2].attributes.name}`;
+      expect(includedOf((await org.owner.get(`${listPath()}${query}`)).body)).toEqual([`projects ${projects[1].id}`]);
+    });
 
-  it("only those of the page are there", async () => {
-    const query = `?include=project&search[name]=${workspaces[2].attributes.name}`;
-    expect(includedOf((await org.owner.get(`${listPath()}${query}`)).body)).toEqual([`projects ${projects[1].id}`]);
-  });
+    it("a grant on a workspace alone does not show its project, though its id is there", async () => {
+      const team = await makeTeam(api, org.name);
+      await grantWorkspace(api, org.id, workspaces[0].id, team.id, "admin");
+      await grantProject(api, org.id, projects[1].id, team.id, "read");
+      const member = await makeMember(api, org.name, [team.id]);
+      const shown = await member.get(`${pathById(workspaces[0])}?include=project,organization`);
+      expect(shown.body.data.relationships.project.data.id).toBe(projects[0].id);
+      expect(includedOf(shown.body)).toEqual([`organizations ${org.name}`]);
+      const listed = await member.get(`${listPath()}?include=project`);
+      expect(listed.body.data).toHaveLength(2);
+      expect(includedOf(listed.body)).toEqual([`projects ${projects[1].id}`]);
+    });
 
-  it("a grant on a workspace alone does not show its project, though its id is there", async () => {
-    const team = await makeTeam(api, org.name);
-    await grantWorkspace(api, org.id, workspaces[0].id, team.id, "admin");
-    await grantProject(api, org.id, projects[1].id, team.id, "read");
-    const member = await makeMember(api, org.name, [team.id]);
-    const shown = await member.get(`${pathById(workspaces[0])}?include=project,organization`);
-    expect(shown.body.data.relationships.project.data.id).toBe(projects[0].id);
-    expect(includedOf(shown.body)).toEqual([`organizations ${org.name}`]);
-    const listed = await member.get(`${listPath()}?include=project`);
-    expect(listed.body.data).toHaveLength(2);
-    expect(includedOf(listed.body)).toEqual([`projects ${projects[1].id}`]);
-  });
-
-  it.each<[string, () => Promise<Caller>, boolean]>([
-    ["a holder of read-workspaces", () => makeHolder(api, org.name, "read-workspaces"), false],
-    ["a holder of read-projects", () => makeHolder(api, org.name, "read-projects"), true],
-    ["a holder of manage-workspaces", () => makeHolder(api, org.name, "manage-workspaces"), true],
-    ["the organization's token", () => makeOrganizationToken(api, org.name), true],
-    ["a site admin", async () => api.admin, true],
-  ])("%s sees in include what a GET would show", async (_, make, reads) => {
-    const caller = await make();
-    const direct = await caller.get(`/projects/${projects[0].id}`);
-    expect(direct.status).toBe(reads ? 200 : 404);
-    const { included } = (await caller.get(`${pathById(workspaces[0])}?include=project`)).body;
-    expect(included).toEqual(reads ? [direct.body.data] : []);
-  });
-});
-
-describe("include=locked_by", () => {
-  const lock = async (caller: Caller, workspace: Json) =>
-    data(await caller.post(`${pathById(workspace)}/actions/lock`, {}));
-  const holderIn = async (caller: Caller, workspace: Json): Promise<Json[]> =>
-    (await caller.get(`${pathById(workspace)}?include=locked_by`)).body.included;
-
-  it("nobody, where it is not locked", async () => {
-    expect(await holderIn(org.owner, workspaces[0])).toEqual([]);
+    it.each<[string, () => Promise<Caller>, boolean]>([
+      ["a holder of read-workspaces", () => makeHolder(api, org.name, "read-workspaces"), false],
+      ["a holder of read-projects", () => makeHolder(api, org.name, "read-projects"), true],
+      ["a holder of manage-workspaces", () => makeHolder(api, org.name, "manage-workspaces"), true],
+      ["the organization's token", () => makeOrganizationToken(api, org.name), true],
+      ["a site admin", async () => api.admin, true],
+    ])("%s sees in include what a GET would show", async (_, make, reads) => {
+      const caller = await make();
+      const direct = await caller.get(`/projects/${projects[0].id}`);
+      expect(direct.status).toBe(reads ? 200 : 404);
+      const { included } = (await caller.get(`${pathById(workspaces[0])}?include=project`)).body;
+      expect(included).toEqual(reads ? [direct.body.data] : []);
+    });
   });
 
-  it("a user, as a GET shows it; once in a list of several", async () => {
-    const own = [await makeWorkspace(api, org.name), await makeWorkspace(api, org.name)];
-    for (const workspace of own) await lock(org.owner, workspace);
-    const reader = await makeHolder(api, org.name, "read-workspaces");
-    const shown = data(await reader.get(`/users/${org.owner.id}`));
-    expect(await holderIn(reader, own[0])).toEqual([shown]);
-    const listed = await reader.get(`${listPath()}?include=locked_by`);
-    expect(includedOf(listed.body)).toEqual([`users ${org.owner.id}`]);
-    expect(JSON.stringify(listed.body)).not.toContain(org.owner.email);
-  });
+  describe("include=locked_by", () => {
+    const lock = async (caller: Caller, workspace: Json) =>
+      data(await caller.post(`${pathById(workspace)}/actions/lock`, {}));
+    const holderIn = async (caller: Caller, workspace: Json): Promise<Json[]> =>
+      (await caller.get(`${pathById(workspace)}?include=locked_by`)).body.included;
 
-  it("a site admin from outside is not shown to whoever couldn't GET that user", async () => {
-    const workspace = await makeWorkspace(api, org.name);
-    const outsider = await makeUser(api, { "is-site-admin": true });
-    const locked = await lock(outsider, workspace);
-    expect(locked.relationships["locked-by"].data).toEqual({ id: outsider.id, type: "users" });
-    const reader = await makeHolder(api, org.name, "read-workspaces");
-    expect((await reader.get(`/users/${outsider.id}`)).status).toBe(404);
-    expect(await holderIn(reader, workspace)).toEqual([]);
-    expect(await holderIn(outsider, workspace)).toHaveLength(1);
-  });
+    it("nobody, where it is not locked", async () => {
+      expect(await holderIn(org.owner, workspaces[0])).toEqual([]);
+    });
 
-  it("a visible team to every reader; a secret one to those who may know of it", async () => {
-    for (const visibility of ["organization", "secret"]) {
-      const workspace = await makeWorkspace(api, org.name);
-      const team = await makeTeam(api, org.name, { visibility });
-      await grantWorkspace(api, org.id, workspace.id, team.id, "write");
-      const locked = await lock(await makeTeamToken(api, team.id), workspace);
-      expect(locked.relationships["locked-by"].data).toEqual({ id: team.id, type: "teams" });
+    it("a user, as a GET shows it; once in a list of several", async () => {
+      const own = [await makeWorkspace(api, org.name), await makeWorkspace(api, org.name)];
+      for (const workspace of own) await lock(org.owner, workspace);
       const reader = await makeHolder(api, org.name, "read-workspaces");
-      const insider = await makeMember(api, org.name, [team.id]);
-      const shows = async (caller: Caller) => (await holderIn(caller, workspace)).map(({ id }) => id);
-      expect(await shows(reader)).toEqual(visibility === "secret" ? [] : [team.id]);
-      expect(await shows(insider)).toEqual([team.id]);
-      expect(await shows(org.owner)).toEqual([team.id]);
-      expect(await holderIn(insider, workspace)).toEqual([data(await insider.get(`/teams/${team.id}`))]);
-      const listed = await reader.get(`${listPath()}?search[name]=${workspace.attributes.name}&include=locked_by`);
-      expect(includedOf(listed.body)).toEqual(visibility === "secret" ? [] : [`teams ${team.id}`]);
-    }
-  });
+      const shown = data(await reader.get(`/users/${org.owner.id}`));
+      expect(await holderIn(reader, own[0])).toEqual([shown]);
+      const listed = await reader.get(`${listPath()}?include=locked_by`);
+      expect(includedOf(listed.body)).toEqual([`users ${org.owner.id}`]);
+      expect(JSON.stringify(listed.body)).not.toContain(org.owner.email);
+    });
 
-  it("a holder who is gone is left out", async () => {
-    const workspace = await makeWorkspace(api, org.name);
-    await setColumns(api, workspace.id, { lockedByType: "users", lockedById: "user-gone", lockedByName: "gone" });
-    expect(await holderIn(org.owner, workspace)).toEqual([]);
+    it("a site admin from outside is not shown to whoever couldn't GET that user", async () => {
+      const workspace = await makeWorkspace(api, org.name);
+      const outsider = await makeUser(api, { "is-site-admin": true });
+      const locked = await lock(outsider, workspace);
+      expect(locked.relationships["locked-by"].data).toEqual({ id: outsider.id, type: "users" });
+      const reader = await makeHolder(api, org.name, "read-workspaces");
+      expect((await reader.get(`/users/${outsider.id}`)).status).toBe(404);
+      expect(await holderIn(reader, workspace)).toEqual([]);
+      expect(await holderIn(outsider, workspace)).toHaveLength(1);
+    });
+
+    it("a visible team to every reader; a secret one to those who may know of it", async () => {
+      for (const visibility of ["organization", "secret"]) {
+        const workspace = await makeWorkspace(api, org.name);
+        const team = await makeTeam(api, org.name, { visibility });
+        await grantWorkspace(api, org.id, workspace.id, team.id, "write");
+        const locked = await lock(await makeTeamToken(api, team.id), workspace);
+        expect(locked.relationships["locked-by"].data).toEqual({ id: team.id, type: "teams" });
+        const reader = await makeHolder(api, org.name, "read-workspaces");
+        const insider = await makeMember(api, org.name, [team.id]);
+        const shows = async (caller: Caller) => (await holderIn(caller, workspace)).map(({ id }) => id);
+        expect(await shows(reader)).toEqual(visibility === "secret" ? [] : [team.id]);
+        expect(await shows(insider)).toEqual([team.id]);
+        expect(await shows(org.owner)).toEqual([team.id]);
+        expect(await holderIn(insider, workspace)).toEqual([data(await insider.get(`/teams/${team.id}`))]);
+        const listed = await reader.get(`${listPath()}?search[name]=${workspace.attributes.name}&include=locked_by`);
+        expect(includedOf(listed.body)).toEqual(visibility === "secret" ? [] : [`teams ${team.id}`]);
+      }
+    });
+
+    it("a holder who is gone is left out", async () => {
+      const workspace = await makeWorkspace(api, org.name);
+      await setColumns(api, workspace.id, { lockedByType: "users", lockedById: "user-gone", lockedByName: "gone" });
+      expect(await holderIn(org.owner, workspace)).toEqual([]);
+    });
   });
+});
+
+it("include=current_state_version shows each state in force, to whoever may read it", async () => {
+  const org = await makeOrganization(api);
+  const [one, two] = [await makeWorkspace(api, org.name), await makeWorkspace(api, org.name)];
+  const state = await writeState(org.owner, one.id, stateOf());
+  const path = `/organizations/${org.name}/workspaces?include=current_state_version`;
+  const { body } = await org.owner.get(path);
+  expect(body.included).toMatchObject([
+    { type: "state-versions", id: state.id, attributes: { "hosted-state-download-url": expect.any(String) } },
+  ]);
+  expect((await org.owner.get(`/workspaces/${two.id}?include=current_state_version`)).body.included).toEqual([]);
+  // As the official client spells it.
+  const hyphens = await org.owner.get(path.replaceAll("current_state_version", "current-state-version"));
+  expect(hyphens.body.included).toEqual(body.included);
+  const team = await makeTeam(api, org.name);
+  await makeTeamWorkspace(api, one.id, team.id, { access: "custom", runs: "read", "state-versions": "read-outputs" });
+  const caller = await makeMember(api, org.name, [team.id]);
+  expect((await caller.get(path)).body).toMatchObject({ data: [{ id: one.id }], included: [] });
 });

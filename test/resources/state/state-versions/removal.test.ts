@@ -1,4 +1,8 @@
-/** What a deleted workspace or version leaves behind is removed in steps, however much it managed. */
+/**
+ * What a deleted workspace or version leaves behind is removed in steps, however much it managed. Deleting a workspace
+ * that has state: safely, not while it manages anything; by force, at once. The content of an old version: hidden,
+ * restored, removed for good; and when not.
+ */
 import { describe, expect, it } from "vitest";
 import {
   enforceRetention,
@@ -6,10 +10,27 @@ import {
   removeAbandonedUploads,
   type Upkeep,
 } from "../../../../src/resources/state/state-versions/upkeep/upkeep.ts";
-import { useApi } from "../../../support/api.ts";
-import { makeOrganization, makeWorkspace } from "../../../support/builders.ts";
-import { managed, stateOf, stateOfSize, upkeepOf, writeState } from "../../../support/states.ts";
-import { setVersion, useStage } from "./support.ts";
+import { type Answer, type Caller, type Json, startApi, useApi } from "../../../support/api.ts";
+import {
+  data,
+  grantWorkspace,
+  makeMember,
+  makeOrganization,
+  makeTeam,
+  makeTeamWorkspace,
+  makeWorkspace,
+} from "../../../support/builders.ts";
+import {
+  base64,
+  fetchState,
+  managed,
+  put,
+  stateOf,
+  stateOfSize,
+  upkeepOf,
+  writeState,
+} from "../../../support/states.ts";
+import { contentsOf, expectRefused, expectSent, setVersion, uploadUrlOf, useStage } from "./support.ts";
 
 const api = useApi();
 const stage = useStage(api);
@@ -131,4 +152,238 @@ describe("the resources of a version", () => {
     expect(await removeAbandonedUploads(upkeepOf(api))).toBe(1);
     expect(await rowsOf(version.id)).toBe(3);
   });
+});
+
+const safeDelete = () => stage.owner.post(`${stage.path}/actions/safe-delete`);
+const byName = () =>
+  stage.owner.post(
+    `/organizations/${stage.org.name}/workspaces/${stage.workspace.attributes.name}/actions/safe-delete`,
+  );
+const locked = "Unable to delete workspace. The workspace is locked; unlock it first.";
+const manages = (count: number) =>
+  `Unable to delete workspace. The workspace manages ${count} resource${count === 1 ? "" : "s"}; destroy what it manages first, or force the deletion.`;
+
+describe("safe delete", () => {
+  it.each([
+    ["by id", safeDelete],
+    ["by name", byName],
+  ])("409 while it manages resources, and 204 once they are destroyed: %s", async (_, remove) => {
+    await stage.write(stateOf({ serial: 1, resources: [managed("one", 3)] }));
+    expectRefused(await remove(), 409, manages(3));
+    await stage.write(stateOf({ serial: 2 }));
+    expect((await remove()).status).toBe(204);
+    expect((await stage.shown()).status).toBe(404);
+  });
+
+  it("data sources are nothing that it manages", async () => {
+    await stage.write(stateOf({ resources: [{ ...managed("read"), mode: "data" }] }));
+    expect((await safeDelete()).status).toBe(204);
+  });
+
+  it("409 while it is locked, whatever its state", async () => {
+    await stage.lock();
+    expectRefused(await safeDelete(), 409, locked);
+    const version = await stage.announce(stateOf());
+    expectRefused(await safeDelete(), 409, locked);
+    expectSent(await put(uploadUrlOf(version), stateOf()));
+    await stage.unlock();
+    expect((await safeDelete()).status).toBe(204);
+  });
+
+  it("what was given up is in nobody's way", async () => {
+    await stage.lock();
+    await stage.announce(stateOf({ resources: [managed("one")] }));
+    await stage.forceUnlock();
+    expect((await safeDelete()).status).toBe(204);
+  });
+});
+
+describe("force delete", () => {
+  it("204 with resources, locked, and with a state that is awaited", async () => {
+    const version = await stage.write(stateOf({ serial: 1, resources: [managed("one")] }));
+    await stage.lock();
+    const awaited = await stage.announce(stateOf({ serial: 2 }));
+    expect((await stage.owner.delete(stage.path)).status).toBe(204);
+    for (const { id } of [version, awaited]) {
+      expect((await stage.owner.get(`/state-versions/${id}`)).status).toBe(404);
+      expect((await stage.owner.get(`/state-versions/${id}/download`)).status).toBe(404);
+    }
+    const rows = await api.database.reader.db
+      .selectFrom("stateVersions")
+      .select("id")
+      .where("workspaceId", "=", stage.workspace.id)
+      .execute();
+    expect(rows).toEqual([]);
+    expect(data(await stage.owner.get(`/organizations/${stage.org.name}/workspaces`))).not.toContainEqual(
+      expect.objectContaining({ id: stage.workspace.id }),
+    );
+  });
+});
+
+const act = (id: string, action: string, caller: Caller = stage.owner): Promise<Answer> =>
+  caller.post(`/state-versions/${id}/actions/${action}_backing_data`);
+const download = (id: string) => fetchState(api, stage.owner, `/state-versions/${id}/download`);
+
+const state = stateOf({ outputs: { a: { value: "x", type: "string" } } });
+/** A version that another has taken the place of. */
+async function old(): Promise<Json> {
+  const version = await stage.write(state, { "json-state": base64("{}") });
+  await stage.write(stateOf({ serial: 2 }));
+  return version;
+}
+const outputsOf = async (id: string): Promise<Json[]> => data(await stage.owner.get(`/state-versions/${id}/outputs`));
+
+describe("soft delete", () => {
+  it("204: the content and the outputs are not shown any more", async () => {
+    const version = await old();
+    const outputId = version.relationships.outputs.data[0].id;
+    expect((await act(version.id, "soft_delete")).status).toBe(204);
+    expect(await stage.status(version.id)).toBe("backing_data_soft_deleted");
+    expect((await download(version.id)).status).toBe(404);
+    expect((await stage.owner.get(`/state-versions/${version.id}/json-download`)).status).toBe(404);
+    expect(await outputsOf(version.id)).toEqual([]);
+    expect((await stage.owner.get(`/state-version-outputs/${outputId}`)).status).toBe(404);
+  });
+
+  it("restore: 204, and all is as before", async () => {
+    const version = await old();
+    const before = await stage.show(version.id);
+    const outputs = await outputsOf(version.id);
+    await act(version.id, "soft_delete");
+    expect((await act(version.id, "restore")).status).toBe(204);
+    expect(await stage.show(version.id)).toEqual(before);
+    expect(await download(version.id)).toEqual({ status: 200, text: state });
+    expect(await outputsOf(version.id)).toEqual(outputs);
+  });
+});
+
+describe("permanent deletion", () => {
+  it("204: nothing leads to the content, and a job removes it", async () => {
+    const version = await old();
+    await act(version.id, "soft_delete");
+    expect((await act(version.id, "permanently_delete")).status).toBe(204);
+    const shown = await stage.show(version.id);
+    expect(shown.attributes).toMatchObject({ status: "backing_data_permanently_deleted", serial: 1 });
+    expect(shown.relationships.outputs.data).toEqual([]);
+    expect((await download(version.id)).status).toBe(404);
+    expect(await contentsOf(api, version.id)).toEqual([]);
+    const rows = () =>
+      api.database.reader.db.selectFrom("contents").select("id").where("stateVersionId", "is", null).execute();
+    expect((await rows()).length).toBeGreaterThanOrEqual(2);
+    await removeAbandonedUploads(upkeepOf(api));
+    expect(await rows()).toEqual([]);
+  });
+
+  it("of what a job has not removed yet leads to no restoring", async () => {
+    const version = await old();
+    for (const action of ["soft_delete", "permanently_delete"]) await act(version.id, action);
+    expect((await act(version.id, "restore")).status).toBe(409);
+  });
+});
+
+describe("the transitions", () => {
+  const statuses = [
+    "pending",
+    "finalized",
+    "discarded",
+    "backing_data_soft_deleted",
+    "backing_data_permanently_deleted",
+  ];
+  const allowed: Record<string, [from: string, to: string]> = {
+    soft_delete: ["finalized", "backing_data_soft_deleted"],
+    restore: ["backing_data_soft_deleted", "finalized"],
+    permanently_delete: ["backing_data_soft_deleted", "backing_data_permanently_deleted"],
+  };
+
+  it.each(Object.keys(allowed))("%s is allowed from one status only", async (action) => {
+    const version = await old();
+    const [from, to] = allowed[action] as [string, string];
+    for (const status of statuses) {
+      await setVersion(api, version.id, { status });
+      const answer = await act(version.id, action);
+      if (status === from) {
+        expect(answer.status).toBe(204);
+        expect(await stage.status(version.id)).toBe(to);
+      } else {
+        expectRefused(
+          answer,
+          409,
+          `Status transition not allowed: the state version is ${status}, and only one that is ${from} can become ${to}.`,
+        );
+        expect(await stage.status(version.id)).toBe(status);
+      }
+    }
+  });
+
+  it("409: the state in force, and one that is about to be", async () => {
+    const current = await stage.write(state);
+    await stage.lock();
+    const next = await stage.sent(stateOf({ serial: 2 }));
+    const sentence =
+      "The content of the state in force, or of one that is about to be, can't be deleted. Write a newer state first.";
+    for (const { id } of [current, next]) expectRefused(await act(id, "soft_delete"), 409, sentence);
+    expect(await stage.status(current.id)).toBe("finalized");
+  });
+
+  it("leave events", async () => {
+    const version = await old();
+    for (const action of ["soft_delete", "restore", "soft_delete", "permanently_delete"])
+      expect((await act(version.id, action)).status).toBe(204);
+    const { serial } = version.attributes;
+    const events = await stage.events(version.id);
+    expect(events.slice(1).map(({ action, after }) => [action, after])).toEqual([
+      ["state-versions.soft-delete-backing-data", { serial, status: "backing_data_soft_deleted" }],
+      ["state-versions.restore-backing-data", { serial, status: "finalized" }],
+      ["state-versions.soft-delete-backing-data", { serial, status: "backing_data_soft_deleted" }],
+      ["state-versions.permanently-delete-backing-data", { serial, status: "backing_data_permanently_deleted" }],
+    ]);
+  });
+});
+
+describe("who may", () => {
+  it("an admin of the workspace: 204; whoever may only write: 403; whoever may not read the state: 403; strangers: 404", async () => {
+    const version = await old();
+    const callers: [number, Caller][] = [];
+    for (const [access, status] of [
+      ["admin", 204],
+      ["write", 403],
+      ["read", 403],
+    ] as const) {
+      const team = await makeTeam(api, stage.org.name);
+      await grantWorkspace(api, stage.org.id, stage.workspace.id, team.id, access);
+      callers.push([status, await makeMember(api, stage.org.name, [team.id])]);
+    }
+    const blind = await makeTeam(api, stage.org.name);
+    await makeTeamWorkspace(api, stage.workspace.id, blind.id, { access: "custom", "state-versions": "read-outputs" });
+    callers.push(
+      [403, await makeMember(api, stage.org.name, [blind.id])],
+      [404, await makeMember(api, stage.org.name)],
+    );
+    for (const [status, caller] of callers.toReversed()) {
+      for (const action of ["soft_delete", "restore", "soft_delete", "permanently_delete"])
+        expect((await act(version.id, action, caller)).status, action).toBe(status);
+    }
+  });
+
+  it("of a version that is not there: 404", async () => {
+    for (const action of ["soft_delete", "restore", "permanently_delete"])
+      expect((await act("sv-unknown", action)).status).toBe(404);
+  });
+});
+
+it("the hosted edition has none of these: 404, to everybody", async () => {
+  const hosted = await startApi({ options: { edition: "hosted" } });
+  try {
+    const org = await makeOrganization(hosted);
+    const workspace = await makeWorkspace(hosted, org.name);
+    const first = await writeState(org.owner, workspace.id, state);
+    await writeState(org.owner, workspace.id, stateOf({ serial: 2 }));
+    for (const action of ["soft_delete", "restore", "permanently_delete"]) {
+      for (const caller of [org.owner, hosted.admin])
+        expectRefused(await act(first.id, action, caller), 404, /^There is no such path/);
+    }
+    expect(data(await org.owner.get(`/state-versions/${first.id}`)).attributes.status).toBe("finalized");
+  } finally {
+    await hosted.stop();
+  }
 });

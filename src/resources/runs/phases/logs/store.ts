@@ -1,7 +1,7 @@
 /** SQL of the logs of plans and applies: pieces by their place in the log. */
 import { sql } from "kysely";
 import { type Actor, principalOf } from "../../../../access/actor.ts";
-import type { WorkspaceFacts } from "../../../../access/permissions.ts";
+import type { WorkspaceFacts } from "../../../../access/permissions/workspace.ts";
 import type { Tx } from "../../../../database/database.ts";
 import { prepared } from "../../../../database/prepared.ts";
 import type { RunLogChunkTable, RunPhaseTable } from "../../../../database/schema/runs.ts";

@@ -1,6 +1,6 @@
 /** Team access to projects: what this kind of records brings. */
 import { type ProjectLevel, projectLevel } from "../../../../access/levels.ts";
-import { projectPermissions, projectRightNeeds, projectRightsOf } from "../../../../access/permissions.ts";
+import { projectPermissions, projectRightNeeds, projectRightsOf } from "../../../../access/permissions/project.ts";
 import type { UpdateAttributes } from "../../../../jsonapi/define.ts";
 import { implement } from "../../../shared/context.ts";
 import type { AccessKind, Chosen } from "../kind.ts";

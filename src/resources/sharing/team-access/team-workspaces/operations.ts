@@ -1,6 +1,10 @@
 /** Team access to workspaces: what this kind of records brings. */
 import { type WorkspaceLevel, workspaceLevel } from "../../../../access/levels.ts";
-import { seesWorkspace, workspacePermissionNeeds, workspaceRightsOf } from "../../../../access/permissions.ts";
+import {
+  seesWorkspace,
+  workspacePermissionNeeds,
+  workspaceRightsOf,
+} from "../../../../access/permissions/workspace.ts";
 import type { UpdateAttributes } from "../../../../jsonapi/define.ts";
 import { kebab } from "../../../../kernel/names.ts";
 import { implement } from "../../../shared/context.ts";

@@ -1,0 +1,165 @@
+/** What a caller may do to an organization, its variable sets, its teams, its tokens, its audit log and its connections. */
+import { type Actor, isSiteAdmin } from "../actor.ts";
+import { type Access, effective } from "../effective.ts";
+import { holdsOrganization, type Standing } from "../organization.ts";
+import { holds } from "../permission-set.ts";
+
+export const organizationPermissionFlags = [
+  "can-update",
+  "can-destroy",
+  "can-traverse",
+  "can-create-team",
+  "can-create-project",
+  "can-create-workspace",
+  "can-create-workspace-migration",
+  "can-delete-tags",
+  "can-enable-stacks",
+  "can-manage-auditing",
+  "can-manage-memberships",
+  "can-manage-run-tasks",
+  "can-update-api-token",
+  "can-update-oauth",
+  "can-update-agent-pools",
+  "can-update-ssh-keys",
+  "can-update-sentinel",
+] as const;
+export type OrganizationFlag = (typeof organizationPermissionFlags)[number];
+
+/** Where nothing is said: ownership of the organization. */
+export const organizationPermissionNeeds: Partial<Record<OrganizationFlag, string>> = {
+  "can-update": "ownership of the organization",
+  "can-create-team": "the organization permission 'manage-teams'",
+  "can-create-project": "the organization permission 'manage-projects'",
+  "can-delete-tags": "the organization permission 'manage-workspaces'",
+  "can-manage-auditing": "ownership of the organization",
+  "can-manage-memberships": "the organization permission 'manage-membership'",
+  "can-update-oauth": "the organization permission 'manage-vcs-settings'",
+  "can-update-ssh-keys": "the organization permission 'manage-vcs-settings'",
+  "can-update-agent-pools": "the organization permission 'manage-agent-pools'",
+};
+
+export function organizationPermissions(standing: Standing): Record<OrganizationFlag, boolean> {
+  const { owner } = standing;
+  return {
+    "can-update": owner,
+    "can-destroy": owner,
+    "can-traverse": standing.member,
+    "can-create-team": owner || holdsOrganization(standing, "manage-teams"),
+    "can-create-project": owner || holdsOrganization(standing, "manage-projects"),
+    "can-create-workspace": holds(standing.everywhere, "create", true),
+    "can-create-workspace-migration": owner,
+    "can-delete-tags": owner || holdsOrganization(standing, "manage-workspaces"),
+    "can-enable-stacks": owner,
+    "can-manage-auditing": owner,
+    "can-manage-memberships": owner || holdsOrganization(standing, "manage-membership"),
+    "can-manage-run-tasks": owner || holdsOrganization(standing, "manage-run-tasks"),
+    "can-update-api-token": owner,
+    "can-update-oauth": owner || holdsOrganization(standing, "manage-vcs-settings"),
+    "can-update-agent-pools": owner || holdsOrganization(standing, "manage-agent-pools"),
+    "can-update-ssh-keys": owner || holdsOrganization(standing, "manage-vcs-settings"),
+    "can-update-sentinel": owner || holdsOrganization(standing, "manage-policies"),
+  };
+}
+
+/** A variable set as the decision about it needs to see it. */
+export interface VariableSetFacts {
+  readonly standing: Standing;
+  /** Null for a set of the organization. */
+  readonly parentProjectId: string | null;
+  readonly projectAccess: number | null;
+}
+
+/** The organization's own sets. Whoever manages these reads every project and every workspace. */
+export function managesVariableSets(standing: Standing): boolean {
+  return (
+    standing.owner || holdsOrganization(standing, "manage-workspaces") || holdsOrganization(standing, "manage-projects")
+  );
+}
+
+/** The sets that a project owns: by `variable-sets` on it, wherever that comes from. */
+export function projectSetPermissions({ mask }: Access): Record<"can-read" | "can-manage", boolean> {
+  return { "can-read": holds(mask, "variableSets", "read"), "can-manage": holds(mask, "variableSets", "write") };
+}
+
+export function variableSetPermissions(set: VariableSetFacts): Record<"can-read" | "can-manage", boolean> {
+  const { standing, parentProjectId, projectAccess } = set;
+  if (parentProjectId !== null) return projectSetPermissions(effective(standing.everywhere, projectAccess));
+  return { "can-read": standing.member, "can-manage": managesVariableSets(standing) };
+}
+
+/** What managing a set needs, in the words that a refusal uses. */
+export function variableSetNeeds(parentProjectId: string | null | undefined): string {
+  return parentProjectId
+    ? "'write' on the variable sets of the project that owns the set"
+    : "the organization permission 'manage-workspaces' or 'manage-projects'";
+}
+
+/** A team as the decision about it needs to see it. */
+export interface TeamFacts {
+  readonly isOwners: number;
+  readonly visibility: string;
+  readonly allowMemberTokenManagement: number;
+  /** 1 when the caller is in the team, or is the team. */
+  readonly includesActor: number;
+}
+
+const teamPermissionNames = [
+  "can-read",
+  "can-update",
+  "can-destroy",
+  "can-update-membership",
+  "can-update-organization-access",
+  "can-update-api-token",
+] as const;
+export type TeamPermission = (typeof teamPermissionNames)[number];
+
+export const teamPermissionNeeds: Record<TeamPermission, string> = {
+  "can-read": "membership of the team",
+  "can-update": "the organization permission 'manage-teams'; the owners team belongs to owners alone",
+  "can-destroy": "the organization permission 'manage-teams'; the owners team can't be deleted",
+  "can-update-membership": "the organization permission 'manage-membership'; the owners team belongs to owners alone",
+  "can-update-organization-access": "the organization permission 'manage-organization-access'",
+  "can-update-api-token": "the organization permission 'manage-teams', or membership of a team that allows it",
+};
+
+/** Only owners in person touch the owners team, and nobody deletes it. */
+export function teamPermissions(standing: Standing, team: TeamFacts): Record<TeamPermission, boolean> {
+  const own = team.includesActor === 1;
+  const manager = team.isOwners
+    ? standing.ownerInPerson
+    : standing.owner || holdsOrganization(standing, "manage-teams");
+  return {
+    "can-read": standing.member && (team.visibility === "organization" || own || standing.seesSecretTeams),
+    "can-update": manager,
+    "can-destroy": manager && !team.isOwners,
+    "can-update-membership": team.isOwners
+      ? standing.ownerInPerson
+      : standing.owner || holdsOrganization(standing, "manage-membership"),
+    "can-update-organization-access":
+      !team.isOwners && (standing.owner || holdsOrganization(standing, "manage-organization-access")),
+    "can-update-api-token": manager || (!team.isOwners && own && team.allowMemberTokenManagement === 1),
+  };
+}
+
+/** Whether a caller may see and revoke a token: whoever may manage its holder's tokens. */
+export function mayManageToken(
+  actor: Actor,
+  token: TeamFacts & { readonly userId: string | null; readonly teamId: string | null; readonly standing: Standing },
+): boolean {
+  if (token.userId !== null) return isSiteAdmin(actor) || (actor.kind === "user" && actor.userId === token.userId);
+  if (token.teamId === null) return organizationPermissions(token.standing)["can-update-api-token"];
+  const held = teamPermissions(token.standing, token);
+  return held["can-read"] && held["can-update-api-token"];
+}
+
+/** Whoever manages auditing reads the trail; so does the token that was made for that alone. */
+export function mayReadAuditTrail(actor: Actor, organizationId: string, standing: Standing): boolean {
+  if (actor.kind === "audit-trails") return actor.auditedId === organizationId;
+  return organizationPermissions(standing)["can-manage-auditing"];
+}
+
+/** Whoever creates workspaces anywhere needs the ids of tokens; nobody else but those who manage connections sees them. */
+export function mayReadConnections(standing: Standing): boolean {
+  const held = organizationPermissions(standing);
+  return held["can-update-oauth"] || held["can-create-workspace"];
+}

@@ -1,0 +1,47 @@
+/** What a caller may do to a project: the flags of its document, and the rights that only checks ask for. */
+import type { Access } from "../effective.ts";
+import { holds, maskOf } from "../permission-set.ts";
+
+export const projectPermissionNames = ["can-read", "can-update", "can-destroy", "can-create-workspace"] as const;
+export type ProjectPermission = (typeof projectPermissionNames)[number];
+
+/** What each needs, in the words that a refusal uses. */
+export const projectPermissionNeeds: Record<ProjectPermission, string> = {
+  "can-read": "read access to the project's settings",
+  "can-update": "'update' on the project's settings",
+  "can-destroy": "'delete' on the project's settings",
+  "can-create-workspace": "'create' on the project's workspaces",
+};
+
+export function projectPermissions({ mask }: Access): Record<ProjectPermission, boolean> {
+  return {
+    "can-read": holds(mask, "settings", "read"),
+    "can-update": holds(mask, "settings", "update"),
+    "can-destroy": holds(mask, "settings", "delete"),
+    "can-create-workspace": holds(mask, "create", true),
+  };
+}
+
+/** What may be done to a project beside what its document shows. */
+const projectRights = ["can-move-workspaces", "can-manage-team-access", "can-read-team-access"] as const;
+export type ProjectRight = (typeof projectRights)[number];
+
+export const projectRightNeeds: Record<ProjectRight, string> = {
+  "can-move-workspaces": "'move' on the project's workspaces",
+  "can-manage-team-access": "'manage' on the project's teams",
+  "can-read-team-access": "'read' on the project's teams",
+};
+
+export function projectRightsOf({ mask }: Access): Record<ProjectRight, boolean> {
+  return {
+    "can-move-workspaces": holds(mask, "move", true),
+    "can-manage-team-access": holds(mask, "teams", "manage"),
+    "can-read-team-access": holds(mask, "teams", "read"),
+  };
+}
+
+/** The admin level as far as it is about the project itself: what moving a workspace by an update needs on both projects. */
+export function isProjectAdmin({ mask }: Access): boolean {
+  const admin = maskOf({ settings: "delete", teams: "manage", create: true, move: true });
+  return (mask & admin) === admin;
+}

@@ -1,0 +1,47 @@
+/** What a caller may do to a run, by what they may do to its workspace. */
+import { type Actor, actorId } from "../actor.ts";
+import { holds } from "../permission-set.ts";
+import { type WorkspaceFacts, workspacePermissions } from "./workspace.ts";
+
+export const runPermissionNames = [
+  "can-apply",
+  "can-cancel",
+  "can-comment",
+  "can-discard",
+  "can-force-execute",
+  "can-force-cancel",
+  "can-override-policy-check",
+] as const;
+export type RunPermission = (typeof runPermissionNames)[number];
+
+export const runPermissionNeeds: Record<RunPermission, string> = {
+  "can-apply": "'apply' on the workspace's runs",
+  "can-cancel": "'apply' on the workspace's runs; for a plan-only run of one's own, 'plan'",
+  "can-comment": "'plan' on the workspace's runs",
+  "can-discard": "'apply' on the workspace's runs",
+  "can-force-execute": "'apply' on the workspace's runs",
+  "can-force-cancel": "admin access to the workspace",
+  "can-override-policy-check": "the permission to override the workspace's policies",
+};
+
+/** A run as the decision about it needs to see it. */
+export interface RunAccessFacts extends WorkspaceFacts {
+  readonly planOnly: number;
+  readonly createdById: string | null;
+}
+
+/** Whoever may only plan may still take back an own run that changes nothing. */
+export function runPermissions(actor: Actor, run: RunAccessFacts): Record<RunPermission, boolean> {
+  const held = workspacePermissions(run);
+  const own = run.planOnly === 1 && run.createdById !== null && run.createdById === actorId(actor);
+  return {
+    "can-apply": held["can-queue-apply"],
+    "can-cancel": held["can-queue-apply"] || (own && held["can-queue-run"]),
+    "can-comment": held["can-queue-run"],
+    "can-discard": held["can-queue-apply"],
+    "can-force-execute": held["can-queue-apply"],
+    // An organization's token owns, but does not run.
+    "can-force-cancel": held["can-update"] && held["can-queue-run"],
+    "can-override-policy-check": holds(run.access.mask, "policyOverrides", true),
+  };
+}

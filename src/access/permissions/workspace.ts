@@ -1,0 +1,151 @@
+/** What a caller may do to a workspace and to the records of team access: the flags of documents, and the rights that only checks ask for. */
+import type { Access } from "../effective.ts";
+import { holds, sharedState } from "../permission-set.ts";
+
+export const workspacePermissionNames = [
+  "can-update",
+  "can-destroy",
+  "can-queue-run",
+  "can-read-run",
+  "can-read-variable",
+  "can-update-variable",
+  "can-read-state-versions",
+  "can-read-state-outputs",
+  "can-create-state-versions",
+  "can-queue-apply",
+  "can-lock",
+  "can-unlock",
+  "can-force-unlock",
+  "can-read-settings",
+  "can-manage-tags",
+  "can-manage-run-tasks",
+  "can-force-delete",
+  "can-manage-assessments",
+  "can-manage-ephemeral-workspaces",
+  "can-read-assessment-results",
+  "can-queue-destroy",
+] as const;
+export type WorkspacePermission = (typeof workspacePermissionNames)[number];
+
+const workspaceAdmin = "admin access to the workspace";
+const seeing = "read access to the workspace's runs";
+
+/** What each needs, in the words that a refusal uses. */
+export const workspacePermissionNeeds: Record<WorkspacePermission, string> = {
+  "can-read-settings": seeing,
+  "can-read-run": seeing,
+  "can-read-assessment-results": seeing,
+  "can-queue-run": "'plan' on the workspace's runs",
+  "can-queue-apply": "'apply' on the workspace's runs",
+  "can-queue-destroy": "'apply' on the workspace's runs",
+  "can-read-variable": "'read' on the workspace's variables",
+  "can-update-variable": "'write' on the workspace's variables",
+  "can-read-state-outputs": "'read-outputs' on the workspace's state versions",
+  "can-read-state-versions": "'read' on the workspace's state versions",
+  "can-create-state-versions": "'write' on the workspace's state versions",
+  "can-lock": "the permission to lock and unlock the workspace",
+  "can-unlock": "the permission to lock and unlock the workspace",
+  "can-update": workspaceAdmin,
+  "can-force-unlock": workspaceAdmin,
+  "can-manage-tags": workspaceAdmin,
+  "can-manage-assessments": workspaceAdmin,
+  "can-manage-ephemeral-workspaces": workspaceAdmin,
+  "can-manage-run-tasks": "the permission to manage the workspace's run tasks",
+  "can-destroy": "admin access to the workspace, or 'delete' on the project's workspaces",
+  "can-force-delete":
+    "ownership of the organization, or admin access to the workspace where the organization allows it",
+};
+
+export interface WorkspaceFacts {
+  readonly access: Access;
+  readonly owner: boolean;
+  /** Whether the organization lets workspace admins force the deletion of theirs. */
+  readonly allowForceDeleteWorkspaces: number;
+}
+
+/** There are few different ones, and a page asks for each of its workspaces several times. */
+const knownPermissions = new Map<number, Readonly<Record<WorkspacePermission, boolean>>>();
+const knownMax = 4096;
+
+export function workspacePermissions(facts: WorkspaceFacts): Readonly<Record<WorkspacePermission, boolean>> {
+  const { access, owner, allowForceDeleteWorkspaces } = facts;
+  const key = access.mask * 4 + Number(owner) * 2 + allowForceDeleteWorkspaces;
+  let known = knownPermissions.get(key);
+  if (known === undefined) {
+    if (knownPermissions.size === knownMax) knownPermissions.clear();
+    known = Object.freeze(decideWorkspace(facts));
+    knownPermissions.set(key, known);
+  }
+  return known;
+}
+
+function decideWorkspace({
+  access: { mask },
+  owner,
+  allowForceDeleteWorkspaces,
+}: WorkspaceFacts): Record<WorkspacePermission, boolean> {
+  const sees = holds(mask, "runs", "read");
+  const applies = holds(mask, "runs", "apply");
+  const admin = holds(mask, "workspaceAdmin", true);
+  const locks = holds(mask, "locking", true);
+  return {
+    "can-update": admin,
+    "can-destroy": admin || holds(mask, "delete", true),
+    "can-queue-run": holds(mask, "runs", "plan"),
+    "can-read-run": sees,
+    "can-read-variable": holds(mask, "variables", "read"),
+    "can-update-variable": holds(mask, "variables", "write"),
+    "can-read-state-versions": holds(mask, "stateVersions", "read"),
+    "can-read-state-outputs": holds(mask, "stateVersions", "read-outputs"),
+    "can-create-state-versions": holds(mask, "stateVersions", "write"),
+    "can-queue-apply": applies,
+    "can-lock": locks,
+    "can-unlock": locks,
+    "can-force-unlock": admin,
+    "can-read-settings": sees || (mask & sharedState) !== 0,
+    "can-manage-tags": admin,
+    "can-manage-run-tasks": holds(mask, "runTasks", true),
+    "can-force-delete": owner || (admin && allowForceDeleteWorkspaces === 1),
+    "can-manage-assessments": admin,
+    "can-manage-ephemeral-workspaces": admin,
+    "can-read-assessment-results": sees,
+    "can-queue-destroy": applies,
+  };
+}
+
+/** What may be done to the team access of a workspace. Its project's admins are workspace admins, so they may too. */
+const workspaceRights = ["can-manage-team-access", "can-read-team-access"] as const;
+export type WorkspaceRight = (typeof workspaceRights)[number];
+
+/** What seeing a workspace at all needs. */
+export function seesWorkspace({ mask }: Access): boolean {
+  return holds(mask, "runs", "read") || (mask & sharedState) !== 0;
+}
+
+export function workspaceRightsOf({ mask }: Access): Record<WorkspaceRight, boolean> {
+  const admin = holds(mask, "workspaceAdmin", true);
+  return {
+    "can-manage-team-access": admin,
+    "can-read-team-access": admin || holds(mask, "teams", "read"),
+  };
+}
+
+/** A record of team access as the decision about it needs to see it. */
+export interface TeamRecordFacts {
+  /** Whether the caller may read the project or workspace that it is about. */
+  readonly readsThing: boolean;
+  readonly rights: Record<WorkspaceRight, boolean>;
+  readonly seesSecretTeams: boolean;
+  readonly teamVisibility: string;
+  /** 1 when the caller is in the team, or is the team. */
+  readonly includesActor: number;
+}
+
+/** Members see the records of the teams that they may know of; whoever manages access, or may see all of it, sees all. */
+export function teamRecordPermissions(record: TeamRecordFacts): Record<"can-read" | "can-manage", boolean> {
+  const seesTeam = record.teamVisibility === "organization" || record.includesActor === 1 || record.seesSecretTeams;
+  return {
+    "can-read": record.readsThing && (seesTeam || record.rights["can-read-team-access"]),
+    "can-manage": record.readsThing && record.rights["can-manage-team-access"],
+  };
+}

@@ -1,0 +1,141 @@
+/** Which settings of an organization its HCL shows: each is changed, and the text has to change with it. */
+import { z } from "zod";
+import { writeResources } from "../../src/moving/exporting/resources.ts";
+import type { Collected } from "../../src/moving/exporting/collect.ts";
+import type { Thing } from "../../src/moving/wire.ts";
+import { resources } from "../../src/resources/index.ts";
+
+/** Every type that an export reads, and where it stands in what was collected. */
+const places = {
+  organizations: (organization: Thing) => ({ organization }),
+  teams: (team: Thing) => ({ teams: [team] }),
+  "organization-memberships": (membership: Thing) => ({
+    memberships: [membership],
+    teams: [{ ...bare, id: "teams-one" }],
+  }),
+  "ssh-keys": (key: Thing) => ({ sshKeys: [key] }),
+  "agent-pools": (pool: Thing) => ({ agentPools: [pool] }),
+  "reserved-tag-keys": (key: Thing) => ({ reservedTagKeys: [key] }),
+  projects: (project: Thing) => ({ projects: [{ project, access: [], bindings: [] }] }),
+  "team-projects": (record: Thing) => ({ projects: [{ project: bare, access: [record], bindings: [] }] }),
+  varsets: (varset: Thing) => ({ varsets: [{ varset, variables: [] }] }),
+  vars: (variable: Thing) => ({ varsets: [{ varset: bare, variables: [variable] }] }),
+  workspaces: (workspace: Thing) => ({ workspaces: [{ ...nothing, workspace }] }),
+  "team-workspaces": (record: Thing) => ({ workspaces: [{ ...nothing, access: [record] }] }),
+  "tag-bindings": (binding: Thing) => ({ workspaces: [{ ...nothing, bindings: [binding] }] }),
+  "run-triggers": (trigger: Thing) => ({ workspaces: [{ ...nothing, triggers: [trigger] }] }),
+  "data-retention-policy-delete-olders": (retention: Thing) => ({ retention }),
+} satisfies Readonly<Record<string, (thing: Thing) => Partial<Collected>>>;
+
+const bare: Thing = { id: "bare", type: "", attributes: {}, relationships: {} };
+const nothing = {
+  workspace: bare,
+  variables: [],
+  access: [],
+  bindings: [],
+  consumers: [],
+  triggers: [],
+  retention: undefined,
+};
+const empty: Collected = {
+  organization: bare,
+  teams: [],
+  memberships: [],
+  sshKeys: [],
+  agentPools: [],
+  reservedTagKeys: [],
+  projects: [],
+  varsets: [],
+  workspaces: [],
+  retention: undefined,
+};
+
+type Shape = z.core.JSONSchema.JSONSchema;
+type Pair = readonly [first: unknown, second: unknown];
+
+/** Two values that differ in everything. */
+function valuesOf(shape: Shape): Pair {
+  const choice = shape.anyOf?.find((each) => typeof each === "object" && each.type !== "null");
+  if (typeof choice === "object") return valuesOf(choice);
+  if (shape.enum !== undefined) return [shape.enum[0], shape.enum.at(-1)];
+  if (shape.type === "boolean") return [true, false];
+  if (shape.type === "integer" || shape.type === "number") return [1, 2];
+  if (shape.type === "array") return [["one"], ["two"]];
+  if (shape.type !== "object") return ["one", "two"];
+  const members = Object.entries(shape.properties ?? {}).map(
+    ([name, each]) => [name, valuesOf(each as Shape)] as const,
+  );
+  const pick = (index: 0 | 1) => Object.fromEntries(members.map(([name, values]) => [name, values[index]]));
+  return [pick(0), pick(1)];
+}
+
+const linkage = (many: boolean, types: readonly string[]): Pair => {
+  const link = (name: string) => ({ id: `${types.includes("projects") ? "prj" : types[0]}-${name}` });
+  const [one, two] = [link("one"), link("two")];
+  return many ? [{ data: [one] }, { data: [two] }] : [{ data: one }, { data: two }];
+};
+
+interface Setting {
+  readonly name: string;
+  readonly part: "attributes" | "relationships";
+  readonly values: Pair;
+}
+
+function settingsOf(type: string): Setting[] {
+  const definition = resources.find((each) => each.definition.type === type)?.definition;
+  if (definition === undefined) throw new Error(`there is no resource ${type}`);
+  const canBeSet = ({ create, update }: { create: string; update: string }) => create !== "never" || update !== "never";
+  const attributes = Object.entries(definition.attributes).filter(([, each]) => canBeSet(each));
+  const relationships = Object.entries(definition.relationships ?? {}).filter(([, each]) => canBeSet(each));
+  return [
+    ...attributes.map(([name, { schema }]): Setting => {
+      const shape = z.toJSONSchema(schema, { unrepresentable: "any", io: "input" });
+      return { name, part: "attributes", values: valuesOf(shape) };
+    }),
+    ...relationships.map(([name, { many, types }]): Setting => {
+      return { name, part: "relationships", values: linkage(many, types) };
+    }),
+  ];
+}
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** A setting, or a member of one, and what is put in its place: its other value, or nothing. */
+function changesOf({ name, part, values }: Setting, index: 0 | 1): [name: string, changed: unknown][] {
+  const [value, other] = [values[index], values[1 - index]];
+  if (part === "relationships" || !isObject(value) || !isObject(other))
+    return [
+      [name, other],
+      [name, undefined],
+    ];
+  return Object.keys(value).map((member) => [`${name}.${member}`, { ...value, [member]: other[member] }]);
+}
+
+export const exportedTypes = Object.keys(places) as (keyof typeof places)[];
+
+/** The settings of a type that change nothing in the files, whatever the others are, and whichever of them is absent. */
+export function missingInHcl(type: keyof typeof places): string[] {
+  const settings = settingsOf(type);
+  const written = (index: 0 | 1, changes: Readonly<Record<string, unknown>>) => {
+    const partOf = (part: Setting["part"]) =>
+      Object.fromEntries(
+        settings
+          .filter((each) => each.part === part)
+          .map(({ name, values }) => [name, name in changes ? changes[name] : values[index]]),
+      );
+    const thing = { id: "id", type, attributes: partOf("attributes"), relationships: partOf("relationships") };
+    const { files, writeOnly, beyond } = writeResources({ ...empty, ...places[type](thing) }, "host");
+    return JSON.stringify([[...files], writeOnly, beyond]);
+  };
+  const contexts = ([0, 1] as const).flatMap((index) =>
+    [{}, ...settings.map(({ name }) => ({ [name]: undefined }))].map((absent) => ({ index, absent })),
+  );
+  const shown = new Map<string, boolean>();
+  for (const { index, absent } of contexts)
+    for (const setting of settings)
+      for (const [name, changed] of changesOf(setting, index))
+        if (shown.get(name) !== true && !(setting.name in absent))
+          shown.set(name, written(index, { ...absent, [setting.name]: changed }) !== written(index, absent));
+  return [...shown].filter(([, isShown]) => !isShown).map(([name]) => `${type}.${name}`);
+}
