@@ -9,7 +9,7 @@ import type { Tx } from "../../../database/database.ts";
 import type { StateResourceTable } from "../../../database/schema/state.ts";
 import type { Page } from "../../../jsonapi/query.ts";
 import type { OrganizationView } from "../../identity/organizations/definition.ts";
-import { collectedWorkspaces } from "../../register/workspaces/reads.ts";
+import { collectedWorkspaces } from "../../register/workspaces/readable.ts";
 import { fetchPage } from "../../shared/paging.ts";
 import type { ManagedResourceView } from "./definition.ts";
 

@@ -204,22 +204,6 @@ export async function findSuccession(tx: Tx, workspaceId: string): Promise<Succe
   };
 }
 
-/** The version that another follows, as `predecessorId` of one that is there already. */
-export async function findPredecessor(
-  tx: Tx,
-  { workspaceId, position }: Pick<StateVersionTable, "workspaceId" | "position">,
-): Promise<(LatestVersion & Pick<StateVersionTable, "encrypted">) | undefined> {
-  return tx.db
-    .selectFrom("stateVersions")
-    .select(["id", "serial", "md5", "lineage", "status", "encrypted"])
-    .where("workspaceId", "=", workspaceId)
-    .where("position", "<", position)
-    .where("status", "=", "finalized")
-    .orderBy("position", "desc")
-    .limit(1)
-    .executeTakeFirst();
-}
-
 export async function insertStateVersion(
   tx: Tx,
   _into: Granted<WorkspaceView, "can-create-state-versions">,
@@ -288,10 +272,7 @@ export async function findInWorkspace(
 }
 
 /** An upload URL is a permission: only whoever made the version is shown one, and only while it is good for something. */
-function urlsOf(
-  version: StateVersionTable,
-  context: Pick<Context, "actor" | "vault" | "options">,
-): StateVersionUrls {
+function urlsOf(version: StateVersionTable, context: Pick<Context, "actor" | "vault" | "options">): StateVersionUrls {
   const [pending, finalized] = [version.status === "pending", version.status === "finalized"];
   const base = `${context.options.publicUrl}/api/v2/state-versions/${version.id}`;
   const expiresAt = version.createdById === actorId(context.actor) ? version.uploadExpiresAt : null;

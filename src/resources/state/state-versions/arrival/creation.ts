@@ -7,7 +7,8 @@ import type { CreateAttributes, DocumentAnswer } from "../../../../jsonapi/defin
 import { conflict, refuseIfAny } from "../../../../kernel/errors.ts";
 import { newId } from "../../../../kernel/ids.ts";
 import { now } from "../../../../kernel/time.ts";
-import { grantWorkspace, holdsLock, loadWorkspace, nameOfHolder } from "../../../register/workspaces/reads.ts";
+import { grantWorkspace, loadWorkspace } from "../../../register/workspaces/reads.ts";
+import { holdsLock, nameOfHolder } from "../../../register/workspaces/holder.ts";
 import type { WorkspaceView } from "../../../register/workspaces/view.ts";
 import { recordChange } from "../../../shared/audit-events/writes.ts";
 import type { Context } from "../../../shared/context.ts";
