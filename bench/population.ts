@@ -6,7 +6,6 @@ import type { ProjectTable } from "../src/database/schema/projects.ts";
 import type { WorkspaceTable } from "../src/database/schema/workspaces.ts";
 import { newId, tokenHash } from "../src/kernel/ids.ts";
 import { now } from "../src/kernel/time.ts";
-import { addFirstOwner } from "../src/resources/identity/organization-memberships/writes.ts";
 import { newOrganization } from "../src/resources/identity/organizations/rules.ts";
 import { newProject } from "../src/resources/register/projects/rules.ts";
 import { newOwnersTeam, newTeam } from "../src/resources/identity/teams/rules.ts";
@@ -92,7 +91,12 @@ async function insertMember(
     .insertInto("teams")
     .values([newOwnersTeam(organization, 0), team])
     .execute();
-  await addFirstOwner(tx, organizationId, team.id, member.id);
+  const membershipId = newId("organization-memberships");
+  const { id: userId, email, emailKey } = member;
+  const joined = { id: membershipId, organizationId, userId, email, emailKey, status: "active", createdAt, version: 1 };
+  await tx.db.insertInto("organizationMemberships").values(joined).execute();
+  const seat = { organizationId, teamId: team.id, membershipId, userId, expiresAt: null, reason: null, createdAt };
+  await tx.db.insertInto("teamMembers").values(seat).execute();
   await tx.db.insertInto("tokens").values(tokenOf(member.id, createdAt)).execute();
   const permissions = projectLevelMask("maintain");
   await insertMany(

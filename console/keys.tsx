@@ -21,7 +21,7 @@ const chordMs = 1_000;
 
 export function Keys() {
   const [opened, { open, close }] = useDisclosure();
-  const { organization } = useParams({ strict: false }) as { organization?: string };
+  const organization = useParams({ from: "/inside/$organization", shouldThrow: false })?.organization;
   const begun = useRef(0);
   const go = useGo();
   const places: Record<string, (organization: string) => string> = {

@@ -12,7 +12,7 @@ import { ApiError } from "./api/errors.ts";
 import { account, newQueryClient } from "./api/queries.ts";
 import { Connection } from "./connection.tsx";
 import { paths } from "./paths.ts";
-import { newRouter } from "./routes.tsx";
+import { newRouter } from "./routes.ts";
 import { theme } from "./theme.ts";
 
 /** Styles that are made while the page runs carry the mark that the policy asks for. */
@@ -28,7 +28,7 @@ const client = newQueryClient(() => {
   // People who were signed in a moment ago are told why they have to sign in again.
   const ended = client.getQueryData(account().queryKey) === undefined ? undefined : "yes";
   const href = isWayOut ? `${paths.signIn()}${searchStr}` : paths.signIn(`${pathname}${searchStr}`, ended);
-  void router.navigate({ href, replace: isWayOut } as never);
+  void router.navigate({ href, replace: isWayOut });
 });
 const router = newRouter(client);
 

@@ -1,7 +1,7 @@
 /** What Ctrl-K finds: the server searches names, places and actions are known here. */
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
-import { account, askingOn, organization as organizationQuery, workspaceNamed } from "./api/queries.ts";
+import { account, askingOn, workspaceNamed, useRights } from "./api/queries.ts";
 import { type Action, organizationActions, verbIn, type Workspace, workspaceActions } from "./palette-actions.ts";
 import { paths } from "./paths.ts";
 import { placesOf } from "./places.ts";
@@ -46,7 +46,7 @@ export function useSearch(organization: string, text: string, scope: Workspace |
   const actions = useActions(organization, userId);
   const found = useNames(organization, scope ? "" : text);
   const onFound = useVerbs(organization, scope ? "" : text, userId);
-  const rights = useQuery(organizationQuery(organization)).data?.data.attributes.permissions;
+  const rights = useRights(organization);
   if (scope) {
     const items = workspaceActions(organization, scope, userId).map((action) => ({
       ...toItem(action),
@@ -97,9 +97,9 @@ const filled = (groups: readonly ItemGroup[], isSearching: boolean): Search => (
 
 /** Those of the workspace whose page this is, and those of the organization. */
 function useActions(organization: string, userId: string | undefined): ItemGroup[] {
-  const { workspace: name } = useParams({ strict: false }) as { workspace?: string };
+  const name = useParams({ from: "/inside/$organization/workspaces/$workspace", shouldThrow: false })?.workspace;
   const here = useQuery({ ...workspaceNamed(organization, name ?? ""), enabled: name !== undefined }).data?.data;
-  const rights = useQuery(organizationQuery(organization)).data?.data.attributes.permissions;
+  const rights = useRights(organization);
   const managed = useQuery(
     askingOn("GET /organizations/{organization_name}/projects", {
       path: { organization_name: organization },

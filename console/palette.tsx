@@ -8,7 +8,7 @@ import classes from "./palette.module.css";
 import type { Workspace } from "./palette-actions.ts";
 import { type Item, type ItemGroup, useSearch } from "./palette-search.ts";
 import { useGo } from "./ui/link.tsx";
-import { Name } from "./ui/name.tsx";
+import { Name } from "./ui/text.tsx";
 
 interface PaletteProps {
   readonly organization: string;

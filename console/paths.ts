@@ -3,12 +3,18 @@
  * stands under `~`, which no organization can be called; a link by which somebody comes in is told by its secret.
  */
 const part = encodeURIComponent;
-const withSearch = (path: string, search: Record<string, string | undefined>) => {
+
+export type Search = Readonly<Record<string, string | undefined>>;
+
+/** Plain words in the address, as people would write them: `?project=prj-1&sort=-name`. */
+export const parseSearch = (text: string): Search => Object.fromEntries(new URLSearchParams(text));
+export function stringifySearch(search: Search): string {
   const text = new URLSearchParams(
-    Object.entries(search).filter((entry): entry is [string, string] => entry[1] !== undefined && entry[1] !== ""),
+    Object.entries(search).flatMap(([name, value]) => (value === undefined || value === "" ? [] : [[name, value]])),
   ).toString();
-  return text === "" ? path : `${path}?${text}`;
-};
+  return text === "" ? "" : `?${text}`;
+}
+const withSearch = (path: string, search: Search) => `${path}${stringifySearch(search)}`;
 
 const inOrganization = (organization: string) => `/${part(organization)}`;
 const workspace = (organization: string, name: string) => `${inOrganization(organization)}/workspaces/${part(name)}`;

@@ -17,8 +17,8 @@ import { IconMoon, IconSearch, IconSun } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { Outlet, useLocation, useParams, type ErrorComponentProps } from "@tanstack/react-router";
 import { useEffect, type ReactNode } from "react";
-import { organization as organizationQuery } from "./api/queries.ts";
-import { ShowAsApi } from "./api/show-as-api.tsx";
+import { organization as organizationQuery, useRights } from "./api/queries.ts";
+import { ShowAsApi } from "./components/show-as-api.tsx";
 import { isNoAnswer } from "./api/connection.ts";
 import { AccountMenu } from "./pages/account/menu.tsx";
 import { PageFailed } from "./pages/failed.tsx";
@@ -26,9 +26,8 @@ import { Keys } from "./keys.tsx";
 import { Palette } from "./palette.tsx";
 import { paths } from "./paths.ts";
 import { placesOf } from "./places.ts";
-import { Arrival, contentId } from "./ui/arrival.tsx";
+import { Arrival, contentId, Progress } from "./ui/arrival.tsx";
 import { Link, NavigationLink, isWithin } from "./ui/link.tsx";
-import { Progress } from "./ui/progress.tsx";
 import { OrganizationSwitcher } from "./pages/organizations/switcher.tsx";
 
 export const Shell = () => (
@@ -104,14 +103,14 @@ function Frame({ children }: { readonly children: ReactNode }) {
 
 /** The organization that the page is in; none where it doesn't exist, or the caller has no access to it. */
 function useOrganizationHere(): string | undefined {
-  const { organization } = useParams({ strict: false }) as { organization?: string };
+  const organization = useParams({ from: "/inside/$organization", shouldThrow: false })?.organization;
   const { error } = useQuery({ ...organizationQuery(organization ?? ""), enabled: organization !== undefined });
   return error === null || isNoAnswer(error) ? organization : undefined;
 }
 
 function Places({ organization }: { readonly organization: string }) {
   const { pathname } = useLocation();
-  const rights = useQuery(organizationQuery(organization)).data?.data.attributes.permissions;
+  const rights = useRights(organization);
   const isHere = (to: string) =>
     to === paths.organization(organization) ? pathname.replace(/\/$/, "") === to : isWithin(pathname, to);
   return (

@@ -14,6 +14,7 @@ import { hooks } from "./resources/index.ts";
 import { passwordFaults } from "./resources/identity/sessions/strength.ts";
 import { newPasswordOf, setPassword } from "./resources/identity/sessions/writes.ts";
 import { administered, requireSiteAdmin } from "./resources/shared/administration.ts";
+import { requireEvents } from "./resources/shared/audit-events/required.ts";
 import type { Context } from "./resources/shared/context.ts";
 import { addUser } from "./resources/identity/users/writes.ts";
 import { SettingError } from "./kernel/settings.ts";
@@ -47,7 +48,7 @@ export function openUnprepared(settings: Settings, known: readonly Migration[] =
       await checkVault(database, vault);
       return migrated;
     });
-  return { database, vault, prepare };
+  return { database: requireEvents(database), vault, prepare };
 }
 
 /** Raises SettingError or AppError, each with a sentence for the person who starts it. */
@@ -71,7 +72,7 @@ export async function openExisting(settings: Settings): Promise<ExistingRegister
     if (applied === undefined) throw noRegister(settings);
     database.fence.hold(applied);
     await checkVault(database, vault);
-    return { database, vault, applied };
+    return { database: requireEvents(database), vault, applied };
   });
 }
 

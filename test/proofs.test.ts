@@ -18,39 +18,22 @@ import {
 /** Why a function needs none, and those that do not for this reason. */
 const reasons: Readonly<Record<string, readonly string[]>> = {
   "counters and versions that follow from a change which was granted, in its transaction": [
-    "resources/connections/oauth-clients/writes.ts touchOauthClient",
     "resources/identity/organization-memberships/writes.ts raiseMemberships",
-    "resources/identity/organization-memberships/writes.ts raiseMembershipsInTeam",
-    "resources/identity/organizations/writes.ts countProjects",
     "resources/identity/organizations/writes.ts noteOperations",
-    "resources/identity/organizations/writes.ts raiseOrganizationVersion",
-    "resources/identity/teams/writes.ts discountMembership",
-    "resources/identity/teams/writes.ts discountUser",
     "resources/register/projects/writes.ts countTeams",
-    "resources/register/projects/writes.ts countWorkspaces",
-    "resources/register/projects/writes.ts discountTeam",
-    "resources/register/projects/writes.ts moveCounted",
     "resources/register/tags/store.ts countTagsUp",
     "resources/register/tags/store.ts recountTags",
   ],
   "what else goes, or changes, with a thing whose removal or change was granted, in its transaction": [
-    "resources/connections/agent-pools/writes.ts forgetScopeTarget",
     "resources/connections/notification-configurations/writes.ts renameInvited",
     "resources/identity/organization-memberships/writes.ts activateInvitations",
-    "resources/identity/organization-memberships/writes.ts addFirstOwner",
     "resources/identity/organization-memberships/writes.ts moveMemberships",
-    "resources/identity/organization-token-ttl-policies/store.ts insertPolicies",
     "resources/identity/teams/writes.ts activateSeats",
     "resources/identity/teams/writes.ts endSeatsOf",
     "resources/identity/teams/writes.ts inheritSeats",
-    "resources/identity/teams/writes.ts seatFirstOwner",
-    "resources/register/workspaces/writes.ts disconnect",
     "resources/register/workspaces/writes.ts rewriteTagNames",
-    "resources/register/workspaces/writes.ts touchConnected",
   ],
   "a state's content, which comes by a signed URL of a version whose creation was granted": [
-    "resources/register/workspaces/writes.ts noteStateRead",
-    "resources/register/workspaces/writes.ts noteStateWritten",
     "resources/shared/contents/store.ts appendChunk",
     "resources/shared/contents/store.ts beginContent",
     "resources/shared/contents/store.ts completeContent",
@@ -58,8 +41,8 @@ const reasons: Readonly<Record<string, readonly string[]>> = {
     "resources/shared/contents/store.ts orphanContent",
   ],
   "what an agent reports of a phase that it holds, whose run was granted": [
-    "resources/runs/phases/logs/store.ts insertChunks",
-    "resources/runs/phases/logs/store.ts insertPieces",
+    "resources/runs/phases/store.ts insertChunks",
+    "resources/runs/phases/store.ts insertPieces",
   ],
   "the keys of the service itself, in which no caller has a part": [
     "resources/runs/identity-keys/store.ts deleteKeys",
@@ -68,40 +51,10 @@ const reasons: Readonly<Record<string, readonly string[]>> = {
   "what is remembered of somebody who is nobody yet, so that it can't be used again": [
     "resources/identity/sso-providers/store.ts noteReply",
   ],
-  "what a connection's secret shows to be its provider's, what follows from a connection that was granted, and the jobs that work it off":
-    [
-      "resources/vcs/commit-statuses/store.ts insertStatus",
-      "resources/vcs/commit-statuses/store.ts updateStatus",
-      "resources/vcs/vcs-events/store.ts deleteOlder",
-      "resources/vcs/vcs-events/store.ts insertDeliveries",
-      "resources/vcs/vcs-events/store.ts insertEvents",
-      "resources/vcs/vcs-events/store.ts postponeEvent",
-      "resources/vcs/vcs-events/store.ts updateEvent",
-      "resources/vcs/webhooks/store.ts deleteWebhook",
-      "resources/vcs/webhooks/store.ts insertWebhooks",
-      "resources/vcs/webhooks/store.ts updateWebhook",
-    ],
   "background work, which nobody asked for": [
-    "resources/identity/authentication-tokens/store.ts deleteExpiredTokenRows",
     "resources/identity/authentication-tokens/writes.ts noteUses",
-    "resources/identity/authorizations/store.ts deleteOldAuthorizations",
-    "resources/identity/invitations/store.ts deleteEndedInvitations",
     "resources/connections/agent-tokens/writes.ts noteAgentTokenUses",
-    "resources/runs/agents/store.ts deleteVanishedAgents",
-    "resources/connections/audit-webhooks/store.ts deleteWaitingEvents",
-    "resources/connections/audit-webhooks/store.ts noteDelivery",
-    "resources/connections/notification-configurations/store.ts noteDelivery",
-    "resources/shared/outbox/store.ts deleteFinished",
-    "resources/shared/outbox/store.ts deleteNotice",
-    "resources/shared/outbox/store.ts settleNotice",
     "resources/shared/contents/store.ts abandonContents",
-    "resources/shared/contents/store.ts removeSome",
-    "resources/identity/teams/writes.ts tidySeats",
-    "resources/sharing/team-access/writes.ts tidyRecords",
-    "resources/state/state-versions/upkeep/store.ts deleteVersions",
-    "resources/state/state-versions/upkeep/store.ts discardExpiredUploads",
-    "resources/state/state-versions/upkeep/store.ts finishReading",
-    "resources/state/state-versions/upkeep/store.ts finishSuperseded",
   ],
   "what somebody is told of a change which was granted, in its transaction": [
     "resources/shared/outbox/store.ts insertForSubscribers",
@@ -152,15 +105,52 @@ function permissionsOf(permission: Node, types: Types): string[] {
   });
 }
 
-function isProof(node: Node, types: Types): boolean {
-  if (nameOf(node) !== "Granted") return false;
-  const [, permission] = (node["typeArguments"] as { readonly params: readonly Node[] }).params;
-  const permissions = permission === undefined ? [] : permissionsOf(permission, types);
-  return permissions.length > 0 && !permissions.some((name) => name.startsWith("can-read"));
+const isProofName = (name: string | undefined): boolean => name === "Granted" || name === "Capability";
+
+/** A permission to write, or a capability. `string` names neither. */
+function isNamedProof(node: Node, types: Types): boolean {
+  const [row, permission] = (node["typeArguments"] as { readonly params: readonly Node[] }).params;
+  const named = nameOf(node) === "Capability" ? row : permission;
+  const names = named === undefined ? [] : permissionsOf(named, types);
+  return names.length > 0 && !names.some((name) => name.startsWith("can-read"));
+}
+
+/** Whether nothing fits this type but a proof, or what holds one: of a union each member, of an object one of its members. */
+function isProof(node: Node | undefined, types: Types, seen: readonly string[] = []): boolean {
+  const all = (parts: unknown) => (parts as readonly Node[]).map((part) => isProof(part, types, seen));
+  switch (node?.type) {
+    case "TSUnionType":
+      return all(node["types"]).every(Boolean);
+    case "TSIntersectionType":
+      return all(node["types"]).some(Boolean);
+    case "TSTypeLiteral":
+      return all(node["members"]).some(Boolean);
+    case "TSInterfaceBody":
+      return all(node["body"]).some(Boolean);
+    case "TSArrayType":
+      return isProof(node["elementType"] as Node, types, seen);
+    case "TSInterfaceDeclaration":
+      return isProof(node["body"] as Node, types, seen);
+    case "TSTypeAnnotation":
+    case "TSTypeOperator":
+    case "TSParenthesizedType":
+    case "TSTypeAliasDeclaration":
+    case "TSPropertySignature":
+    case "Identifier":
+    case "ObjectPattern":
+      return node["optional"] !== true && isProof((node["typeAnnotation"] as Node | null) ?? undefined, types, seen);
+    case "TSTypeReference": {
+      const name = nameOf(node) ?? "";
+      if (isProofName(name)) return isNamedProof(node, types);
+      return !seen.includes(name) && isProof(types.get(name), types, [...seen, name]);
+    }
+    default:
+      return false;
+  }
 }
 
 const asks = ({ parameters }: SourceFunction, types: Types): boolean =>
-  parameters.some((parameter) => [...reaching(parameter, types)].some((part) => isProof(part, types)));
+  parameters.some((parameter) => isProof(parameter, types));
 
 /** The exported functions of a file that change a table, by themselves or by others of the file that are not exported. */
 function writersOf(file: SourceFile): SourceFunction[] {
@@ -178,6 +168,49 @@ function writersOf(file: SourceFile): SourceFunction[] {
 
 const types: Types = new Map(sourcePaths.flatMap((path) => typesOf(readSource(path))));
 
+/** The types that a file can name: its own before another's of the same name. */
+const typesIn = (file: SourceFile): Types => new Map([...types, ...typesOf(file)]);
+
+/** Nothing but strings that are spelled out. */
+function isWord(node: Node, known: Types): boolean {
+  if (node.type === "TSLiteralType") return typeof (node["literal"] as Node)["value"] === "string";
+  if (node.type === "TSUnionType") return (node["types"] as readonly Node[]).every((part) => isWord(part, known));
+  const alias = known.get(nameOf(node) ?? "");
+  return alias?.type === "TSTypeAliasDeclaration" && isWord(alias["typeAnnotation"] as Node, known);
+}
+
+/** What could stand in a proof's place: a word beside it in a union, or one that is only passed to say who does it. */
+function wordsForProofs(file: SourceFile, known: Types): string[] {
+  const nodes = within(file.program);
+  const unions = nodes.filter(({ type, types: members }) => {
+    const all = type === "TSUnionType" ? (members as readonly Node[]) : [];
+    return all.some((member) => isWord(member, known)) && all.some((member) => isProof(member, known));
+  });
+  const unused = nodes
+    .filter(({ type, name }) => type === "Identifier" && String(name).startsWith("_"))
+    .map((node) => (node["typeAnnotation"] as Node | null | undefined)?.["typeAnnotation"] as Node | undefined)
+    .filter((type) => type !== undefined && isWord(type, known)) as Node[];
+  return [...unions, ...unused].map(({ start, end }) => `${file.path} ${file.text.slice(start, end)}`);
+}
+
+/** Where a type is asserted that is a proof, or holds one. */
+const castsIn = (file: SourceFile, known: Types): string[] =>
+  within(file.program)
+    .filter(({ type }) => type === "TSAsExpression" || type === "TSTypeAssertion")
+    .map((node) => node["typeAnnotation"] as Node)
+    .filter((node) =>
+      [node, ...((node["types"] as readonly Node[] | undefined) ?? [])].some((part) => isCast(part, known)),
+    )
+    .map(({ start, end }) => `${file.path} as ${file.text.slice(start, end)}`);
+
+/** Not what an asserted type merely mentions: an alias of a proof is one, a view with a member that is one is not. */
+function isCast(node: Node, known: Types): boolean {
+  const name = nameOf(node);
+  const alias = name === undefined ? undefined : known.get(name);
+  if (isProofName(name)) return true;
+  return alias?.type === "TSTypeAliasDeclaration" && isCast(alias["typeAnnotation"] as Node, known);
+}
+
 function withoutProof(file: SourceFile, known: Types): string[] {
   return writersOf(file)
     .filter((writer) => !asks(writer, known))
@@ -187,15 +220,47 @@ function withoutProof(file: SourceFile, known: Types): string[] {
 describe("the functions that change a table", () => {
   const found = sourcePaths
     .filter((path) => path.startsWith("resources/"))
-    .flatMap((path) => withoutProof(readSource(path), types))
+    .map(readSource)
+    .flatMap((file) => withoutProof(file, typesIn(file)))
     .toSorted();
 
   it("ask for a proof that names its permissions, or need none for a reason", () => {
     expect(found.filter((name) => !excused.includes(name))).toEqual(withoutToday);
   });
 
+  it("ask for one, but for at most 30", () => {
+    expect(excused).toHaveLength(30);
+  });
+
   it("need none for a reason only where they ask for none", () => {
     expect(excused.filter((name) => !found.includes(name))).toEqual([]);
+  });
+
+  it("and all others take no word in a proof's place", () => {
+    expect(sourcePaths.map(readSource).flatMap((file) => wordsForProofs(file, typesIn(file)))).toEqual([]);
+  });
+
+  it("get proofs that were checked: nobody else asserts that a row is granted", () => {
+    const casts = sourcePaths.map(readSource).flatMap((file) => castsIn(file, typesIn(file)));
+    expect(casts).toEqual([
+      "access/capability.ts as Granted<Row, Name>",
+      "access/granted.ts as Granted<Row, Permission>",
+      "access/granted.ts as Granted<Row, Permission>",
+    ]);
+  });
+
+  it("get capabilities from their issuers alone", () => {
+    const issuers = sourcePaths.flatMap((path) =>
+      [...readSource(path).text.matchAll(/Capability\s*\.\s*issuer\(([^)]*)\)/g)].map(([, name]) => `${path} ${name}`),
+    );
+    expect(issuers).toEqual([
+      'jobs/run.ts "job"',
+      'moving/importing/hand.ts "import"',
+      'resources/identity/organizations/operations.ts "new-organization"',
+      'resources/runs/phases/claims.ts "claim"',
+      'resources/runs/runs/transaction.ts "can-move-run"',
+      'resources/vcs/vcs-events/receipt.ts "webhook"',
+    ]);
   });
 
   it("demand the decision until when it may work, where they store a credential", () => {
@@ -218,9 +283,58 @@ describe("the functions that change a table", () => {
     ]);
   });
 
+  it.each([
+    ["a proof or a word", 'function f(by: Granted<View, "can-a"> | "a job") {}', ['Granted<View, "can-a"> | "a job"']],
+    [
+      "a word under another name",
+      'type By = Capability<"job"> | Word; type Word = "a" | "b";',
+      ['Capability<"job"> | Word'],
+    ],
+    ["a word for a proof", 'export function f(_by: "a job") {}', ['"a job"']],
+    ["a proof", 'function f(by: Granted<View, "can-a" | "can-b"> | Capability<"job">) {}', []],
+    ["a word for something else", 'export function f(by: Capability<"job">, kind: "a" | "b") {}', []],
+  ])("are judged right: what takes %s", (_, code, found) => {
+    const file = parsed("a.ts", code);
+    expect(wordsForProofs(file, new Map(typesOf(file)))).toEqual(found.map((text) => `a.ts ${text}`));
+  });
+
+  it("are judged right: a row that is said to be granted", () => {
+    const code =
+      'type Mine = Granted<View, "a">; export const f = [row as Mine, row as View, row as Mine | undefined];';
+    const file = parsed("a.ts", code);
+    expect(castsIn(file, new Map(typesOf(file)))).toEqual(["a.ts as Mine", "a.ts as Mine | undefined"]);
+  });
+
   const writing = 'Promise<void> { await tx.db.updateTable("workspaces").set({}).execute(); }';
   it.each([
     ["no proof", `export async function f(tx: Tx, id: string): ${writing}`, false],
+    [
+      "a proof or a word",
+      `export async function f(tx: Tx, w: Granted<View, "can-update"> | "a job"): ${writing}`,
+      false,
+    ],
+    ["a word", `export async function f(tx: Tx, by: "a job"): ${writing}`, false],
+    [
+      "a proof or a word, under another name",
+      `type By = Granted<View, "can-update"> | Job; type Job = "a job"; export async function f(tx: Tx, by: By): ${writing}`,
+      false,
+    ],
+    [
+      "a proof or none",
+      `export async function f(tx: Tx, w: Granted<View, "can-update"> | undefined): ${writing}`,
+      false,
+    ],
+    [
+      "a proof that may be left out",
+      `export async function f(tx: Tx, w?: Granted<View, "can-update">): ${writing}`,
+      false,
+    ],
+    ["any capability", `export async function f(tx: Tx, by: Capability<CapabilityName>): ${writing}`, false],
+    [
+      "a proof or a capability",
+      `export async function f(tx: Tx, by: Granted<View, "can-update"> | Capability<"job">): ${writing}`,
+      true,
+    ],
     ["any proof", `export async function f(tx: Tx, w: Granted<View, string>): ${writing}`, false],
     [
       "whatever proof the caller has",

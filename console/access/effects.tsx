@@ -3,8 +3,9 @@ import { Button, Group, List, Stack, Text, UnstyledButton, VisuallyHidden } from
 import { IconUser, IconUsers } from "@tabler/icons-react";
 import { useState } from "react";
 import { counted, figure } from "../ui/text.tsx";
+import type { Attributes } from "../api/client.ts";
+import { inWords, plain } from "./words.ts";
 import classes from "./access.module.css";
-import { type AccessPreview, type Affected, type EffectGroup, groupsOf, summaryOf } from "./groups.ts";
 
 const groupsAtFirst = 8;
 const subjectsAtFirst = 8;
@@ -91,3 +92,105 @@ const Name = ({ subject: { type, name } }: { readonly subject: Affected }) => (
     {type === "teams" ? <IconUsers size={13} aria-label="Team" /> : <IconUser size={13} aria-label="Person" />} {name}
   </span>
 );
+
+export type AccessPreview = Attributes<"access-previews">;
+type Difference = AccessPreview["gains"][number];
+type Unseen = AccessPreview["unseen-gains"];
+export type Affected = Difference["subject"];
+
+export interface EffectGroup {
+  readonly key: string;
+  readonly isGain: boolean;
+  /** "plan, apply" */
+  readonly what: string;
+  /** "on 36 workspaces" */
+  readonly where: string;
+  /** The first of them by name; empty where there is nothing to name. */
+  readonly names: string;
+  /** People first, then teams. */
+  readonly subjects: readonly Affected[];
+}
+
+type Effect = Omit<EffectGroup, "key" | "subjects">;
+
+function effectsOf({ organization, projects, workspaces }: Difference, isGain: boolean): Effect[] {
+  const shares = (kind: "project" | "workspace", some: typeof projects): Effect[] =>
+    some.map(({ permissions, count, named }) => ({
+      isGain,
+      what: inWords(permissions, kind),
+      where: `on ${counted(count, kind)}`,
+      names: `${named.map(({ name }) => name).join(", ")}${count > named.length ? ` and ${figure(count - named.length)} more` : ""}`,
+    }));
+  const everywhere = { isGain, what: organization.map(plain).join(", "), where: "in the organization", names: "" };
+  return [
+    ...(organization.length > 0 ? [everywhere] : []),
+    ...shares("project", projects),
+    ...shares("workspace", workspaces),
+  ];
+}
+
+/** Losses first: they are what somebody looks for. */
+export function groupsOf({ losses, gains }: Pick<AccessPreview, "losses" | "gains">): EffectGroup[] {
+  const all = [
+    ...losses.flatMap((each) => effectsOf(each, false).map((effect) => ({ effect, subject: each.subject }))),
+    ...gains.flatMap((each) => effectsOf(each, true).map((effect) => ({ effect, subject: each.subject }))),
+  ];
+  return [...Map.groupBy(all, ({ effect }) => Object.values(effect).join("\n"))].map(([key, [first, ...others]]) => {
+    const subjects = [first!, ...others].map(({ subject }) => subject);
+    const isTeam = ({ type }: Affected) => type === "teams";
+    return {
+      key,
+      ...first!.effect,
+      subjects: [...subjects.filter((subject) => !isTeam(subject)), ...subjects.filter(isTeam)],
+    };
+  });
+}
+
+/** "36 workspaces", "up to 36 workspaces" where it is not as many for everybody. */
+function extentOf(differences: readonly Difference[]): string | undefined {
+  for (const kind of ["workspace", "project"] as const) {
+    const counts = differences.map((each) => each[`${kind}-count`]);
+    const most = Math.max(0, ...counts);
+    if (most > 0) return `${counts.every((count) => count === most) ? "" : "up to "}${counted(most, kind)}`;
+  }
+  return undefined;
+}
+
+/** Whether somebody comes to see something, or no longer sees it; else only what they can do there changes. */
+const isAboutReading = ({ projects, workspaces }: Difference): boolean =>
+  [...projects, ...workspaces].some(({ permissions }) =>
+    permissions.some((name) => name === "can-read" || name === "can-read-settings"),
+  );
+
+function objectOf(differences: readonly Difference[]): string {
+  if (differences.every(isAboutReading)) return "access to";
+  return differences.some(isAboutReading) ? "access or permissions on" : "permissions on";
+}
+
+function sentenceOf(verb: "gain" | "lose", differences: readonly Difference[], unseen: Unseen): string | undefined {
+  const seen = (type: string) => differences.filter(({ subject }) => subject.type === type).length;
+  const people = seen("users") + unseen.users;
+  const teams = seen("teams") + unseen.teams;
+  if (people + teams === 0) return undefined;
+  const who = [
+    ...(people > 0 ? [counted(people, "person", "people")] : []),
+    ...(teams > 0 ? [counted(teams, "team")] : []),
+  ].join(" and ");
+  const extent = extentOf(differences);
+  const what =
+    extent === undefined
+      ? differences.length === 0
+        ? "access"
+        : "permissions in the organization"
+      : `${objectOf(differences)} ${extent}`;
+  return `${who} ${people + teams > 1 ? verb : `${verb}s`} ${what}.`;
+}
+
+/** "3 people and 1 team gain access to 36 workspaces. Nobody loses access." */
+export function summaryOf(preview: AccessPreview): string {
+  const gain = sentenceOf("gain", preview.gains, preview["unseen-gains"]);
+  const loss = sentenceOf("lose", preview.losses, preview["unseen-losses"]);
+  if (gain === undefined && loss === undefined) return "Nobody gains or loses access.";
+  if (gain === undefined) return `${loss} Nobody gains access.`;
+  return `${gain} ${loss ?? "Nobody loses access."}`;
+}

@@ -4,29 +4,19 @@ import { useQuery } from "@tanstack/react-query";
 import { useAction } from "../api/actions.ts";
 import type { Resource } from "../api/client.ts";
 import { account } from "../api/queries.ts";
-import { askingWhole } from "../api/whole.ts";
+import type { OffboardingProps } from "./offboarding.tsx";
 import { paths } from "../paths.ts";
 import { DangerButton } from "../ui/dialog.tsx";
-import { Expires } from "../ui/expires.tsx";
+import { Expires, When } from "../ui/text.tsx";
 import { Link } from "../ui/link.tsx";
 import { Section } from "../ui/page.tsx";
-import { Asked, LoadingRows } from "../ui/states.tsx";
+import { Asked, LoadingRows } from "../components/states.tsx";
 import { Table } from "../ui/table.tsx";
-import { When } from "../ui/text.tsx";
-import { workspaceColumn } from "../workspace-link.tsx";
+import { workspaceColumn } from "../components/list.tsx";
+import { lockedWorkspaces, tokensOfUser } from "../api/detail-queries.ts";
 
-interface HeldProps {
-  readonly organization: string;
-  readonly user: { readonly id: string; readonly name: string };
-}
-
-export function Locks({ organization, user }: HeldProps) {
-  const query = useQuery(
-    askingWhole("GET /organizations/{organization_name}/workspaces", {
-      path: { organization_name: organization },
-      query: { "filter[locked-longer-than]": "0m" },
-    }),
-  );
+export function Locks({ organization, user }: OffboardingProps) {
+  const query = useQuery(lockedWorkspaces(organization));
   const unlock = useAction("POST /workspaces/{workspace_id}/actions/force-unlock", {
     done: ({ data }) => `Force-unlocked ${(data as Resource<"workspaces">).attributes.name}.`,
   });
@@ -57,7 +47,7 @@ export function Locks({ organization, user }: HeldProps) {
                         verb="Force-unlock"
                         label={`Force-unlock ${name}`}
                         title={`Force-unlock ${name}?`}
-                        onConfirm={() => unlock.mutate({ path: { workspace_id: id } } as never)}
+                        onConfirm={() => unlock.mutate({ path: { workspace_id: id } })}
                       >
                         The unfinished work of {user.name} is abandoned and any state still being uploaded is rejected.
                       </DangerButton>
@@ -77,11 +67,11 @@ export function Locks({ organization, user }: HeldProps) {
 }
 
 /** A person's tokens are shown to the person and to site admins. */
-export function Tokens({ organization, user }: HeldProps) {
+export function Tokens({ organization, user }: OffboardingProps) {
   const me = useQuery(account()).data?.data;
   const mayAsk = me !== undefined && (me.id === user.id || me.attributes["is-site-admin"]);
   const query = useQuery({
-    ...askingWhole("GET /users/{user_id}/authentication-tokens", { path: { user_id: user.id } }),
+    ...tokensOfUser(user.id),
     enabled: mayAsk,
   });
   const revoke = useAction("DELETE /authentication-tokens/{token_id}", { done: "Revoked the token." });

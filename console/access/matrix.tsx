@@ -14,8 +14,8 @@ import { Fragment, type KeyboardEvent } from "react";
 import { paths } from "../paths.ts";
 import { useAddress } from "../ui/address.ts";
 import { Link } from "../ui/link.tsx";
-import { useNow } from "../ui/now.ts";
-import { Asked, Empty } from "../ui/states.tsx";
+import { useNow } from "../now.ts";
+import { Asked, Empty } from "../components/states.tsx";
 import { Pager } from "../ui/table.tsx";
 import { counted } from "../ui/text.tsx";
 import classes from "./access.module.css";
@@ -130,10 +130,7 @@ function Drawn({ organization, thing, columns, rows, shown, mayManage, isPeople,
           organization's members.
         </Text>
       )}
-      <ScrollArea
-        type="auto"
-        viewportProps={{ tabIndex: 0, "aria-label": "Who has access, scrolls sideways" } as never}
-      >
+      <ScrollArea type="auto" viewportProps={{ tabIndex: 0, "aria-label": "Who has access, scrolls sideways" }}>
         <Table className={classes["matrix"]} verticalSpacing={0} aria-label="Who has access" onKeyDown={moveByArrows}>
           <Table.Thead>
             <Table.Tr>

@@ -3,12 +3,12 @@ import { Button, Stack } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { includedIn } from "../api/client.ts";
-import { askingWhole } from "../api/whole.ts";
+import { membershipsLike, type Person } from "../api/detail-queries.ts";
 import { paths } from "../paths.ts";
-import { Expires } from "../ui/expires.tsx";
+import { Expires } from "../ui/text.tsx";
 import { Link, useGo } from "../ui/link.tsx";
 import { Section } from "../ui/page.tsx";
-import { Asked, Empty, LoadingRows } from "../ui/states.tsx";
+import { Asked, Empty, LoadingRows } from "../components/states.tsx";
 import { Table } from "../ui/table.tsx";
 import { Locks, Tokens } from "./held.tsx";
 import { type Change, leavingOrganization, leavingTeam } from "./changes.ts";
@@ -16,7 +16,7 @@ import { Preview } from "./preview.tsx";
 
 export interface OffboardingProps {
   readonly organization: string;
-  readonly user: { readonly id: string; readonly name: string };
+  readonly user: Person;
 }
 
 export function Offboarding(props: OffboardingProps) {
@@ -40,13 +40,9 @@ interface Leaving {
   readonly changes: readonly Change[];
 }
 
-function useMembership({ organization, user }: OffboardingProps) {
-  const query = useQuery(
-    askingWhole("GET /organizations/{organization_name}/organization-memberships", {
-      path: { organization_name: organization },
-      query: { q: user.name, include: "teams,user" },
-    }),
-  );
+/** A person's membership of an organization, with the names of its teams. */
+export function useMembership({ organization, user }: OffboardingProps) {
+  const query = useQuery(membershipsLike(organization, user));
   const membership = query.data?.data.find(({ relationships }) => relationships.user?.data?.id === user.id);
   const teams = (membership?.relationships.teams?.data ?? []).map(({ id, meta }) => ({
     id,

@@ -6,11 +6,10 @@ import { createPortal } from "react-dom";
 import { useAction } from "../api/actions.ts";
 import { call, type Answer } from "../api/client.ts";
 import { ApiError, sortProblems } from "../api/errors.ts";
-import { FormButtons } from "../ui/form.tsx";
-import { LoadingRows, Refusal } from "../ui/states.tsx";
+import { FormButtons } from "../ui/dialog.tsx";
+import { LoadingRows, Refusal } from "../components/states.tsx";
 import type { Change } from "./changes.ts";
-import { Effects } from "./effects.tsx";
-import type { AccessPreview } from "./groups.ts";
+import { Effects, type AccessPreview } from "./effects.tsx";
 
 const operation = "POST /organizations/{organization_name}/access-previews";
 

@@ -5,10 +5,9 @@ import { Fragment, useState } from "react";
 import type { Resource } from "../api/client.ts";
 import { paths } from "../paths.ts";
 import { Link } from "../ui/link.tsx";
-import { useNow } from "../ui/now.ts";
-import { counted } from "../ui/text.tsx";
+import { useNow } from "../now.ts";
+import { counted, Name } from "../ui/text.tsx";
 import { sourcesInShort, type Source } from "./words.ts";
-import { Name } from "../ui/name.tsx";
 
 type Item = Resource<"reaches">;
 

@@ -1,41 +1,18 @@
 /** Reach: everything that a team, person or token can access, at which level, and why. */
 import { Alert, Group, Select, Stack, Text, Tooltip } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import { addressOf, type Resource } from "../api/client.ts";
-import { ExportButton } from "../api/export-button.tsx";
-import { askingWhole, type Whole } from "../api/whole.ts";
+import type { Resource } from "../api/client.ts";
+import { ExportButton } from "../components/export-button.tsx";
+import type { Whole } from "../api/queries.ts";
 import { useAddress } from "../ui/address.ts";
-import { Asked, Empty } from "../ui/states.tsx";
+import { Asked, Empty } from "../components/states.tsx";
 import { counted, figure } from "../ui/text.tsx";
 import classes from "./access.module.css";
 import { ReachTree } from "./reach-tree.tsx";
 import { askable } from "./words.ts";
+import { reachOf, type Reaching } from "../api/detail-queries.ts";
 
-export type Reaching =
-  | { readonly team: string; readonly user?: undefined; readonly token?: undefined }
-  | { readonly user: string; readonly team?: undefined; readonly token?: undefined }
-  | { readonly token: string; readonly team?: undefined; readonly user?: undefined };
-
-type List = Pick<Whole<"GET /teams/{team_id}/reach">, "meta">;
-
-/** Beyond this many pages of a hundred, the table is the better way to look at it all. */
-const pagesMax = 20;
-
-function askingReach(organization: string, of: Reaching, permission: string | undefined) {
-  const query = { "filter[permission]": permission };
-  const inOrganization = { ...query, "filter[organization][name]": organization };
-  if (of.team !== undefined)
-    return { operation: "GET /teams/{team_id}/reach", input: { path: { team_id: of.team }, query } } as const;
-  if (of.user !== undefined)
-    return {
-      operation: "GET /users/{user_id}/reach",
-      input: { path: { user_id: of.user }, query: inOrganization },
-    } as const;
-  return {
-    operation: "GET /authentication-tokens/{token_id}/reach",
-    input: { path: { token_id: of.token }, query: inOrganization },
-  } as const;
-}
+type List = Pick<Whole<unknown>, "meta">;
 
 interface ReachProps {
   readonly organization: string;
@@ -44,8 +21,8 @@ interface ReachProps {
 
 export function Reach({ organization, of }: ReachProps) {
   const { search, set } = useAddress();
-  const { operation, input } = askingReach(organization, of, search["permission"]);
-  const query = useQuery(askingWhole(operation, input as never, pagesMax));
+  const reach = reachOf(organization, of, search);
+  const query = useQuery(reach.query);
   return (
     <Stack gap="sm">
       <Group gap="sm">
@@ -60,10 +37,7 @@ export function Reach({ organization, of }: ReachProps) {
           value={search["permission"] ?? null}
           onChange={(permission) => set({ permission: permission ?? undefined })}
         />
-        <ExportButton
-          address={addressOf(operation, input as never)}
-          name={`reach-${of.team ?? of.user ?? of.token}.csv`}
-        />
+        <ExportButton address={reach.address} name={`reach-${of.team ?? of.user ?? of.token}.csv`} />
       </Group>
       <Asked query={query}>
         {(list) => (

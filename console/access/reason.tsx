@@ -1,6 +1,6 @@
 /** The source of a permission, as a sentence. */
 import { useQuery } from "@tanstack/react-query";
-import { asking, organization as organizationQuery } from "../api/queries.ts";
+import { asking, useRights } from "../api/queries.ts";
 import { paths } from "../paths.ts";
 import { Link } from "../ui/link.tsx";
 import { When } from "../ui/text.tsx";
@@ -59,7 +59,7 @@ export function Reason({ organization, source, subject, thing }: ReasonProps) {
 
 /** Who granted it, and when, from the audit log: for those who can read that. */
 export function Granted({ organization, record }: { readonly organization: string; readonly record: string }) {
-  const rights = useQuery(organizationQuery(organization)).data?.data.attributes.permissions;
+  const rights = useRights(organization);
   const trail = useQuery({
     ...asking("GET /organizations/{organization_name}/audit-events", {
       path: { organization_name: organization },

@@ -1,10 +1,11 @@
 /** The rows of the matrix: teams from their explanations, people from the access holders, or only the caller. */
 import { useQuery, type UseQueryResult } from "@tanstack/react-query";
 import type { Resource } from "../api/client.ts";
-import { account, asking, askingOn, organization as organizationQuery } from "../api/queries.ts";
+import { account, askingOn, useRights } from "../api/queries.ts";
 import type { Pagination } from "../api/schema.gen.ts";
 import type { MatrixColumn } from "./columns.ts";
 import type { Source, Subject, Thing, Values } from "./words.ts";
+import { ownAccess, teamAccess } from "../api/detail-queries.ts";
 
 export interface Row {
   readonly subject: Subject;
@@ -52,16 +53,7 @@ interface Asked {
 }
 
 export function useTeamRows({ thing, page, enabled }: Asked): Rows {
-  const query = { "page[size]": size, "page[number]": page };
-  const onWorkspace = useQuery({
-    ...askingOn("GET /workspaces/{workspace_id}/team-access", { path: { workspace_id: thing.id }, query }),
-    enabled: enabled && thing.kind === "workspace",
-  });
-  const onProject = useQuery({
-    ...askingOn("GET /projects/{project_id}/team-access", { path: { project_id: thing.id }, query }),
-    enabled: enabled && thing.kind === "project",
-  });
-  const asked = thing.kind === "workspace" ? onWorkspace : onProject;
+  const asked = useQuery({ ...teamAccess(thing, page), enabled });
   return {
     query: asked,
     rows: asked.data?.data.map((explanation) => rowOf(explanation, "teams")) ?? [],
@@ -71,7 +63,7 @@ export function useTeamRows({ thing, page, enabled }: Asked): Rows {
 
 export function usePeopleRows({ organization, thing, page, permission, enabled }: Asked): Rows {
   const mine = useOwnAccess(thing);
-  const rights = useQuery(organizationQuery(organization)).data?.data.attributes.permissions;
+  const rights = useRights(organization);
   const mayAsk = mine.mayManage || rights?.["can-manage-memberships"] === true || rights?.["can-create-team"] === true;
   const holders = useQuery({
     ...askingOn("GET /organizations/{organization_name}/access-holders", {
@@ -109,15 +101,7 @@ export function usePeopleRows({ organization, thing, page, permission, enabled }
 
 /** What oneself may do there, and whether that is to manage access. */
 export function useOwnAccess(thing: Thing | undefined) {
-  const onWorkspace = useQuery({
-    ...asking("GET /workspaces/{workspace_id}/access", { path: { workspace_id: thing?.id } }),
-    enabled: thing?.kind === "workspace",
-  });
-  const onProject = useQuery({
-    ...asking("GET /projects/{project_id}/access", { path: { project_id: thing?.id } }),
-    enabled: thing?.kind === "project",
-  });
-  const query = thing?.kind === "project" ? onProject : onWorkspace;
+  const query = useQuery({ ...ownAccess(thing ?? { kind: "project", id: "" }), enabled: thing !== undefined });
   const explanation = query.data?.data;
   return { query, explanation, mayManage: explanation?.attributes.can["can-manage-team-access"] === true };
 }

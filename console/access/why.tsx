@@ -3,16 +3,16 @@ import { Button, Group, List, Stack, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import type { Resource } from "../api/client.ts";
-import { asking } from "../api/queries.ts";
 import { paths } from "../paths.ts";
-import { Expires } from "../ui/expires.tsx";
+import { Expires } from "../ui/text.tsx";
 import { Link } from "../ui/link.tsx";
-import { LoadingRows } from "../ui/states.tsx";
+import { LoadingRows } from "../components/states.tsx";
 import { type Change, leavingTeam, takingAway } from "./changes.ts";
 import { Preview } from "./preview.tsx";
 import { type MatrixColumn, told } from "./columns.ts";
 import { Granted, Reason } from "./reason.tsx";
 import type { Source, Subject, Thing, Values } from "./words.ts";
+import { ownAccess } from "../api/detail-queries.ts";
 
 export interface WhyProps {
   readonly organization: string;
@@ -32,15 +32,7 @@ export interface WhyProps {
 function useExplanation({ thing, subject, explanation }: WhyProps) {
   const query = { [subject.type === "teams" ? "filter[team][id]" : "filter[user][id]"]: subject.id };
   const enabled = explanation === undefined;
-  const onWorkspace = useQuery({
-    ...asking("GET /workspaces/{workspace_id}/access", { path: { workspace_id: thing.id }, query }),
-    enabled: enabled && thing.kind === "workspace",
-  });
-  const onProject = useQuery({
-    ...asking("GET /projects/{project_id}/access", { path: { project_id: thing.id }, query }),
-    enabled: enabled && thing.kind === "project",
-  });
-  const asked = thing.kind === "workspace" ? onWorkspace : onProject;
+  const asked = useQuery({ ...ownAccess(thing, query), enabled });
   return { isLoading: enabled && asked.isLoading, found: explanation ?? asked.data?.data };
 }
 

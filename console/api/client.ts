@@ -1,7 +1,7 @@
 /** All requests of the console to the server: the public API, with the session's cookie, typed by its own description. */
 import { ApiError, problemsIn, SessionEnded, unreachable } from "./errors.ts";
 import type { Operations, Resources, Thing } from "./schema.gen.ts";
-import { noteServerTime } from "../ui/now.ts";
+import { noteServerTime } from "../now.ts";
 
 export type { Operations, Resources, Thing };
 export type Operation = keyof Operations;

@@ -2,9 +2,8 @@
 import { keepPreviousData, useQueries, useQuery } from "@tanstack/react-query";
 import { useCallback, useState } from "react";
 import type { Answer, Input } from "./client.ts";
-import { asking } from "./queries.ts";
+import { asking, type Listing, type Row } from "./queries.ts";
 import type { Pagination } from "./schema.gen.ts";
-import type { Listing, Row } from "./whole.ts";
 
 const size = 100;
 
@@ -27,16 +26,20 @@ function itemOf<R, A>(row: R & object, page: A): { readonly row: R; readonly pag
   return item;
 }
 
+const pageOf = <O extends Listing>(operation: O, input: Input<O>, number: number) =>
+  asking(operation, { ...input, query: { ...input.query, "page[size]": size, "page[number]": number } } as Input<O>);
+
+/** The page that a list begins with, for the loader of its page. */
+export const firstPage = <O extends Listing>(operation: O, input: Input<O>) => pageOf(operation, input, 1);
+
 export function useRows<O extends Listing>(operation: O, input: Input<O>): Rows<Row<O>, Answer<O>> {
   const [range, setRange] = useState<readonly [number, number]>([1, 1]);
-  const pageOf = (number: number) =>
-    asking(operation, { ...input, query: { ...input.query, "page[size]": size, "page[number]": number } } as Input<O>);
   // The first page tells how many there are; what was there before stays until it comes.
-  const first = useQuery({ ...pageOf(1), placeholderData: keepPreviousData });
+  const first = useQuery({ ...firstPage(operation, input), placeholderData: keepPreviousData });
   const numbers = Array.from({ length: range[1] - range[0] + 1 }, (_, index) => range[0] + index).filter(
     (number) => number > 1,
   );
-  const others = useQueries({ queries: numbers.map(pageOf) });
+  const others = useQueries({ queries: numbers.map((number) => pageOf(operation, input, number)) });
   const pages = new Map<number, Answer<O>>(first.data === undefined ? [] : [[1, first.data]]);
   numbers.forEach((number, index) => {
     const page = others[index]?.data;

@@ -1,14 +1,22 @@
 /** The queries of pages. The key of a query is its operation with its parameters, so that "Show as API" can show the request. */
-import { queryOptions, keepPreviousData, MutationCache, QueryCache, QueryClient } from "@tanstack/react-query";
+import {
+  useQuery,
+  queryOptions,
+  keepPreviousData,
+  MutationCache,
+  QueryCache,
+  QueryClient,
+} from "@tanstack/react-query";
 import { call, type Answer, type Input, type Operation } from "./client.ts";
 import { heard, isNoAnswer } from "./connection.ts";
 import { ApiError, SessionEnded } from "./errors.ts";
+import type { Pagination } from "./schema.gen.ts";
 
 export type Reading = Extract<Operation, `GET ${string}`>;
 
 export function asking<O extends Reading>(operation: O, input: Input<O>) {
-  return queryOptions<Answer<O>, ApiError, Answer<O>, readonly [O, Input<O>]>({
-    queryKey: [operation, input] as const,
+  return queryOptions<Answer<O>, ApiError>({
+    queryKey: [operation, input],
     queryFn: ({ signal }) => call(operation, input, signal),
   });
 }
@@ -18,6 +26,46 @@ export const askingOn = <O extends Reading>(operation: O, input: Input<O>) => ({
   ...asking(operation, input),
   placeholderData: keepPreviousData,
 });
+
+const wholePageSize = 100;
+
+export type Listing = { readonly [O in Reading]: Answer<O> extends { data: readonly any[] } ? O : never }[Reading];
+
+export type Row<O extends Listing> = Answer<O> extends { data: readonly (infer R)[] } ? R : never;
+
+export interface Whole<R> {
+  readonly data: readonly R[];
+  readonly included: readonly any[];
+  readonly meta: any;
+  /** How many there are; more than `data` where the bound was reached. */
+  readonly count: number;
+}
+
+/** A list that is needed as a whole: read page after page, up to a bound. */
+export function askingWhole<O extends Listing>(operation: O, input: Input<O>, pagesMax = 20) {
+  return queryOptions<Whole<Row<O>>, ApiError>({
+    queryKey: [operation, input, "whole"],
+    queryFn: async ({ signal }) => {
+      const pageOf = (number: number) =>
+        call(
+          operation,
+          { ...input, query: { ...input.query, "page[size]": wholePageSize, "page[number]": number } } as Input<O>,
+          signal,
+        ) as Promise<Answer<O> & { included?: readonly any[]; meta?: { pagination?: Pagination } }>;
+      const first = await pageOf(1);
+      const pagination = first.meta?.pagination;
+      const pages = [first];
+      for (let number = 2; number <= Math.min(pagination?.["total-pages"] ?? 1, pagesMax); number++)
+        pages.push(await pageOf(number));
+      return {
+        data: pages.flatMap((page) => page.data as readonly any[]),
+        included: pages.flatMap((page) => page.included ?? []),
+        meta: first.meta,
+        count: pagination?.["total-count"] ?? first.data.length,
+      };
+    },
+  });
+}
 
 /** Only what may go better next time: not what the caller has no access to, or did wrong. */
 const isWorthRetrying = (error: unknown) => !(error instanceof ApiError) || isNoAnswer(error);
@@ -61,3 +109,6 @@ export const workspaceNamed = (organization: string, name: string) =>
 export const project = (id: string) => asking("GET /projects/{project_id}", { path: { project_id: id } });
 export const team = (id: string) =>
   asking("GET /teams/{team_id}", { path: { team_id: id }, query: { include: "users" } });
+
+/** What the caller may do in an organization; undefined until that is known. */
+export const useRights = (name: string) => useQuery(organization(name)).data?.data.attributes.permissions;

@@ -2,7 +2,7 @@
 import type { UseQueryResult } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { FormDialog } from "../ui/dialog.tsx";
-import { Asked } from "../ui/states.tsx";
+import { Asked } from "../components/states.tsx";
 import { type Column, Table } from "../ui/table.tsx";
 import { DeliveriesDialog, type Teller } from "./log.tsx";
 import { LastAttempt, oneOf, ToldActions, ToldSwitch } from "./told.tsx";

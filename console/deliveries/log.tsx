@@ -6,24 +6,26 @@ import type { Resource } from "../api/client.ts";
 import { askingOn } from "../api/queries.ts";
 import { useAddress } from "../ui/address.ts";
 import { FormDialog } from "../ui/dialog.tsx";
-import { Facts } from "../ui/facts.tsx";
-import { Asked, Empty } from "../ui/states.tsx";
+import { Facts } from "../ui/page.tsx";
+import { Asked, Empty } from "../components/states.tsx";
 import { Pager, Table } from "../ui/table.tsx";
-import { Dimmed, figure, Identifier, When } from "../ui/text.tsx";
-import { Value } from "../ui/value.tsx";
+import { Dimmed, figure, Identifier, When, Value } from "../ui/text.tsx";
 
 type Delivery = Resource<"deliveries">;
 
 /** By what they are told. */
 export type Teller = "audit-webhooks" | "notification-configurations";
 
-const operations = {
-  "audit-webhooks": ["GET /audit-webhooks/{audit_webhook_id}/deliveries", "audit_webhook_id"],
-  "notification-configurations": [
-    "GET /notification-configurations/{notification_configuration_id}/deliveries",
-    "notification_configuration_id",
-  ],
-} as const;
+/** Both lists are of the same things. */
+const deliveriesOf = {
+  "audit-webhooks": (id: string, query: object) =>
+    askingOn("GET /audit-webhooks/{audit_webhook_id}/deliveries", { path: { audit_webhook_id: id }, query }),
+  "notification-configurations": (id: string, query: object) =>
+    askingOn("GET /notification-configurations/{notification_configuration_id}/deliveries", {
+      path: { notification_configuration_id: id },
+      query,
+    }),
+};
 
 const liveMs = 5_000;
 
@@ -63,13 +65,8 @@ export function DeliveriesDialog({ by, nameOf }: DeliveriesDialogProps) {
 
 function Deliveries({ by, id }: { readonly by: Teller; readonly id: string }) {
   const [page, setPage] = useState(1);
-  const [operation, parameter] = operations[by];
   const query = useQuery({
-    // Both lists are of the same things.
-    ...askingOn(operation as (typeof operations)["audit-webhooks"][0], {
-      path: { [parameter]: id } as never,
-      query: { "page[size]": 20, "page[number]": page },
-    }),
+    ...deliveriesOf[by](id, { "page[size]": 20, "page[number]": page }),
     refetchInterval: liveMs,
   });
   return (

@@ -1,9 +1,10 @@
 /** Actions on a notification or an audit webhook: turn it on and off, test it, delete it. */
-import { Badge, Button, Group, Switch, Text } from "@mantine/core";
+import { Badge, Button, Group, Switch, Text, PasswordInput, type PasswordInputProps } from "@mantine/core";
 import { useAction } from "../api/actions.ts";
 import { DangerButton } from "../ui/dialog.tsx";
-import { Dimmed, When } from "../ui/text.tsx";
+import { Dimmed, When, CodeToCopy } from "../ui/text.tsx";
 import { DeliveriesButton, type Teller } from "./log.tsx";
+import { useState } from "react";
 
 const ways = {
   "notification-configurations": {
@@ -49,7 +50,7 @@ export function ToldSwitch({ by, id, name, enabled }: Told & { readonly enabled:
       aria-label={`${name} enabled`}
       onChange={() =>
         change.mutate({
-          path: { [parameter]: id } as never,
+          path: { [parameter]: id },
           body: { data: { type: by as "notification-configurations", attributes: { enabled: !enabled } } },
         })
       }
@@ -65,7 +66,7 @@ interface ToldActionsProps extends Told {
 
 export function ToldActions({ by, id, name, tried = `${name} responded.`, onEdit }: ToldActionsProps) {
   const { verify, remove, parameter, one } = wayOf(by);
-  const path = { [parameter]: id } as never;
+  const path = { [parameter]: id };
   const ask = useAction(verify, { done: tried });
   const end = useAction(remove, { done: `Deleted ${name}.` });
   return (
@@ -125,3 +126,41 @@ export function LastAttempt({ responses }: { readonly responses: readonly object
 /** "hooks.example" of an address, which may have a secret in its path. */
 export const hostOf = (url: string | null): string =>
   url !== null && URL.canParse(url) ? new URL(url).host : (url ?? "");
+
+interface SigningTokenProps extends Pick<PasswordInputProps, "value" | "error"> {
+  readonly onChange: (token: string) => void;
+  /** Whether one may be there already, which stays where nothing is typed. */
+  readonly isKnown: boolean;
+}
+
+/** 256 bits, as text that no shell and no form changes. */
+const newToken = (): string =>
+  Array.from(crypto.getRandomValues(new Uint8Array(32)), (byte) => byte.toString(16).padStart(2, "0")).join("");
+
+export function SigningToken({ value, error, onChange, isKnown }: SigningTokenProps) {
+  const [made, setMade] = useState<string>();
+  const make = () => {
+    const token = newToken();
+    setMade(token);
+    onChange(token);
+  };
+  return (
+    <>
+      <PasswordInput
+        label="Signing token"
+        description={`Signs request bodies with HMAC. Leave empty to ${isKnown ? "keep the current token" : "send unsigned requests"}.`}
+        autoComplete="off"
+        value={value}
+        error={error}
+        onChange={({ currentTarget }) => onChange(currentTarget.value)}
+      />
+      {made !== undefined && made === value ? (
+        <CodeToCopy label="New token" text={made} />
+      ) : (
+        <Button variant="default" mr="auto" onClick={make}>
+          Generate token
+        </Button>
+      )}
+    </>
+  );
+}

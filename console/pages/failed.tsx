@@ -7,8 +7,7 @@ import { ApiError, notFoundDetail, notFoundTitle, SessionEnded, unreachable } fr
 import { paths } from "../paths.ts";
 import { LinkButton } from "../ui/link.tsx";
 import { Page } from "../ui/page.tsx";
-import { Empty, Refusal } from "../ui/states.tsx";
-import { Unreachable, unreachableTitle } from "../ui/unreachable.tsx";
+import { Empty, Refusal, Unreachable, unreachableTitle } from "../components/states.tsx";
 
 /** The code of a page could not be loaded: the server can't be reached, or another version of it has other files. */
 export class CodeMissing extends ApiError {

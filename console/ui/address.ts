@@ -2,8 +2,7 @@
 import { useDisclosure } from "@mantine/hooks";
 import { useLocation, useRouter } from "@tanstack/react-router";
 import { useEffect, useEffectEvent } from "react";
-
-export type Search = Readonly<Record<string, string | undefined>>;
+import type { Search } from "../paths.ts";
 
 export interface Address {
   readonly search: Search;
@@ -25,7 +24,7 @@ export function useAddress(): Address {
         state: true,
         replace,
         resetScroll: false,
-      } as never);
+      });
     },
   };
 }
@@ -54,13 +53,4 @@ export function useForgotten(name: string, isForgotten: boolean): void {
   useEffect(() => {
     if (isStale) forget();
   }, [isStale]);
-}
-
-/** Plain words in the address, as people would write them: `?project=prj-1&sort=-name`. */
-export const parseSearch = (text: string): Search => Object.fromEntries(new URLSearchParams(text));
-export function stringifySearch(search: Search): string {
-  const text = new URLSearchParams(
-    Object.entries(search).flatMap(([name, value]) => (value === undefined || value === "" ? [] : [[name, value]])),
-  ).toString();
-  return text === "" ? "" : `?${text}`;
 }

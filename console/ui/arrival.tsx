@@ -3,8 +3,9 @@
  * it, and the focus is never lost. Where the thing that had it went away, it goes to what took its place; on a new page, to the content.
  */
 import { VisuallyHidden } from "@mantine/core";
-import { useLocation, useRouter } from "@tanstack/react-router";
+import { useLocation, useRouter, useRouterState } from "@tanstack/react-router";
 import { useEffect, useRef, useState } from "react";
+import { useIsFetching } from "@tanstack/react-query";
 
 /** The element that holds the page's content. */
 export const contentId = "content";
@@ -106,4 +107,28 @@ export function Arrival() {
       {useToldTitle()}
     </VisuallyHidden>
   );
+}
+
+const afterMs = 300;
+
+export function Progress() {
+  const isTurning = useRouterState({ select: ({ isLoading }) => isLoading });
+  // What is read anew is on the page already.
+  const isNew = useIsFetching({ predicate: ({ state }) => state.data === undefined }) > 0;
+  const isShown = useLasting(isTurning || isNew);
+  return <div className="progress">{isShown && <div role="progressbar" aria-label="Loading" />}</div>;
+}
+
+/** True once it has been so for a moment; false at once. */
+function useLasting(value: boolean): boolean {
+  const [isLong, setLong] = useState(false);
+  useEffect(() => {
+    if (!value) return;
+    const timer = setTimeout(() => setLong(true), afterMs);
+    return () => {
+      clearTimeout(timer);
+      setLong(false);
+    };
+  }, [value]);
+  return value && isLong;
 }

@@ -1,8 +1,7 @@
 /** What opens over a page: asking before something is done that can't be taken back, which names the thing and what goes with it; and forms. */
-import { Button, Modal, Stack, Text, TextInput } from "@mantine/core";
+import { Button, Group, Modal, Stack, Text, TextInput } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { useState, type ReactNode } from "react";
-import { FormButtons } from "./form.tsx";
 
 export interface DangerProps {
   readonly opened: boolean;
@@ -138,5 +137,26 @@ export function FormDialog({ opened, title, onClose, children }: FormDialogProps
     >
       {opened ? children : shown.children}
     </Modal>
+  );
+}
+
+interface FormButtonsProps {
+  readonly onCancel?: (() => void) | undefined;
+  readonly cancelVerb?: string;
+  /** The button that does it, last. */
+  readonly children: ReactNode;
+}
+
+/** The buttons below a form or in a dialog, in one order everywhere: what leaves first, what does it last. */
+export function FormButtons({ onCancel, cancelVerb = "Cancel", children }: FormButtonsProps) {
+  return (
+    <Group gap="xs" mt={4} justify={onCancel ? "flex-end" : "flex-start"}>
+      {onCancel && (
+        <Button variant="default" onClick={onCancel}>
+          {cancelVerb}
+        </Button>
+      )}
+      {children}
+    </Group>
   );
 }

@@ -1,5 +1,5 @@
 /** Ends that are chosen, and ends in words: the day while they are far away, the hour and the time left once they are near. */
-import { serverNow } from "./now.ts";
+import { serverNow } from "../now.ts";
 
 /** So many seconds after it is sent; a moment, empty until one is chosen; or null for never. */
 export type Expiry = { readonly seconds: number } | { readonly at: string } | null;

@@ -1,9 +1,8 @@
-/** A field for an end: after a time, at a date and time of the person's clock, or never. What is sent is the exact moment. */
-import { Chip, Group, Input, TextInput } from "@mantine/core";
+/** Fields for a moment and for an expiry. */
+import { Chip, Group, Input, TextInput, type TextInputProps } from "@mantine/core";
 import { useId, type ReactNode } from "react";
 import { dayText, type Expiry, expiryFault, momentOf } from "./ends.ts";
-import { localOf, instantOf } from "./moment.tsx";
-import { serverNow, useNow } from "./now.ts";
+import { serverNow, useNow } from "../now.ts";
 import { capitalized } from "./text.tsx";
 
 interface Choice {
@@ -102,3 +101,36 @@ export function ExpiryInput({
 
 /** "Europe/Berlin": the clock that the times are read by. */
 const zone = () => Intl.DateTimeFormat().resolvedOptions().timeZone;
+
+interface MomentInputProps extends Omit<TextInputProps, "value" | "onChange" | "type"> {
+  /** An instant, or nothing. */
+  readonly value?: string;
+  readonly onChange?: (value: string) => void;
+}
+
+export function MomentInput({ value = "", onChange, ...rest }: MomentInputProps) {
+  return (
+    <TextInput
+      {...rest}
+      type="datetime-local"
+      value={localOf(value)}
+      onChange={({ currentTarget }) => onChange?.(instantOf(currentTarget.value))}
+    />
+  );
+}
+
+/** `2026-12-31T18:00`, as the browser's field writes it. */
+export function localOf(instant: string): string {
+  const time = new Date(instant);
+  if (Number.isNaN(time.getTime())) return "";
+  return new Date(time.getTime() - time.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+}
+
+export function instantOf(local: string): string {
+  const time = new Date(local);
+  return Number.isNaN(time.getTime()) ? "" : time.toISOString();
+}
+
+const dayMs = 86_400_000;
+
+export const inDays = (days: number): string => new Date(serverNow() + days * dayMs).toISOString();

@@ -11,7 +11,7 @@ type Goes = { readonly to: string; readonly children?: ReactNode };
 
 export function useGo(): (to: string, options?: { replace?: boolean }) => void {
   const router = useRouter();
-  return (to, options) => void router.navigate({ href: to, ...options } as never);
+  return (to, options) => void router.navigate({ href: to, ...options });
 }
 
 /** What an `<a>` needs to be a real link and yet stay on the page. */

@@ -1,9 +1,10 @@
 /** The frame of every page: where it is, what it is called, what can be done here. */
-import { Breadcrumbs, Group, Stack, Text, Title } from "@mantine/core";
+import { Breadcrumbs, Group, Stack, Text, Title, Box } from "@mantine/core";
 import { useDocumentTitle } from "@mantine/hooks";
-import type { ReactNode } from "react";
+import { type ReactNode, Fragment } from "react";
 import { Link, PageTabs, usePartHere, type Tab } from "./link.tsx";
-import { Name } from "./name.tsx";
+import { Name } from "./text.tsx";
+import classes from "./facts.module.css";
 
 export interface Crumb {
   readonly label: string;
@@ -84,5 +85,30 @@ export function Section({
       )}
       {children}
     </Stack>
+  );
+}
+
+/** By name, where what is not so is left out; or in a list. */
+export type FactList = Readonly<Record<string, ReactNode>> | readonly (readonly [string, ReactNode])[];
+
+const isSo = (value: ReactNode) => value !== undefined && value !== null && value !== false && value !== "";
+
+const listed = (facts: FactList): readonly (readonly [string, ReactNode])[] =>
+  Array.isArray(facts) ? facts : Object.entries(facts).filter(([, value]) => isSo(value));
+
+export function Facts({ facts, label }: { readonly facts: FactList; readonly label?: string }) {
+  return (
+    <Box component="dl" className={classes["facts"]} aria-label={label}>
+      {listed(facts).map(([name, value]) => (
+        <Fragment key={name}>
+          <Text component="dt" c="dimmed" fz="sm">
+            {name}
+          </Text>
+          <Text component="dd" m={0} style={{ overflowWrap: "anywhere" }}>
+            {value}
+          </Text>
+        </Fragment>
+      ))}
+    </Box>
   );
 }

@@ -1,7 +1,8 @@
-/** A secret that is shown once, with what to do now. It is gone when the page is left. */
+/** A secret or a link that is shown once, with what to do now. It is gone when the page is left. */
 import { Alert, Button, Stack, Text } from "@mantine/core";
 import type { ReactNode } from "react";
 import { CodeToCopy } from "./text.tsx";
+import { FormDialog } from "./dialog.tsx";
 
 interface SecretOnceProps {
   readonly title: string;
@@ -30,5 +31,34 @@ export function SecretOnce({ title, secret, label, children, onDone }: SecretOnc
         </Button>
       )}
     </Stack>
+  );
+}
+
+interface LinkOnceProps {
+  readonly verb: string;
+  /** Whose, for those who can't see the row. */
+  readonly label: string;
+  readonly title: string;
+  /** What the link is, for the button that copies it. */
+  readonly what: string;
+  readonly link: string | undefined;
+  readonly isBusy: boolean;
+  readonly onMake: () => void;
+  readonly onClose: () => void;
+  readonly children?: ReactNode;
+}
+
+export function LinkOnce({ verb, label, title, what, link, isBusy, onMake, onClose, children }: LinkOnceProps) {
+  return (
+    <>
+      <Button variant="subtle" size="compact-xs" loading={isBusy} aria-label={label} onClick={onMake}>
+        {verb}
+      </Button>
+      <FormDialog opened={link !== undefined} onClose={onClose} title={title}>
+        <SecretOnce title="New link" label={what} secret={link ?? ""} onDone={onClose}>
+          {children}
+        </SecretOnce>
+      </FormDialog>
+    </>
   );
 }

@@ -1,8 +1,10 @@
-/** Small pieces of text: ids and names to copy, times, figures. */
-import { ActionIcon, Code, CopyButton, Group, Text, Tooltip } from "@mantine/core";
+/** Names, words, figures, times and values as every page shows them. */
+import { ActionIcon, Code, CopyButton, Group, Text, Tooltip, VisuallyHidden } from "@mantine/core";
 import { IconCheck, IconCopy } from "@tabler/icons-react";
 import type { ReactNode } from "react";
-import { useNow } from "./now.ts";
+import { useNow } from "../now.ts";
+import { endText, expiryText } from "./ends.ts";
+import classes from "./name.module.css";
 
 function CopyIcon({ value, what = "" }: { readonly value: string; readonly what?: string }) {
   return (
@@ -108,3 +110,96 @@ export const hasWords = (label: string, text: string): boolean =>
     .every((word) => label.toLowerCase().includes(word));
 
 export const capitalized = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
+
+const exactEnd = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "long" });
+
+interface ExpiresProps {
+  readonly time: string | null | undefined;
+  /** With its verb, in a sentence. */
+  readonly isSentence?: boolean;
+}
+
+/** An end, with the exact moment on hover; "never" without one. */
+export function Expires({ time, isSentence = false }: ExpiresProps) {
+  const now = useNow();
+  if (!time) return <Dimmed>{isSentence ? "never expires" : "never"}</Dimmed>;
+  return (
+    <time dateTime={time} title={exactEnd.format(new Date(time))}>
+      {isSentence || Date.parse(time) <= now ? expiryText(time, now) : endText(time, now)}
+    </time>
+  );
+}
+
+const shortMax = 100;
+const longMax = 20_000;
+
+export function textOf(value: unknown): string {
+  const text = typeof value === "string" ? value : JSON.stringify(value);
+  return text === undefined
+    ? ""
+    : text.length > shortMax && typeof value !== "string"
+      ? JSON.stringify(value, null, 2)
+      : text;
+}
+
+export function Value({ value, label }: { readonly value: unknown; readonly label: string }) {
+  const text = textOf(value);
+  if (text === "")
+    return (
+      <Text span inherit c="dimmed">
+        empty
+      </Text>
+    );
+  if (text.length <= shortMax && !text.includes("\n")) return <span className="mono">{text}</span>;
+  const shown = text.length > longMax ? `${text.slice(0, longMax)}\n… ${text.length - longMax} more characters` : text;
+  return (
+    <Code block fz="sm" mah="14rem" style={{ overflow: "auto" }} tabIndex={0} aria-label={label}>
+      {shown}
+    </Code>
+  );
+}
+
+export function sentenceCase(name: string): string {
+  const words = name.replaceAll("_", " ");
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+/** "a", "a and b", "a, b and c". */
+export const listed = (names: readonly string[]): string =>
+  names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
+
+/** Shorter ones have room enough even on a phone, and stay one piece of text. */
+const lengthMin = 18;
+const tailMax = 16;
+const tailUsual = 10;
+
+/** From the first separator on that leaves a tail of a few characters; else the last ones. */
+export function halvesOf(name: string): readonly [string, string] {
+  const at = name.slice(-tailMax).search(/[-_./ ]/);
+  const tail = at < 0 || at > tailMax - 4 ? tailUsual : tailMax - at;
+  return [name.slice(0, -tail), name.slice(-tail)];
+}
+
+interface NameProps {
+  readonly children: string;
+  /** Not in monospace. */
+  readonly isPlain?: boolean;
+}
+
+/** The whole name is on hover, in what is copied, and read to those who can't see it. */
+export function Name({ children: name, isPlain = false }: NameProps) {
+  const font = isPlain ? "" : "mono";
+  if (name.length < lengthMin) return <span className={font}>{name}</span>;
+  const [head, tail] = halvesOf(name);
+  return (
+    <span data-name className={`${classes["name"]} ${font}`} title={name}>
+      <VisuallyHidden>{name}</VisuallyHidden>
+      <span aria-hidden className={classes["head"]}>
+        {head}
+      </span>
+      <span aria-hidden className={classes["tail"]}>
+        {tail}
+      </span>
+    </span>
+  );
+}

@@ -4,10 +4,13 @@
  */
 import { AppError, notFound } from "../kernel/errors.ts";
 
-declare const proof: unique symbol;
+/** Private, so that no literal has it and a copy by spreading loses it. */
+declare class Proof<out Permission extends string> {
+  readonly #permission: Permission;
+}
 
 /** A row that was loaded for a caller and checked. The functions that write demand it, so that none can be called unchecked. */
-export type Granted<Row, Permission extends string> = Row & { readonly [proof]: Permission };
+export type Granted<Row, Permission extends string> = Row & Proof<Permission>;
 
 export interface Check<Permission extends string> {
   /** The thing, as a refusal names it: `project`. */
@@ -40,10 +43,24 @@ export function grant<Row extends object, Permission extends string>(
   return row as Granted<Row, Permission>;
 }
 
-/** What was made in a thing carries the proof by which it was made: whoever may make it may fill it. */
+/** Whether a row is the thing with this id, or names it as the thing that it is in. */
+export function belongsTo(row: object, id: string): boolean {
+  const {
+    id: own,
+    runId,
+    workspaceId,
+    projectId,
+    oauthClientId,
+    organizationId,
+  } = row as Readonly<Record<string, unknown>>;
+  return [own, runId, workspaceId, projectId, oauthClientId, organizationId].includes(id);
+}
+
+/** A row in a granted thing carries the thing's proof: who may create it may fill it. Throws for a row of another thing. */
 export function madeIn<Row extends object, Permission extends string>(
-  _place: Granted<object, Permission>,
+  parent: Granted<{ readonly id: string }, Permission>,
   row: Row,
 ): Granted<Row, Permission> {
+  if (!belongsTo(row, parent.id)) throw new Error(`The proof for ${parent.id} was used for a row of something else.`);
   return row as Granted<Row, Permission>;
 }

@@ -17,7 +17,16 @@ export interface Tx {
   readonly afterwards?: (work: () => void) => void;
 }
 
+/** Looks at the statements of one transaction that writes, and refuses its commit by raising. */
+export interface CommitCheck {
+  /** Called after each statement. */
+  note(query: CompiledQuery, result: QueryResult<unknown>): void;
+  beforeCommit(): void;
+}
+
 export interface WriteOptions {
+  /** Makes the check of one attempt at the transaction. */
+  readonly newCheck?: (() => CommitCheck) | undefined;
   /** Its statements may take as long as they take: nobody waits for an answer, and a large register needs its time. */
   readonly isPatient?: boolean;
   /** How long its statements wait for a lock of others, where there are others: past it `LockTimeout` is raised. */

@@ -8,8 +8,10 @@ import type { Dialect } from "./dialect.ts";
 import type { Schema } from "./schema/schema.ts";
 
 /** Stands for a value that is only known when the statement runs. */
-class Placeholder {
+export class Placeholder {
   readonly name: string;
+  /** Among the statement's parameters. */
+  position = -1;
   constructor(name: string) {
     this.name = name;
   }
@@ -32,6 +34,8 @@ export function prepared<Parameters extends object, Row>(
     if (query === undefined) {
       query = build(tx.db, placeholders<Parameters>(), tx.dialect).compile();
       compiled.set(tx.dialect.name, query);
+      for (const [position, value] of query.parameters.entries())
+        if (value instanceof Placeholder) value.position = position;
     }
     const values = query.parameters.map((value) =>
       value instanceof Placeholder ? parameters[value.name as keyof Parameters] : value,

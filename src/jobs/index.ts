@@ -14,8 +14,7 @@ import { endLeases } from "../resources/register/workspaces/upkeep.ts";
 import { decideLostJobs } from "../resources/runs/agent-jobs/lost.ts";
 import { forgetVanished } from "../resources/runs/agents/writes.ts";
 import { assess } from "../resources/runs/assessment-results/assessing.ts";
-import { remindOfDestroys } from "../resources/runs/auto-destroy/reminders.ts";
-import { destroyDue } from "../resources/runs/auto-destroy/schedule.ts";
+import { destroyDue, remindOfDestroys } from "../resources/runs/auto-destroy/schedule.ts";
 import { giveUpUnsent, removeOutlivedConfigurations } from "../resources/runs/configuration-versions/upkeep.ts";
 import { fireTriggers } from "../resources/runs/run-triggers/firing.ts";
 import { triggeringJob } from "../resources/runs/run-triggers/writes.ts";
@@ -36,7 +35,8 @@ import { tellStatuses } from "../resources/vcs/commit-statuses/telling.ts";
 import { workingOffJob } from "../resources/vcs/vcs-events/receipt.ts";
 import { workOff } from "../resources/vcs/vcs-events/working-off.ts";
 import { keepWebhooks, webhookJob } from "../resources/vcs/webhooks/keeping.ts";
-import { inBatches, type Job, type JobWork } from "./job.ts";
+import { inBatches, type Job } from "./job.ts";
+import type { JobWork } from "../resources/shared/job-work.ts";
 
 const secondMs = 1000;
 const minuteMs = 60 * secondMs;
@@ -111,7 +111,7 @@ export const jobs: readonly Job[] = [
     name: "vanished-agents",
     doc: "forgets agents that were not heard of for a day.",
     everyMs: hourMs,
-    run: (work) => inBatches(work, 100, (tx, limit) => forgetVanished(tx, work.context, limit)),
+    run: (work) => inBatches(work, 100, (tx, limit) => forgetVanished(tx, work, limit)),
   },
   {
     name: "scheduled-destroys",
@@ -183,20 +183,21 @@ export const jobs: readonly Job[] = [
 ];
 
 async function removeExpired(work: JobWork): Promise<number> {
+  const { context, capability } = work;
   const each = (batch: (tx: Tx, limit: number) => Promise<number>) => inBatches(work, 500, batch);
   return (
-    (await each((tx, limit) => removeExpiredTokens(tx, work.context, limit))) +
-    (await each(removeEndedInvitations)) +
-    (await each(removeOldAuthorizations))
+    (await each((tx, limit) => removeExpiredTokens(tx, context, capability, limit))) +
+    (await each((tx, limit) => removeEndedInvitations(tx, capability, limit))) +
+    (await each((tx, limit) => removeOldAuthorizations(tx, capability, limit)))
   );
 }
 
-async function removeEndedAccess({ context, signal, step }: JobWork): Promise<number> {
+async function removeEndedAccess({ context, capability, signal, step }: JobWork): Promise<number> {
   let handled = 0;
   // Each step is about one organization.
   for (const tidy of [tidyMemberships, ...tidyTeamAccess])
     while (!signal.aborted) {
-      const count = await step((tx) => tidy(tx, context, 100));
+      const count = await step((tx) => tidy(tx, context, capability, 100));
       if (count === 0) break;
       handled += count;
     }

@@ -1,6 +1,6 @@
-/** What a background job is, and what it is given when it runs. Who runs it, and when, is none of its business. */
+/** What a background job is. Who runs it, and when, is none of its business. */
 import type { Tx } from "../database/database.ts";
-import type { Context } from "../resources/shared/context.ts";
+import type { JobWork } from "../resources/shared/job-work.ts";
 
 export interface Job {
   /** As the command line and the metrics call it: `expired-tokens`. */
@@ -11,18 +11,6 @@ export interface Job {
   readonly everyMs: number;
   /** Gives how many things it handled. What it raises is recorded as a failure; it runs again when it is due. */
   run(work: JobWork): Promise<number>;
-}
-
-export interface JobWork {
-  readonly context: Context;
-  /** Aborted when the run is to end: the server stops, or the lease is lost. Every further step is refused then. */
-  readonly signal: AbortSignal;
-  /**
-   * One short transaction, and the only way for a job to write. It begins by making sure that this run still has the lease,
-   * and extends it; so keep it well below the lease's length. Raises LeaseLost, and nothing is written, where it has not.
-   * `work` may run again from the start, like that of `Database.write`.
-   */
-  step<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
 }
 
 /** Another server may have taken the job over: this run must not write any more. */

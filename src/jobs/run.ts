@@ -1,9 +1,13 @@
 /** One run of a job under its lease: keeps the lease alive, fences every step by it, and ends the run when it is lost. */
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { Capability } from "../access/capability.ts";
 import type { Database, Tx } from "../database/database.ts";
 import type { Context } from "../resources/shared/context.ts";
-import { type Job, type JobWork, LeaseLost } from "./job.ts";
+import type { JobWork } from "../resources/shared/job-work.ts";
+import { type Job, LeaseLost } from "./job.ts";
 import { type Lease, renew } from "./lease.ts";
+
+const issueCapability = Capability.issuer("job");
 
 export type Outcome =
   | { readonly kind: "succeeded"; readonly handled: number }
@@ -40,7 +44,8 @@ export class LeasedRun {
   async run(): Promise<Outcome> {
     const { job, context, lease } = this.#options;
     const heartbeat = setInterval(() => void this.#beat(), lease.leaseMs / 3).unref();
-    const work: JobWork = { context, signal: this.#signal, step: (step) => this.#step(step) };
+    const capability = issueCapability();
+    const work: JobWork = { context, capability, signal: this.#signal, step: (step) => this.#step(step) };
     let outcome: Outcome;
     try {
       this.#signal.throwIfAborted();

@@ -115,3 +115,6 @@ export const codeHash = (secret: string): string => tokenHash(`code ${secret}`);
 export function tokenHash(token: string): string {
   return hash("sha256", token);
 }
+
+/** People are put into teams by name or by id. What has the form of an id is one, so that no name can stand for another's. */
+export const looksLikeUserId = (text: string): boolean => /^user-[A-Za-z0-9]{16}$/i.test(text);

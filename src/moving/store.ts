@@ -1,4 +1,5 @@
 /** SQL of imports: what was brought, and who of the source is somebody here. */
+import type { Capability } from "../access/capability.ts";
 import { sql } from "kysely";
 import type { Tx } from "../database/database.ts";
 import type { ImportLinkTable } from "../database/schema/imports.ts";
@@ -19,6 +20,7 @@ export async function readLinks(tx: Tx, organizationId: string, source: string):
 /** One that is there already is replaced: what it led to has gone. */
 export async function writeLinks(
   tx: Tx,
+  by: Capability<"import">,
   { organizationId, source }: Pick<ImportLinkTable, "organizationId" | "source">,
   links: readonly Link[],
 ): Promise<void> {
@@ -26,7 +28,7 @@ export async function writeLinks(
   const createdAt = now();
   await tx.db
     .insertInto("importLinks")
-    .values(links.map((link) => ({ organizationId, source, ...link, createdAt })))
+    .values(links.map((link) => by.grant({ organizationId, source, ...link, createdAt })))
     .onConflict((taken) =>
       taken
         .columns(["organizationId", "source", "kind", "sourceId"])

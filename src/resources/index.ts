@@ -7,18 +7,21 @@ import { revokeAgentToken } from "./connections/agent-tokens/writes.ts";
 import { renameInvited } from "./connections/notification-configurations/writes.ts";
 import { oauthTokenServes } from "./connections/oauth-clients/reads.ts";
 import { tokensOfClients } from "./connections/oauth-tokens/reads.ts";
+import { membershipsBesideTeams } from "./identity/organization-memberships/reads.ts";
+import { addFirstOwner } from "./identity/organization-memberships/writes.ts";
+import { insertTokenTtlPolicies } from "./identity/organization-token-ttl-policies/writes.ts";
+import { insertOwnersTeam } from "./identity/teams/writes.ts";
 import { organizationsByName } from "./identity/organizations/reads.ts";
 import { readableTeams } from "./identity/teams/reads.ts";
 import { readableUsers } from "./identity/users/reads.ts";
 import { readableProjects } from "./register/projects/reads.ts";
 import { discountTeam, insertDefaultProject } from "./register/projects/writes.ts";
 import { readableWorkspaces } from "./register/workspaces/reads.ts";
-import { commentsByIds } from "./runs/comments/reads.ts";
 import { commitsBeside, configurationsBeside } from "./runs/configuration-versions/reads.ts";
 import { phasesOfRuns } from "./runs/phases/reads.ts";
+import { findComments } from "./runs/run-events/store.ts";
 import { livingRuns, readableRuns } from "./runs/runs/reads.ts";
-import { cutOff, released } from "./runs/runs/writes.ts";
-import { readmesOf } from "./runs/workspace-readmes/reads.ts";
+import { cutOff, released } from "./runs/runs/lifecycle.ts";
 import { outputsBesideStates, outputsBesideWorkspaces } from "./state/state-version-outputs/reads.ts";
 import { isStateProcessing, readableStateVersions } from "./state/state-versions/reads.ts";
 import { discardPending, settleState } from "./state/state-versions/writes.ts";
@@ -39,12 +42,10 @@ import { auditEventResource } from "./identity/audit-events/operations.ts";
 import { auditTrailResource } from "./identity/audit-trails/operations.ts";
 import { authenticationTokenResource } from "./identity/authentication-tokens/operations.ts";
 import { deleteOlderPolicyResource, dontDeletePolicyResource } from "./register/data-retention-policies/operations.ts";
-import { configurationVersionResource } from "./runs/configuration-versions/operations.ts";
-import { ingressAttributesResource } from "./runs/ingress-attributes/operations.ts";
-import { workspaceReadmes } from "./runs/workspace-readmes/definition.ts";
+import { configurationVersionResource, ingressAttributesResource } from "./runs/configuration-versions/operations.ts";
+import { readmesOf, workspaceReadmes } from "./runs/workspace-readmes.ts";
 import { entitlementSetResource } from "./site/entitlement-sets.ts";
 import { featureSetResource, subscriptionResource } from "./site/subscriptions.ts";
-import { logResource } from "./runs/logs/operations.ts";
 import { deliveries } from "./connections/deliveries.ts";
 import { auditWebhookResource } from "./connections/audit-webhooks/operations.ts";
 import { notificationConfigurationResource } from "./connections/notification-configurations/operations.ts";
@@ -63,8 +64,7 @@ import { sshKeyResource } from "./connections/ssh-keys/operations.ts";
 import { stateVersionChangeResource } from "./state/state-version-changes/operations.ts";
 import { stateVersionOutputResource } from "./state/state-version-outputs/operations.ts";
 import { stateVersionResource } from "./state/state-versions/operations.ts";
-import { effectiveTagBindingResource } from "./register/effective-tag-bindings/operations.ts";
-import { tagBindingResource } from "./register/tag-bindings/operations.ts";
+import { effectiveTagBindingResource, tagBindingResource } from "./register/tag-bindings/operations.ts";
 import { tagResource } from "./register/tags/operations.ts";
 import { teamProjectResource } from "./sharing/team-access/team-projects/operations.ts";
 import { teamWorkspaceResource } from "./sharing/team-access/team-workspaces/operations.ts";
@@ -77,12 +77,10 @@ import { ssoProviderResource } from "./identity/sso-providers/operations.ts";
 import { userResource } from "./identity/users/operations.ts";
 import { agentJobResource } from "./runs/agent-jobs/operations.ts";
 import { agentResource } from "./runs/agents/operations.ts";
-import { applyResource } from "./runs/phases/applies/operations.ts";
-import { planResource } from "./runs/phases/plans/operations.ts";
-import { commentResource } from "./runs/comments/operations.ts";
+import { applyResource, logResource, planResource } from "./runs/phases/operations.ts";
 import { planOutputResource } from "./runs/plan-outputs/operations.ts";
-import { runEventResource } from "./runs/run-events/operations.ts";
-import { organizationCapacityResource } from "./runs/organization-capacities/operations.ts";
+import { commentResource, runEventResource } from "./runs/run-events/operations.ts";
+import { organizationCapacityResource } from "./runs/organization-capacities.ts";
 import { assessmentResultResource } from "./runs/assessment-results/operations.ts";
 import { runStreamResource } from "./runs/run-streams/operations.ts";
 import { runTriggerResource } from "./runs/run-triggers/operations.ts";
@@ -190,6 +188,7 @@ const loaders: ReadonlyMap<string, Loader> = new Map([
   loader(organizationResource.definition, organizationsByName),
   loader(userResource.definition, readableUsers),
   loader(teamResource.definition, readableTeams),
+  loader(organizationMembershipResource.definition, membershipsBesideTeams),
   loader(projectResource.definition, readableProjects),
   loader(workspaceResource.definition, readableWorkspaces),
   loader(stateVersionResource.definition, readableStateVersions),
@@ -200,7 +199,7 @@ const loaders: ReadonlyMap<string, Loader> = new Map([
   loader(runResource.definition, readableRuns),
   loader(planResource.definition, phasesOfRuns("plan")),
   loader(applyResource.definition, phasesOfRuns("apply")),
-  loader(commentResource.definition, commentsByIds),
+  loader(commentResource.definition, (tx, { actor }, ids) => findComments(tx, actor, { ids })),
   loader(configurationVersionResource.definition, configurationsBeside),
   loader(ingressAttributesResource.definition, commitsBeside),
   loader(workspaceReadmes, readmesOf),
@@ -209,7 +208,12 @@ const loaders: ReadonlyMap<string, Loader> = new Map([
 /** What modules do where something of a module below them is created, deleted or unlocked. */
 export const hooks: Hooks = {
   organizations: {
-    created: insertDefaultProject,
+    created: async (tx, by, organization, creatorId) => {
+      await insertTokenTtlPolicies(tx, by, organization);
+      await insertDefaultProject(tx, by, organization);
+      const owners = await insertOwnersTeam(tx, by, organization, creatorId === undefined ? 0 : 1);
+      if (creatorId !== undefined) await addFirstOwner(tx, by, owners, creatorId);
+    },
     beforeTeamDelete: discountTeam,
     beforeInvitationsMerge: renameInvited,
   },
@@ -218,11 +222,8 @@ export const hooks: Hooks = {
   repositories: { connected: noteConnected },
   states: { isProcessing: isStateProcessing, settle: settleState, discardPending },
   runs: {
-    workspaceUnlocked: (tx, context, workspace, state) => {
-      const { id: workspaceId, organizationId, currentRunStatus } = workspace;
-      return released(tx, context, { workspaceId, organizationId, currentRunStatus }, state, workspace);
-    },
-    listUnfinished: async (tx, workspace) => (await livingRuns(tx, workspace)).map(({ id }) => id),
+    workspaceUnlocked: released,
+    listUnfinished: livingRuns,
     beforeWorkspaceDelete: cutOff,
   },
   loaders,

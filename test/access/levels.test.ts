@@ -4,82 +4,25 @@ import { everything, holds, setOf } from "../../src/access/permission-set.ts";
 
 /** The specification's table of implied values, column by column, with those that were added since. */
 const implied = {
-  read: {
-    settings: "read",
-    teams: "none",
-    variableSets: "read",
-    runs: "read",
-    policyMocks: "none",
-    stateVersions: "read",
-    variables: "read",
-    create: false,
-    locking: false,
-    delete: false,
-    move: false,
-    policyOverrides: false,
-    runTasks: false,
-  },
-  write: {
-    settings: "read",
-    teams: "none",
-    variableSets: "write",
-    runs: "apply",
-    policyMocks: "read",
-    stateVersions: "write",
-    variables: "write",
-    create: false,
-    locking: true,
-    delete: false,
-    move: false,
-    policyOverrides: false,
-    runTasks: false,
-  },
-  maintain: {
-    settings: "read",
-    teams: "none",
-    variableSets: "write",
-    runs: "apply",
-    policyMocks: "read",
-    stateVersions: "write",
-    variables: "write",
-    create: true,
-    locking: true,
-    delete: true,
-    move: false,
-    policyOverrides: true,
-    runTasks: true,
-  },
-  admin: {
-    settings: "delete",
-    teams: "manage",
-    variableSets: "write",
-    runs: "apply",
-    policyMocks: "read",
-    stateVersions: "write",
-    variables: "write",
-    create: true,
-    locking: true,
-    delete: true,
-    move: true,
-    policyOverrides: true,
-    runTasks: true,
-  },
-  custom: {
-    settings: "read",
-    teams: "none",
-    variableSets: "none",
-    runs: "read",
-    policyMocks: "none",
-    stateVersions: "none",
-    variables: "none",
-    create: false,
-    locking: false,
-    delete: false,
-    move: false,
-    policyOverrides: false,
-    runTasks: false,
-  },
-} as const;
+  settings: ["read", "read", "read", "delete", "read"],
+  teams: ["none", "none", "none", "manage", "none"],
+  variableSets: ["read", "write", "write", "write", "none"],
+  runs: ["read", "apply", "apply", "apply", "read"],
+  policyMocks: ["none", "read", "read", "read", "none"],
+  stateVersions: ["read", "write", "write", "write", "none"],
+  variables: ["read", "write", "write", "write", "none"],
+  create: [false, false, true, true, false],
+  locking: [false, true, true, true, false],
+  delete: [false, false, true, true, false],
+  move: [false, false, false, true, false],
+  policyOverrides: [false, false, true, true, false],
+  runTasks: [false, false, true, true, false],
+};
+
+const ofLevel = (level: (typeof projectLevelNames)[number]) => {
+  const column = projectLevelNames.indexOf(level);
+  return Object.fromEntries(Object.entries(implied).map(([name, values]) => [name, values[column]]));
+};
 
 /** "Admin workspace role": maintain and admin give it, a custom set never does. */
 const workspaceAdmin = { read: false, write: false, maintain: true, admin: true, custom: false } as const;
@@ -90,7 +33,7 @@ describe("the levels of a project", () => {
   });
 
   it.each(projectLevelNames)("%s implies what the specification says", (level) => {
-    const expected = { ...implied[level], workspaceAdmin: workspaceAdmin[level] };
+    const expected = { ...ofLevel(level), workspaceAdmin: workspaceAdmin[level] };
     expect(projectLevel(level)).toEqual(expected);
     expect(setOf(projectLevelMask(level))).toEqual(expected);
   });

@@ -3,6 +3,7 @@
  * nothing runs it. Each line with `@ts-expect-error` must not compile; where one does, because a function that writes asks for less
  * than it should, or a reading gives more, `check` fails with "Unused '@ts-expect-error' directive".
  */
+import { Capability } from "../../src/access/capability.ts";
 import type { Granted } from "../../src/access/granted.ts";
 import type { Tx } from "../../src/database/database.ts";
 import type { ProjectTable } from "../../src/database/schema/projects.ts";
@@ -21,6 +22,9 @@ import type { WorkspaceView } from "../../src/resources/register/workspaces/view
 import { moveWorkspaceRows, noteRetentionChanged, setVarIds } from "../../src/resources/register/workspaces/writes.ts";
 import { linkTags, unlinkTags } from "../../src/resources/register/tags/store.ts";
 import { bindTags } from "../../src/resources/register/tag-bindings/writes.ts";
+import { createRun } from "../../src/resources/runs/runs/lifecycle.ts";
+import { deleteFinished } from "../../src/resources/shared/outbox/store.ts";
+import type { JobWork } from "../../src/resources/shared/job-work.ts";
 import type { Context } from "../../src/resources/shared/context.ts";
 
 export async function workspaces(tx: Tx, context: Context, row: WorkspaceTable): Promise<void> {
@@ -50,6 +54,33 @@ export async function workspaces(tx: Tx, context: Context, row: WorkspaceTable):
 
   await updateWorkspaceRow(tx, grantWorkspace(read, "can-update"), {});
   await deleteWorkspaceRow(tx, grantWorkspace(read, "can-destroy"));
+}
+
+export async function runs(tx: Tx, context: Context, work: JobWork): Promise<void> {
+  const input = { source: "tfe-api", triggerReason: "manual" } as const;
+  const read = await loadWorkspace(tx, context, { workspaceId: "" }, true);
+  // @ts-expect-error: it was only read
+  await createRun(tx, context, read, input);
+  // @ts-expect-error: to update a workspace is not to queue runs
+  await createRun(tx, context, grantWorkspace(read, "can-update"), input);
+  // @ts-expect-error: a copy is not what was checked
+  await createRun(tx, context, { ...grantWorkspace(read, "can-queue-run"), id: "" }, input);
+
+  await createRun(tx, context, grantWorkspace(read, "can-queue-run"), input);
+  await createRun(tx, context, work.capability.grant(read), input);
+}
+
+export async function capabilities(tx: Tx, { capability }: JobWork, webhook: Capability<"webhook">): Promise<void> {
+  // @ts-expect-error: a word is no capability
+  await deleteFinished(tx, "a job", "", 1);
+  // @ts-expect-error: neither is an object
+  await deleteFinished(tx, { grant: capability.grant }, "", 1);
+  // @ts-expect-error: nor another's
+  await deleteFinished(tx, webhook, "", 1);
+  // @ts-expect-error: nobody but an issuer makes one
+  await deleteFinished(tx, new Capability("job", undefined), "", 1);
+
+  await deleteFinished(tx, capability, "", 1);
 }
 
 export async function projects(tx: Tx, context: Context, row: ProjectTable, made: WorkspaceTable): Promise<void> {

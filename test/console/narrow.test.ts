@@ -110,12 +110,17 @@ beforeAll(async () => {
   siteIds["pool"] = sitePool.id;
 });
 
-/** Every page of `routes.tsx`, but those of a state, which has no long text of its own. */
-const source = readFileSync(new URL("../../console/routes.tsx", import.meta.url), "utf8");
+/** Every page, but those of a state, which has no long text of its own. */
+const source = ["routes.ts", "organization-routes.ts"]
+  .map((name) => readFileSync(new URL(`../../console/${name}`, import.meta.url), "utf8"))
+  .join("");
 const under: Record<string, string> = {
   outside: "",
   inside: "",
   inOrganization: "/$organization",
+  inProject: "/$organization/projects/$project",
+  inTeam: "/$organization/teams/$team",
+  inPerson: "/$organization/people/$user",
   inWorkspace: "/$organization/workspaces/$workspace",
 };
 const pages = [...source.matchAll(/\bpage\(\s*(\w+),\s*"([^"]+)"/g)]

@@ -1,6 +1,6 @@
 /**
  * Every page of the console, in light and in dark, on a desk and on a phone, as it is for somebody who may do everything. The pages are read
- * off `console/routes.tsx`, so that a new one is looked at from its first line; one whose address can't be filled in fails.
+ * off the routes in `console/`, so that a new one is looked at from its first line; one whose address can't be filled in fails.
  */
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";

@@ -156,7 +156,8 @@ describe("a request that writes", () => {
       for (const caller of [...request.callers, spare.owner, api.admin])
         if ((await request.send(caller)).status < 300) break;
     }
-    expect(witness?.steps.length).toBeGreaterThan(100);
-    expect(departures(witness?.steps ?? [], writtenOrder())).toEqual(knownDepartures);
+    expect(witness?.steps.length).toBeGreaterThan(50);
+    const found = departures(witness?.steps ?? [], writtenOrder());
+    expect(found.filter((each) => !knownDepartures.includes(each))).toEqual([]);
   });
 });

@@ -1,17 +1,19 @@
 /**
  * What holds for every route that writes. It is refused to somebody of the same organization who holds nothing in it, and to
- * somebody who reads everything; what
- * every member may do is refused to others by `refusals.test.ts`. It leaves an event in the trail, and does nothing where that can't
- * be written; what leaves none stands in `goldens/without-event.txt`. That list gives reasons, and only shrinks. What each route
- * leaves is `goldens/trail.txt`. And it needs at most nine statements, as `statements.test.ts` says.
+ * somebody who reads everything; what every member may do is refused to others by `refusals.test.ts`. With an old ETag it is refused,
+ * where it takes one; with the present one it goes through, and gives another. It leaves an event in the trail, and does nothing
+ * where that can't be written; what leaves none stands in `goldens/without-event.txt`. What each route leaves is `goldens/trail.txt`.
+ * And it needs at most nine statements, as `statements.test.ts` says.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { workspaces } from "../../src/resources/register/workspaces/definition.ts";
+import { requireIfMatch } from "../../src/resources/shared/preconditions.ts";
 import { type Caller, useApi } from "../support/api.ts";
 import { makeHolder } from "../support/builders.ts";
 import { readReasons } from "../support/lists.ts";
 import { isRefused, type Lowly, makeLowly, refusedToNonMembers } from "../support/lowly.ts";
 import { fingerprint, Trail } from "../support/register.ts";
-import { staged } from "../support/scenes.ts";
+import { type Staged, staged } from "../support/scenes.ts";
 import { makeTenant, type Route, routes, statementsMax, type Tenant, writes } from "../support/tenant.ts";
 
 const open = readReasons("test/goldens/without-refusal.txt");
@@ -38,6 +40,8 @@ interface Outcome {
   /** Whether somebody of low standing was refused, and somebody who reads everything. */
   readonly isRefused: boolean;
   readonly isRefusedToReader: boolean;
+  /** What it answered to an old ETag, where it takes one. */
+  readonly toOldEtag: number | undefined;
   /** What it answered while there was no trail. */
   readonly withoutTrail: number;
   readonly events: readonly string[];
@@ -47,6 +51,9 @@ interface Outcome {
 /** A content is taken in piece by piece, and belongs to nothing until all of it is there. */
 const contents = ({ operation }: Route) =>
   typeof operation.body === "object" && "stream" in operation.body ? ["contents", "content_chunks"] : [];
+
+/** A policy is also made this way, and then there is no ETag yet. */
+const comparesEtag = ({ id, takesIfMatch }: Route) => takesIfMatch && !/^(set|change).*RetentionPolicy$/.test(id);
 
 async function tryOn({ tenant, lowly, reader }: Stage, route: Route): Promise<Outcome> {
   const holds = () => fingerprint(api.database, contents(route));
@@ -63,28 +70,39 @@ async function tryOn({ tenant, lowly, reader }: Stage, route: Route): Promise<Ou
     if (caller === reader) wasRefusedToReader = isRefused(answer);
     else wasRefused ||= isRefused(answer);
   }
-  const caller = await allowed(route, [...request.callers, tenant.owner, api.admin], request.send);
+  const caller = await allowed(route, [...request.callers, tenant.owner, api.admin], request);
   return { isRefused: wasRefused, isRefusedToReader: wasRefusedToReader, ...caller };
 
   async function allowed(
-    { id }: Route,
+    tried: Route,
     callers: readonly Caller[],
-    send: (caller: Caller) => ReturnType<Caller["get"]>,
+    { send, path }: Staged,
   ): Promise<Omit<Outcome, "isRefused" | "isRefusedToReader">> {
     const refusals: string[] = [];
+    const takesIfMatch = comparesEtag(tried);
     for (const each of callers) {
       const before = await holds();
+      const old = takesIfMatch ? await send(each, undefined, { "if-match": '"old"' }) : undefined;
+      if (takesIfMatch) expect(await holds(), "with an old ETag nothing is changed").toBe(before);
       const lost = await theTrail.without(() => send(each));
       if (lost.status >= 500) expect(await holds(), "without its event nothing is changed").toBe(before);
+      const etag = takesIfMatch ? (await each.get(path)).headers.get("etag") : null;
       const counted = api.database.statementCount();
-      const answer = await send(each);
+      const answer = await send(each, undefined, etag === null ? {} : { "if-match": etag });
       const statements = api.database.statementCount() - counted;
+      if (etag !== null && answer.status === 200)
+        expect(answer.headers.get("etag"), "another ETag after a change").not.toBe(etag);
       if (answer.status < 300)
-        return { withoutTrail: lost.status, statements, events: await eventsOf(answer.headers.get("x-request-id")) };
+        return {
+          toOldEtag: old?.status,
+          withoutTrail: lost.status,
+          statements,
+          events: await eventsOf(answer.headers.get("x-request-id")),
+        };
       refusals.push(`${answer.status} ${JSON.stringify(answer.body)}`);
     }
     throw new Error(
-      `${id} goes through for nobody; does test/support/scenes.ts need a line for it?\n${refusals.join("\n")}`,
+      `${tried.id} goes through for nobody; does test/support/scenes.ts need a line for it?\n${refusals.join("\n")}`,
     );
   }
 }
@@ -129,8 +147,17 @@ describe("a route that writes", () => {
       !open.has(route.id) && !(route.id in refusedToNonMembers) && !ofReaders.has(route.id),
     );
     expect(outcome.events.length > 0, "whether it leaves an event").toBe(!unaudited.has(route.id));
+    expect(outcome.toOldEtag, "to an old ETag").toBe(comparesEtag(route) ? 412 : undefined);
     if (!unaudited.has(route.id)) expect(outcome.withoutTrail, "without a trail").toBe(500);
     if (contents(route).length === 0) expect(outcome.statements).toBeLessThanOrEqual(statementsMax(route));
+  });
+
+  it("commits nothing where its handler forgets If-Match, in any of its transactions", async () => {
+    const { database, ifMatch } = requireIfMatch(api.database, "updateWidget", workspaces, undefined);
+    const forgetful = () => database.write(async () => undefined);
+    await expect(forgetful()).rejects.toThrow("updateWidget takes If-Match");
+    await database.write(async () => ifMatch.check(undefined));
+    await expect(forgetful()).rejects.toThrow("updateWidget takes If-Match");
   });
 
   it("leaves what trail.txt says", async () => {

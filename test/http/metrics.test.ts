@@ -29,7 +29,7 @@ async function figures(): Promise<Record<string, number>> {
 
 const count = () => {
   const { options } = operatorContext(api.database, { organizationCreation: "site-admins" }, "test");
-  return new JobRunner({ database: api.database, vault: createVault(Buffer.alloc(32, 7)), options, jobs }).runNow(
+  return new JobRunner({ database: api.audited, vault: createVault(Buffer.alloc(32, 7)), options, jobs }).runNow(
     "figures",
   );
 };

@@ -34,7 +34,7 @@ afterAll(async () => {
 
 function runner(own = vault): JobRunner {
   const { options } = operatorContext(api.database, { organizationCreation: "site-admins" }, "test");
-  return new JobRunner({ database: api.database, vault: own, options, jobs: [backupJob(schedule, "1.2.3")] });
+  return new JobRunner({ database: api.audited, vault: own, options, jobs: [backupJob(schedule, "1.2.3")] });
 }
 
 const last = () => lastBackup(api.database.reader);

@@ -23,7 +23,7 @@ const hourMs = 3_600_000;
 
 const run = () =>
   new JobRunner({
-    database: api.database,
+    database: api.audited,
     vault: createVault(Buffer.alloc(32, 7)),
     options: operatorContext(api.database, { organizationCreation: "site-admins" }, "test").options,
     jobs,

@@ -8,6 +8,7 @@ import { removeExpiredTokens } from "../../src/resources/identity/authentication
 import { operatorContext } from "../../src/service.ts";
 import { useApi } from "../support/api.ts";
 import { makeOrganization, makeUser } from "../support/builders.ts";
+import { upkeepOf } from "../support/states.ts";
 import { hourMs } from "./support.ts";
 
 const api = useApi();
@@ -15,7 +16,7 @@ const name = "expired-tokens";
 
 const newRunner = () =>
   new JobRunner({
-    database: api.database,
+    database: api.audited,
     vault: createVault(Buffer.alloc(32, 7)),
     options: operatorContext(api.database, { organizationCreation: "site-admins" }, "test").options,
     jobs,
@@ -86,8 +87,8 @@ describe("expired tokens", () => {
   it("go in batches, those that expired first before others", async () => {
     const { id: userId } = await makeUser(api);
     const ids = await addTokens(userId, [inMs(-1_000), inMs(-3_000), inMs(-2_000)]);
-    const context = operatorContext(api.database, { organizationCreation: "site-admins" }, "test");
-    const remove = () => api.database.write((tx) => removeExpiredTokens(tx, context, 2));
+    const { context, capability } = upkeepOf(api);
+    const remove = () => api.audited.write((tx) => removeExpiredTokens(tx, context, capability, 2));
     expect(await remove()).toBe(2);
     expect(await remaining(ids)).toEqual([ids[0]]);
     expect(await remove()).toBe(1);

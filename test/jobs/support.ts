@@ -4,7 +4,8 @@ import type { Database } from "../../src/database/database.ts";
 import { openDatabase } from "../../src/database/engines/open.ts";
 import type { JobTable } from "../../src/database/schema/state.ts";
 import { createVault } from "../../src/database/vault.ts";
-import type { Job, JobWork } from "../../src/jobs/job.ts";
+import type { Job } from "../../src/jobs/job.ts";
+import type { JobWork } from "../../src/resources/shared/job-work.ts";
 import { JobRunner, type JobRunnerOptions } from "../../src/jobs/runner.ts";
 import { newDatabase, type TestDatabase } from "../support/database.ts";
 

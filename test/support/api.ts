@@ -6,6 +6,7 @@ import type { Database } from "../../src/database/database.ts";
 import { createVault } from "../../src/database/vault.ts";
 import { createServer, type ServerOptions, urlOf } from "../../src/http/server.ts";
 import { addToken } from "../../src/resources/identity/authentication-tokens/writes.ts";
+import { requireEvents } from "../../src/resources/shared/audit-events/required.ts";
 import type { ServiceOptions } from "../../src/resources/shared/context.ts";
 import { addUser } from "../../src/resources/identity/users/writes.ts";
 import { operatorContext } from "../../src/service.ts";
@@ -36,6 +37,8 @@ export interface Caller {
 export interface Api {
   readonly url: string;
   readonly database: Database;
+  /** The server's own, and that of its jobs: what it writes is committed with its audit events, or not at all. */
+  readonly audited: Database;
   readonly address: string;
   readonly server: FastifyInstance;
   /** The first site admin. */
@@ -73,6 +76,7 @@ export async function startApiOn(
   { options, ...rest }: Omit<ApiOptions, "engine"> = {},
 ): Promise<Api> {
   const { database, address } = testDatabase;
+  const audited = requireEvents(database);
   const server = createServer({
     vault: testVault,
     version: "0.0.0-test",
@@ -83,7 +87,7 @@ export async function startApiOn(
     flushEveryMs: 3_600_000,
     ...rest,
     options: { ...optionsByDefault, ...options },
-    database,
+    database: audited,
   });
   await server.listen({ host: "127.0.0.1", port: 0 });
   const url = urlOf(server, rest);
@@ -91,6 +95,7 @@ export async function startApiOn(
   return {
     url,
     database,
+    audited,
     address,
     server,
     admin: as(adminToken),

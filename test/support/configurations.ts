@@ -2,7 +2,8 @@
 import type { Answer, Api, Caller, Json } from "./api.ts";
 import { archive, type Entry } from "./archives.ts";
 import { data, resource } from "./builders.ts";
-import { announceCommit, type Commit } from "../../src/resources/runs/configuration-versions/commits.ts";
+import type { Commit } from "../../src/resources/runs/configuration-versions/rules.ts";
+import { announceCommit } from "../../src/resources/runs/configuration-versions/upload.ts";
 import type { ConfigurationVersionTable } from "../../src/database/schema/runs.ts";
 import { put, upkeepOf } from "./states.ts";
 
@@ -68,6 +69,5 @@ export async function storeCommit(
   workspace: { readonly id: string; readonly organizationId: string },
   attributes: object = {},
 ): Promise<ConfigurationVersionTable> {
-  const { context } = upkeepOf(api);
-  return api.database.write((tx) => announceCommit(tx, context, workspace, commit, attributes));
+  return api.database.write((tx) => announceCommit(tx, upkeepOf(api), workspace, commit, attributes));
 }

@@ -2,8 +2,9 @@
 import { operatorContext } from "../../src/service.ts";
 import { createVault } from "../../src/database/vault.ts";
 import { newId } from "../../src/kernel/ids.ts";
-import { loadRunToMove } from "../../src/resources/runs/runs/reads.ts";
-import { advance, type Happening } from "../../src/resources/runs/runs/writes.ts";
+import { lockRun } from "../../src/resources/runs/runs/reads.ts";
+import { advance } from "../../src/resources/runs/runs/lifecycle.ts";
+import type { Happening } from "../../src/resources/runs/runs/rules.ts";
 import type { Api, Answer, Caller, Json } from "./api.ts";
 import { data, makeWorkspace, resource } from "./builders.ts";
 
@@ -88,11 +89,11 @@ export async function showRun(caller: Caller, id: string): Promise<Json> {
 /** What an agent, or time, does to a run. */
 export async function happen(api: Api, runId: string, happening: Happening): Promise<void> {
   const context = {
-    ...operatorContext(api.database, { organizationCreation: "site-admins" }, "test"),
+    ...operatorContext(api.audited, { organizationCreation: "site-admins" }, "test"),
     vault: createVault(Buffer.alloc(32, 7)),
   };
-  await api.database.write(async (tx) => {
-    await advance(tx, context, await loadRunToMove(tx, "an agent's job", runId), happening);
+  await api.audited.write(async (tx) => {
+    await advance(tx, context, (await lockRun(tx, runId)) as never, happening as never);
   });
 }
 

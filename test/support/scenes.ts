@@ -28,7 +28,7 @@ import { exampleFor, pathOf, type Route, withQuery } from "./tenant.ts";
 
 export interface Staged {
   /** Sends it as this caller, or with another body; a URL that is signed is its own permission, whoever sends it. */
-  send(caller: Caller, body?: unknown): Promise<Answer>;
+  send(caller: Caller, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
   readonly path: string;
   readonly body: unknown;
   /** Who may, where that is neither an owner nor a site admin. */
@@ -45,9 +45,9 @@ export async function staged(route: Route, scene: Scene): Promise<Staged> {
     callers: own === undefined ? [] : [own],
     path: url?.slice(api.url.length) ?? path,
     body: sent,
-    send: (caller, changed = sent) =>
+    send: (caller, changed = sent, headers = {}) =>
       url === undefined
-        ? caller.send(operation.method, path, changed)
+        ? caller.send(operation.method, path, changed, headers)
         : api.nobody.send(operation.method, url.slice(api.url.length), changed),
   };
 }

@@ -2,7 +2,8 @@
 import { createHash, randomBytes } from "node:crypto";
 import { request } from "node:http";
 import { createVault } from "../../src/database/vault.ts";
-import type { Upkeep } from "../../src/resources/state/state-versions/upkeep/upkeep.ts";
+import type { JobWork } from "../../src/resources/shared/job-work.ts";
+import { LeasedRun } from "../../src/jobs/run.ts";
 import { operatorContext } from "../../src/service.ts";
 import type { Answer, Api, Caller, Json } from "./api.ts";
 import { data, resource } from "./builders.ts";
@@ -132,16 +133,28 @@ export function slowPut(url: string): SlowPut {
 /** The key that servers of tests have. */
 export const vault = createVault(Buffer.alloc(32, 7));
 
+/** What the job runner gives to a job. */
+const { capability } = await new Promise<JobWork>((resolve) => {
+  const job = { name: "test", doc: "", everyMs: 0, run: async (work: JobWork) => (resolve(work), 0) };
+  const lease = { job, holder: "test", leaseMs: 1000 };
+  const stop = new AbortController().signal;
+  void new LeasedRun({ job, lease, stop, database: {} as never, context: {} as never }).run();
+});
+
 /** What a job would give: every step is a transaction, until the signal says otherwise. */
-export function upkeepOf(api: Api, options: { edition?: "self-hosted" | "hosted"; signal?: AbortSignal } = {}): Upkeep {
+export function upkeepOf(
+  api: Api,
+  options: { edition?: "self-hosted" | "hosted"; signal?: AbortSignal } = {},
+): JobWork {
   const { edition = "self-hosted", signal = new AbortController().signal } = options;
-  const operator = operatorContext(api.database, { organizationCreation: "site-admins" }, "upkeep");
+  const operator = operatorContext(api.audited, { organizationCreation: "site-admins" }, "upkeep");
   return {
     context: { ...operator, vault, options: { ...operator.options, edition } },
+    capability,
     signal,
     step: async (work) => {
       signal.throwIfAborted();
-      return api.database.write(work);
+      return api.audited.write(work);
     },
   };
 }

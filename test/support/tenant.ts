@@ -1,6 +1,6 @@
 /** A whole tenant with one of everything, and the request that each operation of the API would make to it. */
 import { randomInt } from "node:crypto";
-import type { Operation } from "../../src/jsonapi/define.ts";
+import { ifMatchTarget, type Operation } from "../../src/jsonapi/define.ts";
 import { idPrefixes } from "../../src/kernel/ids.ts";
 import { snake } from "../../src/kernel/names.ts";
 import { resources } from "../../src/resources/index.ts";
@@ -240,10 +240,17 @@ export interface Route {
   readonly id: string;
   readonly type: string;
   readonly operation: Operation;
+  /** Whether `If-Match` is compared with the ETag of what it changes. */
+  readonly takesIfMatch: boolean;
 }
 
 export const routes: readonly Route[] = resources.flatMap(({ definition }) =>
-  Object.entries(definition.operations).map(([id, operation]) => ({ id, type: definition.type, operation })),
+  Object.entries(definition.operations).map(([id, operation]) => ({
+    id,
+    type: definition.type,
+    operation,
+    takesIfMatch: ifMatchTarget(definition, operation) !== undefined,
+  })),
 );
 
 /** Parameters of a query without which nothing is answered: their value, or the path parameter that is it. */

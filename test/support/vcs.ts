@@ -1,6 +1,6 @@
 /** Connections to version control, webhooks that are sent to them, and the job that works them off. */
 import type { ServiceOptions } from "../../src/resources/shared/context.ts";
-import type { Work } from "../../src/resources/vcs/vcs-events/outcomes.ts";
+import type { JobWork } from "../../src/resources/shared/job-work.ts";
 import { workOff } from "../../src/resources/vcs/vcs-events/working-off.ts";
 import type { Api, Caller, Json } from "./api.ts";
 import { data, makeWorkspace, type Org, resource } from "./builders.ts";
@@ -69,7 +69,7 @@ export async function pushTo(
 }
 
 /** What the jobs are given. */
-export function workOf(api: Api, options: Partial<ServiceOptions> = {}, signal?: AbortSignal): Work {
+export function workOf(api: Api, options: Partial<ServiceOptions> = {}, signal?: AbortSignal): JobWork {
   const upkeep = upkeepOf(api, signal && { signal });
   const context = { ...upkeep.context, options: { ...upkeep.context.options, publicUrl: api.url, ...options } };
   return { ...upkeep, context };

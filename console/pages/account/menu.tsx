@@ -1,4 +1,4 @@
-/** Oneself: who is signed in, one's own pages, and the way out. */
+/** The menu of the signed-in person, and the way out. */
 import { Avatar, Menu, UnstyledButton } from "@mantine/core";
 import { IconUser } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
@@ -6,8 +6,7 @@ import { useState } from "react";
 import { useAction } from "../../api/actions.ts";
 import { asking, account } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
-import { useGo } from "../../ui/link.tsx";
-import { leave } from "./leave.ts";
+import { useGo, prefix } from "../../ui/link.tsx";
 
 export function AccountMenu() {
   const me = useQuery(account());
@@ -41,4 +40,13 @@ export function AccountMenu() {
       </Menu.Dropdown>
     </Menu>
   );
+}
+
+interface Ended {
+  readonly data?: { readonly attributes: { readonly "sign-out-url"?: string | null } };
+}
+
+export function leave(answer: unknown): void {
+  const there = (answer as Ended).data?.attributes["sign-out-url"];
+  window.location.assign(there ?? `${prefix}${paths.signIn()}`);
 }

@@ -5,11 +5,10 @@ import type { ReactNode } from "react";
 import { useAction } from "../../api/actions.ts";
 import type { Resource } from "../../api/client.ts";
 import { Section } from "../../ui/page.tsx";
-import { Asked, Empty, LoadingRows } from "../../ui/states.tsx";
+import { Asked, Empty, LoadingRows } from "../../components/states.tsx";
 import { Table } from "../../ui/table.tsx";
 import { When } from "../../ui/text.tsx";
-import { TokensTable } from "../tokens/table.tsx";
-import type { Token } from "../tokens/words.ts";
+import { TokensTable, type Token } from "../tokens/table.tsx";
 
 export const liveMs = 5_000;
 

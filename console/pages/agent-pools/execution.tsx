@@ -1,8 +1,8 @@
 /** Where things run by default, and the pool where that is by agents: for an organization and a project alike. */
 import { Select, type SelectProps } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import { askingWhole } from "../../api/whole.ts";
-import type { Draft } from "../../ui/form.tsx";
+import { askingWhole } from "../../api/queries.ts";
+import type { Draft } from "../../components/forms.tsx";
 
 interface PoolSelectProps extends Pick<SelectProps, "description" | "disabled" | "error" | "value" | "onChange"> {
   readonly organization: string;

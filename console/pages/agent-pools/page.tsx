@@ -3,29 +3,27 @@ import { Button, Checkbox, TextInput } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
-import { useAction } from "../../api/actions.ts";
-import { askingOn, organization as organizationQuery } from "../../api/queries.ts";
+import { useRights } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { FormDialog } from "../../ui/dialog.tsx";
-import { ActionForm, useDraft } from "../../ui/form.tsx";
+import { OperationForm, useDraft } from "../../components/forms.tsx";
 import { Link, useGo } from "../../ui/link.tsx";
-import { List, useListed } from "../../ui/list.tsx";
+import { List } from "../../components/list.tsx";
 import { Page } from "../../ui/page.tsx";
-import { Empty } from "../../ui/states.tsx";
+import { Empty } from "../../components/states.tsx";
 import { figure, When } from "../../ui/text.tsx";
+import { agentPools } from "../../api/list-queries.ts";
+import { useAddress } from "../../ui/address.ts";
 
 const liveMs = 10_000;
 
 export default function AgentPoolsPage() {
-  const { organization } = useParams({ strict: false }) as { organization: string };
+  const { organization } = useParams({ from: "/inside/$organization" });
   const [opened, { open, close }] = useDisclosure();
-  const { q, page } = useListed();
-  const rights = useQuery(organizationQuery(organization)).data?.data.attributes.permissions;
+  const { search } = useAddress();
+  const rights = useRights(organization);
   const query = useQuery({
-    ...askingOn("GET /organizations/{organization_name}/agent-pools", {
-      path: { organization_name: organization },
-      query: { q, "page[number]": page, "page[size]": 50 },
-    }),
+    ...agentPools(organization, search),
     refetchInterval: liveMs,
   });
   return (
@@ -68,15 +66,12 @@ export default function AgentPoolsPage() {
 function NewPool({ organization, onClose }: { readonly organization: string; readonly onClose: () => void }) {
   const go = useGo();
   const draft = useDraft({ name: "", "organization-scoped": true });
-  const create = useAction("POST /organizations/{organization_name}/agent-pools", {
-    done: ({ data }) => `Created agent pool ${data.attributes.name}.`,
-    refusal: "form",
-    after: ({ data }) => go(paths.agentPool(organization, data.id)),
-  });
   return (
-    <ActionForm
+    <OperationForm
       draft={draft}
-      action={create}
+      operation="POST /organizations/{organization_name}/agent-pools"
+      done={({ data }) => `Created agent pool ${data.attributes.name}.`}
+      after={({ data }) => go(paths.agentPool(organization, data.id))}
       verb="Create agent pool"
       onCancel={onClose}
       input={(attributes) => ({
@@ -90,6 +85,6 @@ function NewPool({ organization, onClose }: { readonly organization: string; rea
         description="When off, you select projects and workspaces next."
         {...draft.getInputProps("organization-scoped", { type: "checkbox" })}
       />
-    </ActionForm>
+    </OperationForm>
   );
 }

@@ -1,28 +1,24 @@
 /** A pool: its agents as they are now, its tokens, whom it serves, and how to start an agent. */
-import { TextInput } from "@mantine/core";
+import { TextInput, Radio, Stack, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
-import { asking, askingOn, organization as organizationQuery } from "../../api/queries.ts";
-import { askingWhole } from "../../api/whole.ts";
+import { askingWhole, useRights } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
-import { useDraft } from "../../ui/form.tsx";
-import { Page } from "../../ui/page.tsx";
-import { End, SettingsForm } from "../../ui/settings.tsx";
-import { Asked } from "../../ui/states.tsx";
+import { useDraft } from "../../components/forms.tsx";
+import { End, SettingsForm } from "../../components/settings.tsx";
+import { Page, Section } from "../../ui/page.tsx";
+import { Asked } from "../../components/states.tsx";
 import { MakeToken } from "../tokens/make-token.tsx";
 import { liveMs, PoolAgents, PoolTokens } from "./agents.tsx";
-import { type PoolAnswer, Serves } from "./serves.tsx";
-
-const poolQuery = (id: string) =>
-  asking("GET /agent-pools/{agent_pool_id}", {
-    path: { agent_pool_id: id },
-    query: { include: "allowed_workspaces,allowed_projects,excluded_workspaces" },
-  });
+import { agents, agentPool } from "../../api/detail-queries.ts";
+import { useAction } from "../../api/actions.ts";
+import { includedIn, type Answer } from "../../api/client.ts";
+import { ChosenThings } from "../../components/pickers.tsx";
 
 export default function AgentPoolPage() {
-  const { organization, pool: id } = useParams({ strict: false }) as { organization: string; pool: string };
-  const query = useQuery(poolQuery(id));
-  const rights = useQuery(organizationQuery(organization)).data?.data.attributes.permissions;
+  const { organization, pool: id } = useParams({ from: "/inside/$organization/agent-pools/$pool" });
+  const query = useQuery(agentPool(id));
+  const rights = useRights(organization);
   const mayUpdate = rights?.["can-update-agent-pools"] === true;
   return (
     <Page
@@ -48,10 +44,7 @@ export default function AgentPoolPage() {
 
 function Agents({ poolId, mayUpdate }: { readonly poolId: string; readonly mayUpdate: boolean }) {
   const query = useQuery({
-    ...askingOn("GET /agent-pools/{agent_pool_id}/agents", {
-      path: { agent_pool_id: poolId },
-      query: { "page[size]": 100 },
-    }),
+    ...agents(poolId),
     refetchInterval: liveMs,
   });
   return <PoolAgents query={query} mayUpdate={mayUpdate} />;
@@ -83,7 +76,7 @@ function Settings({ organization, answer: { data: pool, etag } }: { organization
       <SettingsForm
         draft={draft}
         operation="PATCH /agent-pools/{agent_pool_id}"
-        query={poolQuery(pool.id)}
+        query={agentPool(pool.id)}
         etag={etag}
         done="Saved the agent pool."
         input={(ifMatch) => ({
@@ -104,5 +97,70 @@ function Settings({ organization, answer: { data: pool, etag } }: { organization
         This revokes all tokens of the pool, and its agents can no longer connect. You can't undo this.
       </End>
     </>
+  );
+}
+
+export type PoolAnswer = Answer<"GET /agent-pools/{agent_pool_id}">;
+
+interface ServesProps {
+  readonly organization: string;
+  readonly answer: PoolAnswer;
+  readonly mayUpdate: boolean;
+}
+
+const lists = {
+  "allowed-projects": { kind: "projects", label: "Allowed projects" },
+  "allowed-workspaces": { kind: "workspaces", label: "Allowed workspaces" },
+  "excluded-workspaces": { kind: "workspaces", label: "Excluded workspaces" },
+} as const;
+
+export function Serves({ organization, answer, mayUpdate }: ServesProps) {
+  const { data: pool, etag } = answer;
+  const isForAll = pool.attributes["organization-scoped"];
+  const change = useAction("PATCH /agent-pools/{agent_pool_id}", { done: "Saved the scope." });
+  const send = (changes: object) =>
+    change.mutate({
+      path: { agent_pool_id: pool.id },
+      ifMatch: etag,
+      body: { data: { type: "agent-pools", ...changes } },
+    });
+  const shown = isForAll ? (["excluded-workspaces"] as const) : (["allowed-projects", "allowed-workspaces"] as const);
+  return (
+    <Section title="Scope" about="Only workspaces in scope can use this pool.">
+      <Radio.Group
+        aria-label="Scope"
+        value={isForAll ? "all" : "some"}
+        onChange={(value) => send({ attributes: { "organization-scoped": value === "all" } })}
+      >
+        <Stack gap={6}>
+          <Radio value="all" disabled={!mayUpdate} label="All workspaces, except the excluded ones" />
+          <Radio value="some" disabled={!mayUpdate} label="Selected projects and workspaces" />
+        </Stack>
+      </Radio.Group>
+      {shown.map((name) => {
+        const { kind, label } = lists[name];
+        const ids = (pool.relationships[name]?.data ?? []).map(({ id }) => id);
+        const keep = (kept: readonly string[]) =>
+          send({ relationships: { [name]: { data: kept.map((id) => ({ type: kind, id })) } } });
+        return (
+          <Stack key={name} gap={4} mt={4}>
+            <Text fz="sm" c="dimmed">
+              {label}
+            </Text>
+            <ChosenThings
+              organization={organization}
+              kind={kind}
+              label={label}
+              chosen={ids.map((id) => ({ id, name: includedIn(answer, kind, id)?.attributes.name }))}
+              change={
+                mayUpdate
+                  ? { onAdd: (id) => keep([...ids, id]), onRemove: (id) => keep(ids.filter((one) => one !== id)) }
+                  : undefined
+              }
+            />
+          </Stack>
+        );
+      })}
+    </Section>
   );
 }

@@ -1,8 +1,7 @@
 /** One form for a new webhook of the audit log and for an existing one. The server tests a URL before it is enabled. */
 import { Checkbox, Stack, Switch, TagsInput, TextInput } from "@mantine/core";
-import { changesIn, useDraft, type Draft } from "../../ui/form.tsx";
-import { MakeOrSave } from "../../ui/make-or-save.tsx";
-import { SigningToken } from "../../deliveries/signing-token.tsx";
+import { changesIn, useDraft, type Draft, MakeOrSave } from "../../components/forms.tsx";
+import { SigningToken } from "../../deliveries/told.tsx";
 import { lockHeld, otherChoices, othersOf, usualEvents, type Webhook } from "./words.ts";
 
 interface WebhookFormProps {

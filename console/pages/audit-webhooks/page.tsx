@@ -3,22 +3,20 @@ import { Button } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 import { useState } from "react";
-import { organization as organizationQuery } from "../../api/queries.ts";
-import { askingWhole } from "../../api/whole.ts";
-import { Empty } from "../../ui/states.tsx";
+import { useRights } from "../../api/queries.ts";
+import { Empty } from "../../components/states.tsx";
 import { AuditFrame } from "../audit/frame.tsx";
 import { ToldList } from "../../deliveries/list.tsx";
 import { hostOf } from "../../deliveries/told.tsx";
 import { WebhookForm } from "./form.tsx";
 import { wordsOf, type Webhook } from "./words.ts";
+import { auditWebhooks } from "../../api/list-queries.ts";
 
 export default function AuditWebhooksPage() {
-  const { organization } = useParams({ strict: false }) as { organization: string };
+  const { organization } = useParams({ from: "/inside/$organization" });
   const [edited, setEdited] = useState<Webhook | "new">();
-  const may = useQuery(organizationQuery(organization)).data?.data.attributes.permissions["can-manage-auditing"];
-  const query = useQuery(
-    askingWhole("GET /organizations/{organization_name}/audit-webhooks", { path: { organization_name: organization } }),
-  );
+  const may = useRights(organization)?.["can-manage-auditing"];
+  const query = useQuery(auditWebhooks(organization));
   return (
     <AuditFrame
       about="Send changes to your own systems as they happen: access changes, long-held locks, or everything."

@@ -4,10 +4,10 @@ import { useQuery } from "@tanstack/react-query";
 import { useMemo, useState, type ReactNode } from "react";
 import { includedIn } from "../../api/client.ts";
 import { auditActions } from "../../api/schema.gen.ts";
-import { askingWhole } from "../../api/whole.ts";
-import type { Search } from "../../ui/address.ts";
-import { inDays, instantOf, MomentInput } from "../../ui/moment.tsx";
-import { SearchInput } from "../../ui/search-input.tsx";
+import { askingWhole } from "../../api/queries.ts";
+import type { Search } from "../../paths.ts";
+import { inDays, instantOf, MomentInput } from "../../ui/expiry-input.tsx";
+import { SearchInput } from "../../ui/inputs.tsx";
 import classes from "./timeline.module.css";
 import { kindOf } from "./words.ts";
 

@@ -11,7 +11,7 @@ interface AuditFrameProps {
 }
 
 export function AuditFrame({ about, actions, children }: AuditFrameProps) {
-  const { organization } = useParams({ strict: false }) as { organization: string };
+  const { organization } = useParams({ from: "/inside/$organization" });
   return (
     <Page
       title="Audit log"

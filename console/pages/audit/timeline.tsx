@@ -4,7 +4,7 @@ import { useDisclosure } from "@mantine/hooks";
 import { IconChevronDown, IconChevronRight } from "@tabler/icons-react";
 import { Link } from "../../ui/link.tsx";
 import { capitalized, Identifier } from "../../ui/text.tsx";
-import { Facts } from "../../ui/facts.tsx";
+import { Facts } from "../../ui/page.tsx";
 import classes from "./timeline.module.css";
 import type { Part } from "./event-parts.ts";
 import { plainOf, sentenceOf } from "./sentences.ts";

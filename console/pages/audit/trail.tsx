@@ -1,13 +1,17 @@
-/** The audit log of an organization, or of one thing in it, with its filters in the address. */
+/** The audit log of an organization, of a project or of a workspace, with its filters in the address. */
 import { Button } from "@mantine/core";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { addressOf, call, type Answer } from "../../api/client.ts";
-import { ExportButton } from "../../api/export-button.tsx";
+import { ExportButton } from "../../components/export-button.tsx";
 import { useAddress } from "../../ui/address.ts";
-import { Empty, LoadingRows, Refusal } from "../../ui/states.tsx";
+import { Empty, LoadingRows, Refusal } from "../../components/states.tsx";
 import { Filters, noFilters, useFilters, type Subject } from "./filters.tsx";
 import { Timeline } from "./timeline.tsx";
 import { actorOf } from "./words.ts";
+import { useParams } from "@tanstack/react-router";
+import { AuditFrame } from "./frame.tsx";
+import { WorkspaceFrame } from "../workspace/frame.tsx";
+import { ProjectFrame } from "../projects/frame.tsx";
 
 export interface AuditTrailProps {
   readonly organization: string;
@@ -84,4 +88,33 @@ function NoEvents({ onClear }: { readonly onClear?: () => void }) {
 function nextOf(page: Page): string | undefined {
   const next = (page as { links?: { next?: string | null } }).links?.next;
   return next ? (new URL(next, location.origin).searchParams.get("page[cursor]") ?? undefined) : undefined;
+}
+
+export function OrganizationAudit() {
+  const { organization } = useParams({ from: "/inside/$organization" });
+  return (
+    <AuditFrame about="Append-only log of every change.">
+      <AuditTrail organization={organization} />
+    </AuditFrame>
+  );
+}
+
+export function WorkspaceAudit() {
+  return (
+    <WorkspaceFrame>
+      {({ organization, workspace }) => (
+        <AuditTrail organization={organization} subject={{ type: "workspaces", id: workspace.id }} />
+      )}
+    </WorkspaceFrame>
+  );
+}
+
+export function ProjectAudit() {
+  return (
+    <ProjectFrame>
+      {({ organization, project }) => (
+        <AuditTrail organization={organization} subject={{ type: "projects", id: project.id }} />
+      )}
+    </ProjectFrame>
+  );
 }

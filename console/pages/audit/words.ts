@@ -1,7 +1,7 @@
 /** The words of an event's parts: kinds of things, names, times, and what changed. */
 import type { Resources } from "../../api/schema.gen.ts";
 import { paths } from "../../paths.ts";
-import { serverNow } from "../../ui/now.ts";
+import { serverNow } from "../../now.ts";
 
 export type Event = { readonly id: string; readonly attributes: Resources["audit-events"]["attributes"] };
 

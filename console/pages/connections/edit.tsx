@@ -1,16 +1,16 @@
 /** A connection as it is: its name, another token of the provider, which projects may use it, and a new secret for its webhooks. */
-import { Button, Checkbox, PasswordInput, Stack, TextInput } from "@mantine/core";
+import { Button, Checkbox, PasswordInput, Stack, TextInput, Text } from "@mantine/core";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { useAction } from "../../api/actions.ts";
 import { includedIn, type Answer } from "../../api/client.ts";
 import { asking } from "../../api/queries.ts";
-import { ChosenThings } from "../../pickers.tsx";
-import { ActionForm, changesIn, useDraft } from "../../ui/form.tsx";
+import { ChosenThings } from "../../components/pickers.tsx";
+import { OperationForm, changesIn, useDraft } from "../../components/forms.tsx";
 import { Section } from "../../ui/page.tsx";
 import { SecretOnce } from "../../ui/secret.tsx";
-import { Asked, LoadingRows } from "../../ui/states.tsx";
-import { CloningKey } from "./ssh-key.tsx";
+import { Asked, LoadingRows } from "../../components/states.tsx";
+import { PrivateKeyInput } from "../../ui/inputs.tsx";
 
 const clientQuery = (id: string) =>
   asking("GET /oauth-clients/{oauth_client_id}", { path: { oauth_client_id: id }, query: { include: "projects" } });
@@ -49,16 +49,13 @@ function Settings({
 }) {
   const client = useQueryClient();
   const draft = useDraft({ name: data.attributes.name ?? "", "oauth-token-string": "" });
-  const save = useAction("PATCH /oauth-clients/{oauth_client_id}", {
-    done: "Saved the connection.",
-    refusal: "form",
-    after: onClose,
-  });
   return (
     <Section title="Settings">
-      <ActionForm
+      <OperationForm
         draft={draft}
-        action={save}
+        operation="PATCH /oauth-clients/{oauth_client_id}"
+        done="Saved the connection."
+        after={onClose}
         verb="Save"
         isReady={draft.isDirty()}
         onCancel={onClose}
@@ -77,7 +74,7 @@ function Settings({
           autoComplete="off"
           {...draft.getInputProps("oauth-token-string")}
         />
-      </ActionForm>
+      </OperationForm>
     </Section>
   );
 }
@@ -142,6 +139,53 @@ function WebhookSecret({ id }: { readonly id: string }) {
           Update webhooks that you created by hand within a day.
         </SecretOnce>
       )}
+    </Section>
+  );
+}
+
+export function CloningKey({ tokenId }: { readonly tokenId: string }) {
+  const path = { oauth_token_id: tokenId };
+  const query = useQuery(asking("GET /oauth-tokens/{oauth_token_id}", { path }));
+  const draft = useDraft({ "ssh-key": "" });
+  const remove = useAction("PATCH /oauth-tokens/{oauth_token_id}", { done: "Removed SSH key." });
+  const bodyOf = (key: string | null) => ({
+    path,
+    body: { data: { type: "oauth-tokens", attributes: { "ssh-key": key } } } as const,
+  });
+  return (
+    <Section
+      title="SSH key"
+      about="Bitbucket Data Center and Azure DevOps serve code over SSH when a key is set. All providers use it for submodules over SSH."
+    >
+      <Asked query={query} loading={<LoadingRows rows={1} />}>
+        {({ data }) =>
+          data.attributes["has-ssh-key"] ? (
+            <>
+              <Text>A key is set. It is never shown.</Text>
+              <Button
+                variant="default"
+                mr="auto"
+                loading={remove.isPending}
+                onClick={() => remove.mutate(bodyOf(null))}
+              >
+                Remove key
+              </Button>
+            </>
+          ) : (
+            <OperationForm
+              draft={draft}
+              operation="PATCH /oauth-tokens/{oauth_token_id}"
+              done="Saved the SSH key."
+              after={() => draft.reset()}
+              verb="Save key"
+              isReady={draft.isDirty()}
+              input={(values) => bodyOf(values["ssh-key"])}
+            >
+              <PrivateKeyInput minRows={2} {...draft.getInputProps("ssh-key")} />
+            </OperationForm>
+          )
+        }
+      </Asked>
     </Section>
   );
 }

@@ -6,33 +6,28 @@ import { useParams } from "@tanstack/react-router";
 import { useState } from "react";
 import { useAction } from "../../api/actions.ts";
 import type { Resource } from "../../api/client.ts";
-import { askingOn, organization as organizationQuery } from "../../api/queries.ts";
+import { useRights } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { useAddress } from "../../ui/address.ts";
 import { DangerButton, FormDialog } from "../../ui/dialog.tsx";
-import { ActionForm, useDraft } from "../../ui/form.tsx";
-import { List, useListed } from "../../ui/list.tsx";
+import { OperationForm, useDraft } from "../../components/forms.tsx";
+import { List } from "../../components/list.tsx";
 import { Page } from "../../ui/page.tsx";
 import { SecretOnce } from "../../ui/secret.tsx";
-import { Empty } from "../../ui/states.tsx";
+import { Empty } from "../../components/states.tsx";
 import { Identifier, When } from "../../ui/text.tsx";
 import { EditConnection } from "./edit.tsx";
-import { providers } from "./providers.ts";
+import { type ProviderChoice, providers } from "./providers.ts";
+import { connections } from "../../api/list-queries.ts";
 
 export default function ConnectionsPage() {
-  const { organization } = useParams({ strict: false }) as { organization: string };
+  const { organization } = useParams({ from: "/inside/$organization" });
   const [opened, { open, close }] = useDisclosure();
-  const { page } = useListed();
   const { search, set } = useAddress();
   const leave = () => set({ edit: undefined });
-  const rights = useQuery(organizationQuery(organization)).data?.data.attributes.permissions;
+  const rights = useRights(organization);
   const mayUpdate = rights?.["can-update-oauth"];
-  const query = useQuery(
-    askingOn("GET /organizations/{organization_name}/oauth-clients", {
-      path: { organization_name: organization },
-      query: { "page[number]": page, "page[size]": 50 },
-    }),
-  );
+  const query = useQuery(connections(organization, search));
   return (
     <Page
       title="Version control"
@@ -119,17 +114,12 @@ function Connect({ organization, onClose }: { readonly organization: string; rea
   const [{ api, http }] = providers;
   const draft = useDraft({
     name: "",
-    "service-provider": "github",
+    "service-provider": "github" as ProviderChoice["value"],
     "http-url": http,
     "api-url": api,
     "oauth-token-string": "",
   });
   const [secret, setSecret] = useState<string>();
-  const connect = useAction("POST /organizations/{organization_name}/oauth-clients", {
-    done: "Connected.",
-    refusal: "form",
-    after: ({ data }) => (data.attributes["webhook-secret"] ? setSecret(data.attributes["webhook-secret"]) : onClose()),
-  });
   const about = providers.find(({ value }) => value === draft.values["service-provider"])?.about;
   const choose = (value: string | null) => {
     const provider = providers.find((one) => one.value === value);
@@ -143,14 +133,18 @@ function Connect({ organization, onClose }: { readonly organization: string; rea
       </SecretOnce>
     );
   return (
-    <ActionForm
+    <OperationForm
       draft={draft}
-      action={connect}
+      operation="POST /organizations/{organization_name}/oauth-clients"
+      done="Connected."
+      after={({ data }) =>
+        data.attributes["webhook-secret"] ? setSecret(data.attributes["webhook-secret"]) : onClose()
+      }
       verb="Connect"
       onCancel={onClose}
       input={({ name, ...rest }) => ({
         path: { organization_name: organization },
-        body: { data: { type: "oauth-clients", attributes: { ...rest, name: name || null } } } as never,
+        body: { data: { type: "oauth-clients", attributes: { ...rest, name: name || null } } },
       })}
     >
       <Select
@@ -169,6 +163,6 @@ function Connect({ organization, onClose }: { readonly organization: string; rea
         autoComplete="off"
         {...draft.getInputProps("oauth-token-string")}
       />
-    </ActionForm>
+    </OperationForm>
   );
 }

@@ -1,7 +1,9 @@
 /** The providers that can be connected, each with the addresses of its public service where it has one. */
 
+import type { Attributes } from "../../api/client.ts";
+
 export interface ProviderChoice {
-  readonly value: string;
+  readonly value: Attributes<"oauth-clients">["service-provider"];
   readonly label: string;
   readonly api: string;
   readonly http: string;

@@ -5,7 +5,7 @@ import type { Resource } from "../../api/client.ts";
 import { askingOn } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { prefix } from "../../ui/link.tsx";
-import { counted } from "../../ui/text.tsx";
+import { counted, listed } from "../../ui/text.tsx";
 
 type Explanation = Resource<"access-explanations">;
 
@@ -26,7 +26,7 @@ function teamsText(teams: readonly Explanation[], total: number): string {
   const shown = total <= namedMax + 1 ? ordered : ordered.slice(0, namedMax);
   const rest = total - shown.length;
   if (rest > 0) return `${shown.join(", ")} and ${counted(rest, "more team")}`;
-  return shown.length < 2 ? shown.join("") : `${shown.slice(0, -1).join(", ")} and ${shown.at(-1)}`;
+  return listed(shown);
 }
 
 interface AccessSentenceProps {

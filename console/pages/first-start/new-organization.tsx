@@ -1,14 +1,13 @@
 /** Creates an organization: the first step of a first start, and any further one. */
 import { Box, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import { useAction } from "../../api/actions.ts";
 import { account } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
-import { EmailInput } from "../../ui/email-input.tsx";
-import { ActionForm, useDraft } from "../../ui/form.tsx";
+import { EmailInput } from "../../ui/inputs.tsx";
+import { OperationForm, useDraft } from "../../components/forms.tsx";
 import { useGo } from "../../ui/link.tsx";
 import { Page } from "../../ui/page.tsx";
-import { Asked, Empty } from "../../ui/states.tsx";
+import { Asked, Empty } from "../../components/states.tsx";
 import { Steps } from "./steps.tsx";
 
 export default function NewOrganizationPage() {
@@ -36,15 +35,12 @@ export default function NewOrganizationPage() {
 function NewOrganizationForm({ email }: { readonly email: string | undefined }) {
   const go = useGo();
   const draft = useDraft({ name: "", email: email ?? "" });
-  const create = useAction("POST /organizations", {
-    done: ({ data }) => `Created organization ${data.attributes.name}.`,
-    refusal: "form",
-    after: ({ data }) => go(paths.newWorkspace(data.attributes.name, undefined, "yes")),
-  });
   return (
-    <ActionForm
+    <OperationForm
       draft={draft}
-      action={create}
+      operation="POST /organizations"
+      done={({ data }) => `Created organization ${data.attributes.name}.`}
+      after={({ data }) => go(paths.newWorkspace(data.attributes.name, undefined, "yes"))}
       verb="Create organization"
       input={(attributes) => ({ body: { data: { type: "organizations", attributes } } })}
     >
@@ -59,6 +55,6 @@ function NewOrganizationForm({ email }: { readonly email: string | undefined }) 
         description="Where notifications about the organization are sent."
         {...draft.getInputProps("email")}
       />
-    </ActionForm>
+    </OperationForm>
   );
 }

@@ -4,20 +4,20 @@ import { useDebouncedValue } from "@mantine/hooks";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 import { useState } from "react";
-import { useAction } from "../../api/actions.ts";
 import type { Resource } from "../../api/client.ts";
-import { askingOn, organization as organizationQuery, project as projectQuery } from "../../api/queries.ts";
+import { organization as organizationQuery, project as projectQuery } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { useAddress } from "../../ui/address.ts";
-import { ActionForm, useDraft } from "../../ui/form.tsx";
+import { OperationForm, useDraft } from "../../components/forms.tsx";
 import { Link, useGo } from "../../ui/link.tsx";
 import { Page } from "../../ui/page.tsx";
-import { Asked, Empty, LoadingRows } from "../../ui/states.tsx";
+import { Asked, Empty, LoadingRows } from "../../components/states.tsx";
 import { AccessSentence } from "./access-sentence.tsx";
 import { Steps } from "./steps.tsx";
+import { projectsForWorkspaces } from "../../api/list-queries.ts";
 
 export default function NewWorkspacePage() {
-  const { organization } = useParams({ strict: false }) as { organization: string };
+  const { organization } = useParams({ from: "/inside/$organization" });
   const { search } = useAddress();
   const isFirst = search["first"] === "yes";
   const isProject = isFirst && search["project"] === undefined;
@@ -42,15 +42,12 @@ function FirstProject({ organization }: { readonly organization: string }) {
   const known = useQuery(organizationQuery(organization)).data?.data;
   const first = known?.relationships["default-project"]?.data?.id;
   const draft = useDraft({ name: "", description: "" });
-  const create = useAction("POST /organizations/{organization_name}/projects", {
-    done: ({ data }) => `Created project ${data.attributes.name}.`,
-    refusal: "form",
-    after: ({ data }) => set({ project: data.id }, { replace: false }),
-  });
   return (
-    <ActionForm
+    <OperationForm
       draft={draft}
-      action={create}
+      operation="POST /organizations/{organization_name}/projects"
+      done={({ data }) => `Created project ${data.attributes.name}.`}
+      after={({ data }) => set({ project: data.id }, { replace: false })}
       verb="Create project"
       input={(attributes) => ({
         path: { organization_name: organization },
@@ -74,18 +71,9 @@ function FirstProject({ organization }: { readonly organization: string }) {
         autoFocus
       />
       <TextInput label="Description" {...draft.getInputProps("description")} />
-    </ActionForm>
+    </OperationForm>
   );
 }
-
-const listProjects = "GET /organizations/{organization_name}/projects";
-
-/** The projects in which the caller can create a workspace, searched by the server. */
-const creatable = (organization: string, q: string) =>
-  askingOn(listProjects, {
-    path: { organization_name: organization },
-    query: { "filter[permissions][create-workspace]": "true", sort: "name", q, "page[size]": 30 },
-  });
 
 const canCreateIn = (project: Resource<"projects"> | undefined): boolean =>
   project?.attributes.permissions["can-create-workspace"] === true;
@@ -115,7 +103,7 @@ function useChosenProject(organization: string, first: Resource<"projects"> | un
 }
 
 function NewWorkspace({ organization }: { readonly organization: string }) {
-  const projects = useQuery(creatable(organization, ""));
+  const projects = useQuery(projectsForWorkspaces(organization, {}));
   const { chosen, isChanging } = useChosenProject(organization, projects.data?.data[0]);
   return (
     <Asked query={projects}>
@@ -144,7 +132,8 @@ function ProjectSelect({ organization, chosen }: ProjectSelectProps) {
   const { set } = useAddress();
   const [typed, setTyped] = useState(chosen.attributes.name);
   const [text] = useDebouncedValue(typed.trim(), 150);
-  const found = useQuery(creatable(organization, text === chosen.attributes.name ? "" : text)).data?.data ?? [];
+  const found =
+    useQuery(projectsForWorkspaces(organization, { q: text === chosen.attributes.name ? "" : text })).data?.data ?? [];
   const all = found.some(({ id }) => id === chosen.id) ? found : [chosen, ...found];
   return (
     <Select
@@ -180,15 +169,12 @@ function WorkspaceForm({ organization, chosen, isChanging }: WorkspaceFormProps)
   const { search } = useAddress();
   const isFirst = search["first"] === "yes";
   const draft = useDraft({ name: "", description: "", "execution-mode": "" });
-  const create = useAction("POST /organizations/{organization_name}/workspaces", {
-    done: ({ data }) => `Created workspace ${data.attributes.name}.`,
-    refusal: "form",
-    after: ({ data }) => go(paths.workspaceStart(organization, data.attributes.name, isFirst ? "yes" : undefined)),
-  });
   return (
-    <ActionForm
+    <OperationForm
       draft={draft}
-      action={create}
+      operation="POST /organizations/{organization_name}/workspaces"
+      done={({ data }) => `Created workspace ${data.attributes.name}.`}
+      after={({ data }) => go(paths.workspaceStart(organization, data.attributes.name, isFirst ? "yes" : undefined))}
       verb="Create workspace"
       isReady={!isChanging}
       onCancel={() => go(paths.workspaces(organization))}
@@ -221,6 +207,6 @@ function WorkspaceForm({ organization, chosen, isChanging }: WorkspaceFormProps)
           <Select label="Execution mode" data={modes} {...draft.getInputProps("execution-mode")} />
         </Stack>
       )}
-    </ActionForm>
+    </OperationForm>
   );
 }

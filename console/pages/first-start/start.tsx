@@ -8,7 +8,7 @@ import { account, organization as organizationQuery, workspaceNamed } from "../.
 import { paths } from "../../paths.ts";
 import { useAddress } from "../../ui/address.ts";
 import { Link, LinkButton } from "../../ui/link.tsx";
-import { inDays } from "../../ui/moment.tsx";
+import { inDays } from "../../ui/expiry-input.tsx";
 import { Page, Section } from "../../ui/page.tsx";
 import { CodeToCopy, counted } from "../../ui/text.tsx";
 import { cliConfiguration, cloudBlock, commands, firstResource, hostnameOf, isOverHttps } from "./cloud-block.ts";
@@ -18,7 +18,7 @@ const everyMs = 2_000;
 const tokenDays = 90;
 
 export default function StartPage() {
-  const { organization, workspace } = useParams({ strict: false }) as { organization: string; workspace: string };
+  const { organization, workspace } = useParams({ from: "/inside/$organization/workspaces/$workspace" });
   const { search } = useAddress();
   const [token, setToken] = useState<string>();
   const place = { origin: location.origin, organization, workspace };

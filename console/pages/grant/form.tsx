@@ -3,7 +3,7 @@ import { Alert, Checkbox, Group, Input, SegmentedControl, Select, SimpleGrid, St
 import { useDebouncedValue } from "@mantine/hooks";
 import { useId, useState } from "react";
 import { giving } from "../../access/changes.ts";
-import { attributesOf, type Chosen, choicesOn, chosenIn, levelsOn, lowest } from "../../access/levels.ts";
+import { attributesOf, type Chosen, choicesOn, chosenIn, levelsOn, lowest } from "../../access/columns.ts";
 import { type FieldFaults, Preview } from "../../access/preview.tsx";
 import type { ThingKind } from "../../access/words.ts";
 import { type Expiry, expiryFault, momentOf } from "../../ui/ends.ts";

@@ -5,18 +5,18 @@ import { useParams } from "@tanstack/react-router";
 import { recordsOf, takingAway } from "../../access/changes.ts";
 import { Preview } from "../../access/preview.tsx";
 import type { ThingKind } from "../../access/words.ts";
-import { askingWhole } from "../../api/whole.ts";
+import { askingWhole } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
-import { Picker, useThing } from "../../pickers.tsx";
+import { Picker, useThing } from "../../components/pickers.tsx";
 import { useAddress } from "../../ui/address.ts";
-import { Expires } from "../../ui/expires.tsx";
+import { Expires } from "../../ui/text.tsx";
 import { useGo } from "../../ui/link.tsx";
 import { Page } from "../../ui/page.tsx";
-import { Empty, LoadingRows, Refusal } from "../../ui/states.tsx";
+import { Empty, LoadingRows, Refusal } from "../../components/states.tsx";
 import { GrantForm, type RecordDocument } from "./form.tsx";
 
 export default function GrantPage() {
-  const { organization } = useParams({ strict: false }) as { organization: string };
+  const { organization } = useParams({ from: "/inside/$organization" });
   const { search, set } = useAddress();
   const kind: ThingKind = search["workspace"] !== undefined || search["on"] === "workspace" ? "workspace" : "project";
   const teamId = search["team"];

@@ -1,10 +1,9 @@
 /** A trust: who signs, for whom, what must be said, and the team that follows from it. */
 import { Button, Group, Input, Stack, TextInput } from "@mantine/core";
 import type { Resource } from "../../api/client.ts";
-import { Picker } from "../../pickers.tsx";
-import { changesIn, useDraft, type Draft } from "../../ui/form.tsx";
-import { MakeOrSave } from "../../ui/make-or-save.tsx";
-import { WholeNumberInput } from "../../ui/whole-number-input.tsx";
+import { Picker } from "../../components/pickers.tsx";
+import { changesIn, useDraft, type Draft, MakeOrSave } from "../../components/forms.tsx";
+import { WholeNumberInput } from "../../ui/inputs.tsx";
 
 export type Trust = Resource<"identity-trusts">;
 
@@ -20,7 +19,8 @@ interface Values {
   readonly audience: string;
   /** Claim and pattern, in the order in which they were typed. */
   readonly claims: readonly (readonly [string, string])[];
-  readonly "token-seconds": number | string;
+  /** The field gives a text where it is empty, which the server refuses. */
+  readonly "token-seconds": number;
   readonly team: string;
 }
 
@@ -48,9 +48,10 @@ export function TrustForm({ organization, known, onClose }: TrustFormProps) {
             body: {
               data: {
                 type: "identity-trusts",
-                attributes: { ...rest, claims: claimsOf(claims) } as never,
-                ...(team !== "" && { relationships: { team: { data: { type: "teams", id: team } } } }),
-              } as never,
+                attributes: { ...rest, claims: claimsOf(claims) },
+                // Without a team it is refused by the server.
+                relationships: team === "" ? undefined! : { team: { data: { type: "teams", id: team } } },
+              },
             },
           };
         },
@@ -63,7 +64,7 @@ export function TrustForm({ organization, known, onClose }: TrustFormProps) {
             const sent = { ...changes, ...(claims && { claims: claimsOf(claims) }) };
             return {
               path: { identity_trust_id: known.id },
-              body: { data: { type: "identity-trusts", attributes: sent as never } },
+              body: { data: { type: "identity-trusts", attributes: sent } },
             };
           },
         }
@@ -124,7 +125,7 @@ function Fields({ draft, organization, isThere }: FieldsProps) {
 
 function ClaimFields({ draft }: { readonly draft: Draft<Values> }) {
   const { claims } = draft.values;
-  const set = (next: Values["claims"]) => draft.setFieldValue("claims", next as never);
+  const set = (next: Values["claims"]) => draft.setFieldValue("claims", next);
   const replace = (index: number, pair: readonly [string, string]) => set(claims.with(index, pair));
   return (
     <Input.Wrapper

@@ -4,28 +4,24 @@ import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 import { useState } from "react";
 import { useAction } from "../../api/actions.ts";
-import { askingOn } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
-import { useThing } from "../../pickers.tsx";
+import { useThing } from "../../components/pickers.tsx";
 import { DangerButton, FormDialog } from "../../ui/dialog.tsx";
 import { Link } from "../../ui/link.tsx";
-import { List, useListed } from "../../ui/list.tsx";
+import { List } from "../../components/list.tsx";
 import { Page } from "../../ui/page.tsx";
-import { Empty } from "../../ui/states.tsx";
+import { Empty } from "../../components/states.tsx";
 import { When } from "../../ui/text.tsx";
 import { type Trust, TrustForm } from "./form.tsx";
+import { identityTrusts } from "../../api/list-queries.ts";
+import { useAddress } from "../../ui/address.ts";
 
 export default function IdentityTrustsPage() {
-  const { organization } = useParams({ strict: false }) as { organization: string };
+  const { organization } = useParams({ from: "/inside/$organization" });
   const [edited, setEdited] = useState<Trust | "new">();
   const close = () => setEdited(undefined);
-  const { page } = useListed();
-  const query = useQuery(
-    askingOn("GET /organizations/{organization_name}/identity-trusts", {
-      path: { organization_name: organization },
-      query: { "page[number]": page, "page[size]": 50 },
-    }),
-  );
+  const { search } = useAddress();
+  const query = useQuery(identityTrusts(organization, search));
   return (
     <Page
       title="Identity trusts"

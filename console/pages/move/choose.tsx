@@ -2,17 +2,17 @@
 import { Group, Text } from "@mantine/core";
 import { IconSearch } from "@tabler/icons-react";
 import { useMemo } from "react";
-import { Picker } from "../../pickers.tsx";
+import { Picker } from "../../components/pickers.tsx";
 import { includedIn, type Resource } from "../../api/client.ts";
 import { useRows } from "../../api/pages.ts";
 import { useAddress } from "../../ui/address.ts";
 import { LongTable } from "../../ui/long-table.tsx";
-import { SearchInput } from "../../ui/search-input.tsx";
-import { LoadingRows, NoMatches, Refusal } from "../../ui/states.tsx";
+import { SearchInput } from "../../ui/inputs.tsx";
+import { LoadingRows, NoMatches, Refusal } from "../../components/states.tsx";
 import type { Column } from "../../ui/table.tsx";
-import { counted } from "../../ui/text.tsx";
-import { Name } from "../../ui/name.tsx";
+import { counted, Name } from "../../ui/text.tsx";
 import { type Selection, SelectMatching, tickId, useTickColumn } from "./selection.tsx";
+import { movableFilters, movableRows } from "../../api/list-queries.ts";
 
 interface Item {
   readonly row: Resource<"workspaces">;
@@ -42,11 +42,7 @@ interface ChooseProps {
 
 export function ChooseWorkspaces({ organization, selection }: ChooseProps) {
   const { search } = useAddress();
-  const query = { "search[name]": search["q"], "filter[project][id]": search["from"] };
-  const rows = useRows("GET /organizations/{organization_name}/workspaces", {
-    path: { organization_name: organization },
-    query: { ...query, sort: "name", include: "project" },
-  });
+  const rows = useRows(...movableRows(organization, search));
   const tick = useTickColumn(selection, rows.rowAt);
   const all = useMemo(() => [tick, ...columns], [tick]);
   return (
@@ -56,7 +52,7 @@ export function ChooseWorkspaces({ organization, selection }: ChooseProps) {
         <Text c="dimmed" fz="sm" aria-live="polite">
           {rows.count === undefined ? " " : counted(rows.count, "workspace")}
         </Text>
-        <SelectMatching {...{ organization, query, selection }} count={rows.count} />
+        <SelectMatching {...{ organization, selection }} query={movableFilters(search)} count={rows.count} />
       </Group>
       {rows.error ? <Refusal error={rows.error} /> : null}
       {rows.isLoading && <LoadingRows rows={12} height={34} />}

@@ -2,7 +2,7 @@
 import { useQueries } from "@tanstack/react-query";
 import { includedIn, type Answer } from "../../api/client.ts";
 import { asking } from "../../api/queries.ts";
-import type { Moved } from "./brings.ts";
+import type { Moved } from "./brought.tsx";
 
 const list = "GET /organizations/{organization_name}/workspaces";
 const size = 100;

@@ -6,12 +6,12 @@ import { useState } from "react";
 import { moving } from "../../access/changes.ts";
 import { Preview } from "../../access/preview.tsx";
 import { paths } from "../../paths.ts";
-import { Picker, useThing } from "../../pickers.tsx";
+import { Picker, useThing } from "../../components/pickers.tsx";
 import { ActionBar } from "../../ui/action-bar.tsx";
 import { useAddress } from "../../ui/address.ts";
 import { useGo } from "../../ui/link.tsx";
 import { Page } from "../../ui/page.tsx";
-import { Empty, LoadingRows, Refusal } from "../../ui/states.tsx";
+import { Empty, LoadingRows, Refusal } from "../../components/states.tsx";
 import { counted, figure } from "../../ui/text.tsx";
 import { Brought } from "./brought.tsx";
 import { ChooseWorkspaces } from "./choose.tsx";
@@ -20,7 +20,7 @@ import classes from "./move.module.css";
 import { movedMax, TooMany, useSelection } from "./selection.tsx";
 
 export default function MovePage() {
-  const { organization } = useParams({ strict: false }) as { organization: string };
+  const { organization } = useParams({ from: "/inside/$organization" });
   const { search } = useAddress();
   const selection = useSelection();
   const target = useThing("projects", search["to"]);

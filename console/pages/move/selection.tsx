@@ -6,7 +6,8 @@ import { useEffect, useMemo, useRef, useState } from "react";
 import { tellRefusal } from "../../api/actions.ts";
 import type { Input, Resource } from "../../api/client.ts";
 import { asking } from "../../api/queries.ts";
-import { useAddress, type Search } from "../../ui/address.ts";
+import { useAddress } from "../../ui/address.ts";
+import type { Search } from "../../paths.ts";
 import type { Column } from "../../ui/table.tsx";
 import { figure } from "../../ui/text.tsx";
 
@@ -20,8 +21,10 @@ export interface Selection {
   set(ids: readonly string[]): void;
 }
 
-interface SelectionState {
-  readonly selected?: readonly string[];
+declare module "@tanstack/react-router" {
+  interface HistoryState {
+    readonly selected?: readonly string[];
+  }
 }
 
 /** Held by the entry in the browser's history: reloading and going back keep it, and a new visit starts without one. */
@@ -29,7 +32,7 @@ export function useSelection(): Selection {
   const router = useRouter();
   const { pathname, state } = useLocation();
   const { search } = useAddress();
-  const { selected } = state as SelectionState;
+  const { selected } = state;
   const addressed = search["workspaces"];
   const ids = useMemo(() => selected ?? addressed?.split(",") ?? none, [selected, addressed]);
   return {
@@ -41,10 +44,10 @@ export function useSelection(): Selection {
       void router.navigate({
         to: pathname,
         search: isAddressed(pathname) && workspaces !== undefined ? { ...others, workspaces } : others,
-        state: (before: object) => ({ ...before, selected: next }),
+        state: (before) => ({ ...before, selected: next }),
         replace: true,
         resetScroll: false,
-      } as never);
+      });
     },
   };
 }
@@ -57,7 +60,7 @@ const isAddressed = (pathname: string) => pathname.endsWith("/move");
 /** To another page with the selection. */
 export function useCarry(): (to: string, selected: readonly string[]) => void {
   const router = useRouter();
-  return (to, selected) => void router.navigate({ href: to, state: { selected } } as never);
+  return (to, selected) => void router.navigate({ href: to, state: { selected } });
 }
 
 type Row = { readonly row: Resource<"workspaces"> };

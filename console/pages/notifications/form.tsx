@@ -1,8 +1,8 @@
 /** One form for a new notification and for an existing one. The server tests a URL before it is enabled. */
 import { Checkbox, Select, SimpleGrid, Switch, TagsInput, TextInput } from "@mantine/core";
-import { changesIn, useDraft, type Draft } from "../../ui/form.tsx";
-import { MakeOrSave } from "../../ui/make-or-save.tsx";
-import { SigningToken } from "../../deliveries/signing-token.tsx";
+import type { Input } from "../../api/client.ts";
+import { changesIn, useDraft, type Draft, MakeOrSave } from "../../components/forms.tsx";
+import { SigningToken } from "../../deliveries/told.tsx";
 import {
   type Destination,
   destinations,
@@ -46,14 +46,9 @@ export function NotificationForm({ subject, known, onClose }: NotificationFormPr
       draft={draft}
       noun="notification"
       onClose={onClose}
-      make={{
-        operation:
-          `POST /${subject.kind}s/{${subject.kind}_id}/notification-configurations` as "POST /teams/{team_id}/notification-configurations",
-        input: () => ({
-          path: { [`${subject.kind}_id`]: subject.id } as never,
-          body: { data: { type: "notification-configurations", attributes: sentOf(draft.getValues()) } } as never,
-        }),
-      }}
+      make={creationOf(subject, () => ({
+        data: { type: "notification-configurations", attributes: sentOf(draft.getValues()) },
+      }))}
       save={
         known && {
           operation: "PATCH /notification-configurations/{notification_configuration_id}",
@@ -69,8 +64,27 @@ export function NotificationForm({ subject, known, onClose }: NotificationFormPr
   );
 }
 
+type Creation = "POST /teams/{team_id}/notification-configurations";
+
+function creationOf({ kind, id }: Subject, body: () => Input<Creation>["body"]) {
+  if (kind === "workspace")
+    return {
+      operation: "POST /workspaces/{workspace_id}/notification-configurations",
+      input: () => ({ path: { workspace_id: id }, body: body() }),
+    } as const;
+  if (kind === "project")
+    return {
+      operation: "POST /projects/{project_id}/notification-configurations",
+      input: () => ({ path: { project_id: id }, body: body() }),
+    } as const;
+  return {
+    operation: "POST /teams/{team_id}/notification-configurations",
+    input: () => ({ path: { team_id: id }, body: body() }),
+  } as const;
+}
+
 /** Only what goes with the destination. */
-function sentOf({ url, token, "email-addresses": addresses, ...rest }: Values): object {
+function sentOf({ url, token, "email-addresses": addresses, ...rest }: Values) {
   if (rest["destination-type"] === "email") return { ...rest, "email-addresses": addresses };
   return { ...rest, url, ...(rest["destination-type"] === "generic" && token !== "" && { token }) };
 }

@@ -2,14 +2,18 @@
 import { Button } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { askingWhole } from "../../api/whole.ts";
 import { Section } from "../../ui/page.tsx";
-import { Empty } from "../../ui/states.tsx";
+import { Empty } from "../../components/states.tsx";
 import { Dimmed } from "../../ui/text.tsx";
 import { ToldList } from "../../deliveries/list.tsx";
 import { hostOf } from "../../deliveries/told.tsx";
 import { NotificationForm } from "./form.tsx";
-import { destinationWords, type Notification, type Subject, wordsOf } from "./words.ts";
+import { destinationWords, notificationsOf, type Notification, type Subject, wordsOf } from "./words.ts";
+import type { ApiError } from "../../api/errors.ts";
+import type { Whole } from "../../api/queries.ts";
+import { WorkspaceFrame } from "../workspace/frame.tsx";
+import { ProjectFrame } from "../projects/frame.tsx";
+import { TeamFrame } from "../teams/frame.tsx";
 
 const abouts = {
   workspace: "Who is notified about this workspace.",
@@ -17,17 +21,9 @@ const abouts = {
   team: "Who is notified about workspaces whose runs this team can read.",
 };
 
-const queryOf = ({ kind, id }: Subject) =>
-  askingWhole(
-    `GET /${kind}s/{${kind}_id}/notification-configurations` as "GET /teams/{team_id}/notification-configurations",
-    {
-      path: { [`${kind}_id`]: id } as never,
-    },
-  );
-
 export function Notifications({ subject }: { readonly subject: Subject }) {
   const [edited, setEdited] = useState<Notification | "new">();
-  const query = useQuery(queryOf(subject));
+  const query = useQuery<Whole<Notification>, ApiError>(notificationsOf[subject.kind](subject.id));
   const add = (
     <Button variant="default" onClick={() => setEdited("new")}>
       New notification
@@ -71,4 +67,22 @@ function Where({ notification: { attributes, relationships } }: { readonly notif
       {count === 0 ? "Email" : `Email to ${addresses?.[0] ?? "a member"}${count > 1 ? ` and ${count - 1} more` : ""}`}
     </>
   );
+}
+
+export function WorkspaceNotifications() {
+  return (
+    <WorkspaceFrame>
+      {({ workspace }) => <Notifications subject={{ kind: "workspace", id: workspace.id }} />}
+    </WorkspaceFrame>
+  );
+}
+
+export function ProjectNotifications() {
+  return (
+    <ProjectFrame>{({ project }) => <Notifications subject={{ kind: "project", id: project.id }} />}</ProjectFrame>
+  );
+}
+
+export function TeamNotifications() {
+  return <TeamFrame>{({ team }) => <Notifications subject={{ kind: "team", id: team.id }} />}</TeamFrame>;
 }

@@ -1,8 +1,15 @@
 /** The events and destinations of notifications, in words. */
 import type { Resource } from "../../api/client.ts";
+import { notificationsOfProject, notificationsOfTeam, notificationsOfWorkspace } from "../../api/detail-queries.ts";
 
 /** What a notification is about. */
-export type Subject = { readonly kind: "workspace" | "project" | "team"; readonly id: string };
+export type Subject = { readonly kind: keyof typeof notificationsOf; readonly id: string };
+/** The list of each kind of subject. */
+export const notificationsOf = {
+  workspace: notificationsOfWorkspace,
+  project: notificationsOfProject,
+  team: notificationsOfTeam,
+};
 export type Notification = Resource<"notification-configurations">;
 export type Trigger = Notification["attributes"]["triggers"][number];
 

@@ -3,21 +3,21 @@ import { Group, Paper, SimpleGrid, Stack, Text } from "@mantine/core";
 import { useQuery, type UseQueryResult } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 import { includedIn, type Answer } from "../../api/client.ts";
-import { organization as organizationQuery } from "../../api/queries.ts";
+import { useRights } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { useAddress } from "../../ui/address.ts";
 import { Link, LinkButton } from "../../ui/link.tsx";
 import { Page, Section } from "../../ui/page.tsx";
-import { Asked, Empty, LoadingRows } from "../../ui/states.tsx";
+import { Asked, Empty, LoadingRows } from "../../components/states.tsx";
 import { Pager, Table } from "../../ui/table.tsx";
 import { counted, Dimmed, When } from "../../ui/text.tsx";
 import { RunStatus } from "../runs/status.tsx";
-import { workspaceColumn } from "../../workspace-link.tsx";
-import { projectsOf, waitingWorkspaces } from "./queries.ts";
+import { workspaceColumn } from "../../components/list.tsx";
+import { projectsInShort, waitingWorkspaces } from "../../api/list-queries.ts";
 
 export default function OrganizationPage() {
-  const { organization } = useParams({ strict: false }) as { organization: string };
-  const rights = useQuery(organizationQuery(organization)).data?.data.attributes.permissions;
+  const { organization } = useParams({ from: "/inside/$organization" });
+  const rights = useRights(organization);
   return (
     <Page
       title={organization}
@@ -41,7 +41,7 @@ export default function OrganizationPage() {
 function Parts({ organization }: { readonly organization: string }) {
   const { search } = useAddress();
   const waiting = useQuery(waitingWorkspaces(organization));
-  const projects = useQuery(projectsOf(organization, search["page"]));
+  const projects = useQuery(projectsInShort(organization, search));
   if (waiting.isLoading || projects.isLoading) return <LoadingRows rows={10} />;
   return (
     <>

@@ -3,10 +3,10 @@ import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import type { Resource } from "../../api/client.ts";
-import { asking } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { Page } from "../../ui/page.tsx";
-import { Asked, stillThere } from "../../ui/states.tsx";
+import { Asked, stillThere } from "../../components/states.tsx";
+import { user as userQuery } from "../../api/detail-queries.ts";
 
 export interface PersonPlace {
   readonly organization: string;
@@ -19,8 +19,8 @@ interface PersonFrameProps {
 }
 
 export function PersonFrame({ actions, children }: PersonFrameProps) {
-  const { organization, user: id } = useParams({ strict: false }) as { organization: string; user: string };
-  const query = useQuery(asking("GET /users/{user_id}", { path: { user_id: id } }));
+  const { organization, user: id } = useParams({ from: "/inside/$organization/people/$user" });
+  const query = useQuery(userQuery(id));
   const answer = stillThere(query);
   const place = answer && { organization, user: answer.data };
   return (
@@ -42,3 +42,9 @@ export function PersonFrame({ actions, children }: PersonFrameProps) {
     </Page>
   );
 }
+
+/** The person, for the parts that show their memberships and access. */
+export const personOf = ({ organization, user }: PersonPlace) => ({
+  organization,
+  user: { id: user.id, name: user.attributes.username, email: user.attributes.email },
+});

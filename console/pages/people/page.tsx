@@ -3,44 +3,30 @@ import { Badge, Button, Group, MultiSelect, Select, Stack } from "@mantine/core"
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 import { useState } from "react";
-import { useAction } from "../../api/actions.ts";
 import { includedIn, type Answer } from "../../api/client.ts";
-import { askingOn, organization as organizationQuery } from "../../api/queries.ts";
-import { askingWhole } from "../../api/whole.ts";
+import { useRights } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { useAddress, useOpened } from "../../ui/address.ts";
 import { FormDialog } from "../../ui/dialog.tsx";
-import { EmailInput, isEmail } from "../../ui/email-input.tsx";
-import { ActionForm, useDraft } from "../../ui/form.tsx";
+import { EmailInput, isEmail } from "../../ui/inputs.tsx";
+import { OperationForm, useDraft } from "../../components/forms.tsx";
 import { Link } from "../../ui/link.tsx";
-import { List, useListed } from "../../ui/list.tsx";
+import { List } from "../../components/list.tsx";
 import { Page } from "../../ui/page.tsx";
 import { SecretOnce } from "../../ui/secret.tsx";
-import { Empty } from "../../ui/states.tsx";
+import { Empty } from "../../components/states.tsx";
 import type { Column } from "../../ui/table.tsx";
 import { When } from "../../ui/text.tsx";
-import { RenewLink } from "./renew.tsx";
-import { RemoveMember } from "./remove.tsx";
+import { RenewLink, RemoveMember } from "./member-actions.tsx";
+import { allTeams, people } from "../../api/list-queries.ts";
 
 export default function PeoplePage() {
-  const { organization } = useParams({ strict: false }) as { organization: string };
+  const { organization } = useParams({ from: "/inside/$organization" });
   const [opened, { open, close }] = useOpened("invite");
-  const { q, page } = useListed();
   const { search, set } = useAddress();
-  const rights = useQuery(organizationQuery(organization)).data?.data.attributes.permissions;
+  const rights = useRights(organization);
   const mayManage = rights?.["can-manage-memberships"] === true;
-  const query = useQuery(
-    askingOn("GET /organizations/{organization_name}/organization-memberships", {
-      path: { organization_name: organization },
-      query: {
-        q,
-        "filter[status]": search["status"],
-        include: "user,teams",
-        "page[number]": page,
-        "page[size]": 50,
-      },
-    }),
-  );
+  const query = useQuery(people(organization, search));
   return (
     <Page
       title="People"
@@ -126,20 +112,8 @@ const columnsOf = (answer: Listed, organization: string, mayManage: boolean): Co
 
 function Invite({ organization, onClose }: { readonly organization: string; readonly onClose: () => void }) {
   const [link, setLink] = useState<string>();
-  const teams = useQuery(
-    askingWhole("GET /organizations/{organization_name}/teams", { path: { organization_name: organization } }),
-  );
+  const teams = useQuery(allTeams(organization));
   const draft = useDraft({ email: "", teams: [] as string[] });
-  const invite = useAction("POST /organizations/{organization_name}/organization-memberships", {
-    done: ({ data }) =>
-      data.attributes.status === "active" ? `Added ${data.attributes.email}.` : `Invited ${data.attributes.email}.`,
-    refusal: "form",
-    after: ({ data }) => {
-      const url = data.attributes["invitation-url"];
-      if (url) setLink(url);
-      else onClose();
-    },
-  });
   const { email } = draft.getValues();
   const check = () => {
     if (email !== "" && !isEmail(email)) draft.setFieldError("email", "Enter a valid email address");
@@ -156,9 +130,17 @@ function Invite({ organization, onClose }: { readonly organization: string; read
       </Stack>
     );
   return (
-    <ActionForm
+    <OperationForm
       draft={draft}
-      action={invite}
+      operation="POST /organizations/{organization_name}/organization-memberships"
+      done={({ data }) =>
+        data.attributes.status === "active" ? `Added ${data.attributes.email}.` : `Invited ${data.attributes.email}.`
+      }
+      after={({ data }) => {
+        const url = data.attributes["invitation-url"];
+        if (url) setLink(url);
+        else onClose();
+      }}
       verb="Invite"
       isReady={isEmail(email)}
       onCancel={onClose}
@@ -187,6 +169,6 @@ function Invite({ organization, onClose }: { readonly organization: string; read
         searchable
         {...draft.getInputProps("teams")}
       />
-    </ActionForm>
+    </OperationForm>
   );
 }

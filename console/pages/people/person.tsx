@@ -1,18 +1,16 @@
 /** A person in an organization: their teams, with expiry and reason. */
-import { useQuery } from "@tanstack/react-query";
+import { useMembership } from "../../access/offboarding.tsx";
 import { includedIn } from "../../api/client.ts";
-import { asking, organization as organizationQuery } from "../../api/queries.ts";
+import { useRights } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
-import { Expires } from "../../ui/expires.tsx";
-import { Facts } from "../../ui/facts.tsx";
+import { Expires, Identifier, When } from "../../ui/text.tsx";
+import { Facts, Section } from "../../ui/page.tsx";
 import { Link, useGo } from "../../ui/link.tsx";
-import { Section } from "../../ui/page.tsx";
-import { Asked, Empty, LoadingRows } from "../../ui/states.tsx";
+import { Asked, Empty, LoadingRows } from "../../components/states.tsx";
 import { Table } from "../../ui/table.tsx";
-import { Identifier, When } from "../../ui/text.tsx";
 import { wordsOf } from "../teams/words.ts";
-import { PersonFrame, type PersonPlace } from "./frame.tsx";
-import { RemoveMember } from "./remove.tsx";
+import { PersonFrame, personOf, type PersonPlace } from "./frame.tsx";
+import { RemoveMember } from "./member-actions.tsx";
 
 export default function PersonPage() {
   return (
@@ -27,23 +25,10 @@ export default function PersonPage() {
   );
 }
 
-/** Found by email or name. The search also returns people who share a part of it; they are left out here. */
-function useMembership({ organization, user }: PersonPlace) {
-  const { email, username } = user.attributes;
-  const query = useQuery(
-    asking("GET /organizations/{organization_name}/organization-memberships", {
-      path: { organization_name: organization },
-      query: { ...(email ? { "filter[email]": email } : { q: username }), include: "teams", "page[size]": 100 },
-    }),
-  );
-  const membership = query.data?.data.find(({ relationships }) => relationships.user?.data?.id === user.id);
-  return { query, membership };
-}
-
 function Remove(place: PersonPlace) {
   const go = useGo();
-  const { membership } = useMembership(place);
-  const rights = useQuery(organizationQuery(place.organization)).data?.data.attributes.permissions;
+  const { membership } = useMembership(personOf(place));
+  const rights = useRights(place.organization);
   if (!membership || !rights?.["can-manage-memberships"]) return null;
   return (
     <RemoveMember
@@ -57,7 +42,7 @@ function Remove(place: PersonPlace) {
 
 function Teams(place: PersonPlace) {
   const { organization, user } = place;
-  const { query, membership } = useMembership(place);
+  const { query, membership } = useMembership(personOf(place));
   return (
     <Section title="Teams" about="All access comes from teams.">
       <Asked query={query} loading={<LoadingRows rows={3} />}>

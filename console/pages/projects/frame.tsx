@@ -3,10 +3,10 @@ import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import type { Resource } from "../../api/client.ts";
-import { organization as organizationQuery, project as projectQuery } from "../../api/queries.ts";
+import { project as projectQuery, useRights } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { Page } from "../../ui/page.tsx";
-import { Asked, stillThere } from "../../ui/states.tsx";
+import { Asked, stillThere } from "../../components/states.tsx";
 
 export interface ProjectPlace {
   readonly organization: string;
@@ -20,11 +20,9 @@ interface ProjectFrameProps {
 }
 
 export function ProjectFrame({ actions, children }: ProjectFrameProps) {
-  const { organization, project: id } = useParams({ strict: false }) as { organization: string; project: string };
+  const { organization, project: id } = useParams({ from: "/inside/$organization/projects/$project" });
   const query = useQuery(projectQuery(id));
-  const mayReadTrail = useQuery(organizationQuery(organization)).data?.data.attributes.permissions[
-    "can-manage-auditing"
-  ];
+  const mayReadTrail = useRights(organization)?.["can-manage-auditing"];
   const answer = stillThere(query);
   const place = answer && { organization, project: answer.data, etag: answer.etag };
   return (

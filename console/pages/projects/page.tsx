@@ -2,30 +2,25 @@
 import { Button, Textarea, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
-import { useAction } from "../../api/actions.ts";
-import { askingOn, organization as organizationQuery } from "../../api/queries.ts";
+import { useRights } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { useAddress, useOpened } from "../../ui/address.ts";
 import { FormDialog } from "../../ui/dialog.tsx";
-import { ActionForm, useDraft } from "../../ui/form.tsx";
+import { OperationForm, useDraft } from "../../components/forms.tsx";
 import { Link, useGo } from "../../ui/link.tsx";
-import { List, useListed } from "../../ui/list.tsx";
+import { List } from "../../components/list.tsx";
 import { Page } from "../../ui/page.tsx";
-import { Empty } from "../../ui/states.tsx";
+import { Empty } from "../../components/states.tsx";
 import { figure, When } from "../../ui/text.tsx";
+import { projects } from "../../api/list-queries.ts";
 
 export default function ProjectsPage() {
-  const { organization } = useParams({ strict: false }) as { organization: string };
+  const { organization } = useParams({ from: "/inside/$organization" });
   const [opened, { open, close }] = useOpened("create");
-  const { q, page } = useListed();
+  const { search } = useAddress();
   const sort = useAddress().search["sort"] ?? "name";
-  const rights = useQuery(organizationQuery(organization)).data?.data.attributes.permissions;
-  const query = useQuery(
-    askingOn("GET /organizations/{organization_name}/projects", {
-      path: { organization_name: organization },
-      query: { q, "page[number]": page, "page[size]": 50, sort },
-    }),
-  );
+  const rights = useRights(organization);
+  const query = useQuery(projects(organization, search));
   return (
     <Page
       title="Projects"
@@ -77,18 +72,15 @@ export default function ProjectsPage() {
 function NewProject({ organization, onClose }: { readonly organization: string; readonly onClose: () => void }) {
   const go = useGo();
   const draft = useDraft({ name: "", description: "" });
-  const create = useAction("POST /organizations/{organization_name}/projects", {
-    done: ({ data }) => `Created project ${data.attributes.name}.`,
-    refusal: "form",
-    after: ({ data }) => {
-      onClose();
-      go(paths.project(organization, data.id));
-    },
-  });
   return (
-    <ActionForm
+    <OperationForm
       draft={draft}
-      action={create}
+      operation="POST /organizations/{organization_name}/projects"
+      done={({ data }) => `Created project ${data.attributes.name}.`}
+      after={({ data }) => {
+        onClose();
+        go(paths.project(organization, data.id));
+      }}
       verb="Create project"
       onCancel={onClose}
       input={(attributes) => ({
@@ -98,6 +90,6 @@ function NewProject({ organization, onClose }: { readonly organization: string; 
     >
       <TextInput label="Name" {...draft.getInputProps("name")} data-autofocus />
       <Textarea label="Description" autosize minRows={2} {...draft.getInputProps("description")} />
-    </ActionForm>
+    </OperationForm>
   );
 }

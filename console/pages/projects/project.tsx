@@ -1,16 +1,15 @@
 /** The workspaces of a project. */
 import { useQuery } from "@tanstack/react-query";
 import { includedIn } from "../../api/client.ts";
-import { askingOn } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { useAddress } from "../../ui/address.ts";
 import { LinkButton } from "../../ui/link.tsx";
-import { List, useListed } from "../../ui/list.tsx";
-import { Empty } from "../../ui/states.tsx";
+import { List, WorkspaceLink } from "../../components/list.tsx";
+import { Empty } from "../../components/states.tsx";
 import { figure, When } from "../../ui/text.tsx";
 import { RunStatus } from "../runs/status.tsx";
 import { ProjectFrame, type ProjectPlace } from "./frame.tsx";
-import { WorkspaceLink } from "../../workspace-link.tsx";
+import { workspacesOfProject } from "../../api/list-queries.ts";
 
 export default function ProjectPage() {
   return (
@@ -34,21 +33,9 @@ export default function ProjectPage() {
 }
 
 function Workspaces({ organization, project }: ProjectPlace) {
-  const { q, page } = useListed();
+  const { search } = useAddress();
   const sort = useAddress().search["sort"] ?? "name";
-  const query = useQuery(
-    askingOn("GET /organizations/{organization_name}/workspaces", {
-      path: { organization_name: organization },
-      query: {
-        "filter[project][id]": project.id,
-        "search[name]": q,
-        "page[number]": page,
-        "page[size]": 50,
-        sort,
-        include: "current_run",
-      },
-    }),
-  );
+  const query = useQuery(workspacesOfProject(organization, project.id, search));
   return (
     <List
       one="workspace"

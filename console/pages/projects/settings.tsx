@@ -2,16 +2,17 @@
 import { Stack, Textarea, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useAction } from "../../api/actions.ts";
-import { asking, project as projectQuery } from "../../api/queries.ts";
+import { project as projectQuery } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
-import { changesIn, useDraft } from "../../ui/form.tsx";
+import { changesIn, useDraft } from "../../components/forms.tsx";
+import { End, SettingsForm } from "../../components/settings.tsx";
 import { Section } from "../../ui/page.tsx";
-import { End, SettingsForm } from "../../ui/settings.tsx";
-import { Asked } from "../../ui/states.tsx";
+import { Asked } from "../../components/states.tsx";
 import { counted } from "../../ui/text.tsx";
 import { DefaultExecution } from "../agent-pools/execution.tsx";
 import { ProjectFrame, type ProjectPlace } from "./frame.tsx";
 import { Bindings } from "./tags.tsx";
+import { projectTags } from "../../api/detail-queries.ts";
 
 export default function ProjectSettingsPage() {
   return (
@@ -49,7 +50,7 @@ function Settings({ organization, project, etag }: ProjectPlace) {
       input={(ifMatch) => ({
         path: { project_id: project.id },
         ifMatch,
-        body: { data: { type: "projects", ...sentOf(changesIn(draft)) } } as never,
+        body: { data: { type: "projects", ...sentOf(changesIn(draft)) } },
       })}
     >
       <TextInput label="Name" {...draft.getInputProps("name")} />
@@ -92,7 +93,7 @@ function sentOf(changes: Record<string, string | undefined>) {
 
 function Tags({ project }: ProjectPlace) {
   const path = { project_id: project.id };
-  const bindings = useQuery(asking("GET /projects/{project_id}/tag-bindings", { path }));
+  const bindings = useQuery(projectTags(project.id));
   const add = useAction("PATCH /projects/{project_id}/tag-bindings", { done: "Saved the tags." });
   const replace = useAction("PATCH /projects/{project_id}", { done: "Saved the tags." });
   return (
@@ -106,9 +107,7 @@ function Tags({ project }: ProjectPlace) {
             bindings={data.map(({ attributes }) => ({ key: attributes.key, value: attributes.value ?? "" }))}
             mayUpdate={project.attributes.permissions["can-update"] === true}
             isBusy={add.isPending || replace.isPending}
-            onAdd={(binding) =>
-              add.mutate({ path, body: { data: [{ type: "tag-bindings", attributes: binding }] } as never })
-            }
+            onAdd={(binding) => add.mutate({ path, body: { data: [{ type: "tag-bindings", attributes: binding }] } })}
             onKeep={(kept) =>
               replace.mutate({
                 path,
@@ -116,10 +115,10 @@ function Tags({ project }: ProjectPlace) {
                   data: {
                     type: "projects",
                     relationships: {
-                      "tag-bindings": { data: kept.map((attributes) => ({ type: "tag-bindings", attributes })) },
+                      "tag-bindings": { data: kept.map((attributes): any => ({ type: "tag-bindings", attributes })) },
                     },
                   },
-                } as never,
+                },
               })
             }
           />

@@ -1,13 +1,11 @@
 /** Which repository a workspace follows: by which connection, which branch or tags. */
 import { Checkbox, Select, TextInput } from "@mantine/core";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { useAction } from "../../api/actions.ts";
-import { workspaceNamed } from "../../api/queries.ts";
-import { askingWhole } from "../../api/whole.ts";
+import { workspaceNamed, askingWhole } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
-import { ActionForm, useDraft } from "../../ui/form.tsx";
+import { OperationForm, useDraft } from "../../components/forms.tsx";
 import { LinkButton } from "../../ui/link.tsx";
-import { Asked, Empty } from "../../ui/states.tsx";
+import { Asked, Empty } from "../../components/states.tsx";
 import type { Place } from "../workspace/place.ts";
 import { BranchInput, RepositoryInput } from "./picker.tsx";
 import { repositoryOf } from "./words.ts";
@@ -63,15 +61,12 @@ function Fields({ place: { organization, workspace, etag }, onClose, choices }: 
   });
   const token = draft.values["oauth-token-id"];
   const repository = draft.values.identifier.trim();
-  const connect = useAction("PATCH /workspaces/{workspace_id}", {
-    done: ({ data }) => `Connected ${data.attributes.name} to ${data.attributes["vcs-repo-identifier"]}.`,
-    refusal: "form",
-    after: onClose,
-  });
   return (
-    <ActionForm
+    <OperationForm
       draft={draft}
-      action={connect}
+      operation="PATCH /workspaces/{workspace_id}"
+      done={({ data }) => `Connected ${data.attributes.name} to ${data.attributes["vcs-repo-identifier"]}.`}
+      after={onClose}
       verb={known ? "Save" : "Connect"}
       onCancel={onClose}
       etag={etag}
@@ -121,6 +116,6 @@ function Fields({ place: { organization, workspace, etag }, onClose, choices }: 
         {...draft.getInputProps("tags-regex")}
       />
       <Checkbox label="Include submodules" {...draft.getInputProps("ingress-submodules", { type: "checkbox" })} />
-    </ActionForm>
+    </OperationForm>
   );
 }

@@ -4,10 +4,10 @@ import { includedIn, type Answer, type Resource } from "../../api/client.ts";
 import { paths } from "../../paths.ts";
 import { useAddress } from "../../ui/address.ts";
 import { Link } from "../../ui/link.tsx";
-import { Empty } from "../../ui/states.tsx";
+import { Empty } from "../../components/states.tsx";
 import { Pager, Table, type Column } from "../../ui/table.tsx";
 import { When } from "../../ui/text.tsx";
-import { WorkspaceLink } from "../../workspace-link.tsx";
+import { WorkspaceLink } from "../../components/list.tsx";
 
 export type RepositoryEvent = Resource<"vcs-events">;
 
@@ -26,12 +26,6 @@ export function whatOf({ attributes: { kind, branch, tag, "pull-request-number":
   if (kind === "pull-request") return `pull request ${number ?? ""}`;
   return kind;
 }
-
-export const outcomeFilter = (search: Readonly<Record<string, string | undefined>>) => ({
-  "filter[outcome]": search["outcome"],
-  "page[number]": search["page"],
-  "page[size]": 30,
-});
 
 const nameIn = (included: readonly any[] | undefined, { relationships }: RepositoryEvent): string | undefined =>
   includedIn({ included }, "workspaces", relationships.workspace?.data?.id)?.attributes.name;

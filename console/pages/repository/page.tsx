@@ -1,23 +1,20 @@
 /** Events of all repositories of an organization, of the last ten days. */
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
-import { askingOn } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { useAddress } from "../../ui/address.ts";
 import { Page } from "../../ui/page.tsx";
-import { Asked } from "../../ui/states.tsx";
-import { Events, outcomeFilter } from "./events.tsx";
+import { Asked } from "../../components/states.tsx";
+import { Events } from "./events.tsx";
+import { repositoryEvents } from "../../api/list-queries.ts";
 
 const liveMs = 10_000;
 
 export default function RepositoryEventsPage() {
-  const { organization } = useParams({ strict: false }) as { organization: string };
+  const { organization } = useParams({ from: "/inside/$organization" });
   const { search } = useAddress();
   const query = useQuery({
-    ...askingOn("GET /organizations/{organization_name}/vcs-events", {
-      path: { organization_name: organization },
-      query: { ...outcomeFilter(search), include: "workspace" },
-    }),
+    ...repositoryEvents(organization, search),
     refetchInterval: liveMs,
   });
   return (

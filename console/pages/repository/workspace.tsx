@@ -3,20 +3,19 @@ import { Alert, Button, Group, List } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
 import { useAction } from "../../api/actions.ts";
-import { askingOn } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { useAddress } from "../../ui/address.ts";
 import { DangerButton, FormDialog } from "../../ui/dialog.tsx";
-import { Facts } from "../../ui/facts.tsx";
+import { Facts, Section } from "../../ui/page.tsx";
 import { Link } from "../../ui/link.tsx";
-import { Section } from "../../ui/page.tsx";
-import { Asked, Empty } from "../../ui/states.tsx";
+import { Asked, Empty } from "../../components/states.tsx";
 import { CodeToCopy } from "../../ui/text.tsx";
 import { WorkspaceFrame } from "../workspace/frame.tsx";
 import type { Place } from "../workspace/place.ts";
 import { ConnectForm } from "./connect.tsx";
-import { Events, outcomeFilter } from "./events.tsx";
+import { Events } from "./events.tsx";
 import { hookWordsOf, repositoryOf } from "./words.ts";
+import { repositoryEventsOf } from "../../api/detail-queries.ts";
 
 const liveMs = 5_000;
 
@@ -137,10 +136,7 @@ function Webhook({ organization, provider, url }: WebhookProps) {
 function Happened({ place: { organization, workspace } }: { readonly place: Place }) {
   const { search } = useAddress();
   const query = useQuery({
-    ...askingOn("GET /workspaces/{workspace_id}/vcs-events", {
-      path: { workspace_id: workspace.id },
-      query: outcomeFilter(search),
-    }),
+    ...repositoryEventsOf(workspace.id, search),
     refetchInterval: liveMs,
   });
   return (

@@ -3,15 +3,14 @@ import { Group } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 import { includedIn } from "../../api/client.ts";
-import { askingOn } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { useAddress } from "../../ui/address.ts";
-import { List } from "../../ui/list.tsx";
+import { List, WorkspaceLink } from "../../components/list.tsx";
 import { Page } from "../../ui/page.tsx";
-import { SearchInput } from "../../ui/search-input.tsx";
-import { Empty } from "../../ui/states.tsx";
+import { SearchInput } from "../../ui/inputs.tsx";
+import { Empty } from "../../components/states.tsx";
 import { Dimmed, When } from "../../ui/text.tsx";
-import { WorkspaceLink } from "../../workspace-link.tsx";
+import { resources, resourceOrder } from "../../api/list-queries.ts";
 
 const filters = [
   ["type", "Type", "aws_s3_bucket"],
@@ -20,23 +19,10 @@ const filters = [
 ] as const;
 
 export default function ResourcesPage() {
-  const { organization } = useParams({ strict: false }) as { organization: string };
+  const { organization } = useParams({ from: "/inside/$organization" });
   const { search, set } = useAddress();
-  const sort = search["sort"] === "-address" ? "-address" : "address";
-  const query = useQuery(
-    askingOn("GET /organizations/{organization_name}/resources", {
-      path: { organization_name: organization },
-      query: {
-        sort,
-        include: "workspace",
-        "filter[type]": search["type"],
-        "filter[provider]": search["provider"],
-        "filter[module]": search["module"],
-        "page[number]": search["page"],
-        "page[size]": 50,
-      },
-    }),
-  );
+  const sort = resourceOrder(search);
+  const query = useQuery(resources(organization, search));
   const isFiltered = filters.some(([name]) => search[name]);
   return (
     <Page

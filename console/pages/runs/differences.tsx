@@ -1,8 +1,7 @@
 /** The attributes of a resource before and after, those that differ first. */
 import { Button, Text } from "@mantine/core";
 import { useMemo, useState } from "react";
-import { counted } from "../../ui/text.tsx";
-import { textOf } from "../../ui/value.tsx";
+import { counted, textOf } from "../../ui/text.tsx";
 import { differencesOf, type Change, type Difference, type Side } from "./drawn-plan.ts";
 import classes from "./plan.module.css";
 

@@ -1,16 +1,20 @@
 /** Runs as a table, of a workspace or of all of an organization. */
 import { Group, Select, Text } from "@mantine/core";
 import { includedIn, type Resource } from "../../api/client.ts";
-import { paths } from "../../paths.ts";
-import type { Address, Search } from "../../ui/address.ts";
+import { paths, type Search } from "../../paths.ts";
+import type { Address } from "../../ui/address.ts";
 import { Link } from "../../ui/link.tsx";
-import { SearchInput } from "../../ui/search-input.tsx";
+import { SearchInput } from "../../ui/inputs.tsx";
 import { Table, type Column } from "../../ui/table.tsx";
 import { Dimmed, When } from "../../ui/text.tsx";
-import { WorkspaceLink } from "../../workspace-link.tsx";
+import { WorkspaceLink } from "../../components/list.tsx";
 import { Counts } from "./counts.tsx";
 import classes from "./list.module.css";
 import { RunStatus, runStatusChoices } from "./status.tsx";
+import { runOperations } from "../../api/list-queries.ts";
+
+/** How often lists of runs are read again while somebody looks at them. */
+export const liveMs = 10_000;
 
 export interface RunsProps {
   readonly organization: string;
@@ -19,8 +23,6 @@ export interface RunsProps {
   readonly runs: readonly Resource<"runs">[];
   readonly included: readonly any[] | undefined;
 }
-
-export const runIncludes = "created_by,plan";
 
 export function Runs({ organization, workspace, runs, included }: RunsProps) {
   const nameOf = (run: Resource<"runs">) =>
@@ -94,14 +96,14 @@ export function makerOf(run: Resource<"runs">, included: readonly any[] | undefi
   return known?.attributes.username ?? known?.attributes.name ?? reasons[run.attributes["trigger-reason"]] ?? "–";
 }
 
-export const operations = [
-  { value: "plan_and_apply", label: "Plan and apply" },
-  { value: "plan_only", label: "Plan only" },
-  { value: "save_plan", label: "Saved plan" },
-  { value: "refresh_only", label: "Refresh only" },
-  { value: "destroy", label: "Destroy" },
-  { value: "empty_apply", label: "Empty apply" },
-];
+const operationLabels: Readonly<Record<(typeof runOperations)[number], string>> = {
+  plan_and_apply: "Plan and apply",
+  plan_only: "Plan only",
+  save_plan: "Saved plan",
+  refresh_only: "Refresh only",
+  destroy: "Destroy",
+  empty_apply: "Empty apply",
+};
 
 export function RunFilters({ search, set }: Pick<Address, "search" | "set">) {
   const change = (changes: Search) => set({ ...changes, page: undefined });
@@ -121,7 +123,7 @@ export function RunFilters({ search, set }: Pick<Address, "search" | "set">) {
         placeholder="Run type"
         clearable
         w={170}
-        data={operations}
+        data={runOperations.map((value) => ({ value, label: operationLabels[value] }))}
         value={search["does"] ?? null}
         onChange={(does) => change({ does: does ?? undefined })}
         clearButtonProps={{ "aria-label": "Clear run type" }}
@@ -155,12 +157,3 @@ export function noRunsTitle(search: Search): string {
 }
 
 export const isFiltered = (search: Search): boolean => ["q", "status", "does"].some((name) => search[name]);
-
-/** What the address says, as the API asks for it. Plans that can't be applied are left out unless they are asked for. */
-export const filtersOf = (search: Search) => ({
-  "search[basic]": search["q"],
-  "filter[status]": search["status"],
-  "filter[operation]": search["does"] ?? operations.map(({ value }) => value).join(","),
-  "page[number]": search["page"],
-  "page[size]": 30,
-});

@@ -6,8 +6,8 @@ import { useState } from "react";
 import { ApiError } from "../../api/errors.ts";
 import { asking } from "../../api/queries.ts";
 import { useAddress } from "../../ui/address.ts";
-import { SearchInput } from "../../ui/search-input.tsx";
-import { Asked, Empty } from "../../ui/states.tsx";
+import { SearchInput } from "../../ui/inputs.tsx";
+import { Asked, Empty } from "../../components/states.tsx";
 import { counted, hasWords } from "../../ui/text.tsx";
 import { Differences } from "./differences.tsx";
 import {

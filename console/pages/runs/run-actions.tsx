@@ -1,11 +1,10 @@
 /** The actions on a run, each with an optional comment: confirm, discard, cancel, force-cancel, and run before others. */
 import { Button, Text, Textarea } from "@mantine/core";
 import { useState } from "react";
-import { useAction } from "../../api/actions.ts";
 import { FormDialog } from "../../ui/dialog.tsx";
-import { ActionForm, useDraft } from "../../ui/form.tsx";
+import { OperationForm, useDraft } from "../../components/forms.tsx";
 import { CountsInWords } from "./counts.tsx";
-import type { RunPlace } from "./place.ts";
+import type { RunPlace } from "./status-line.tsx";
 
 const deeds = {
   apply: {
@@ -92,11 +91,12 @@ interface DeedFormProps {
 function DeedForm({ place: { run, plan }, deed, onClose }: DeedFormProps) {
   const { operation, verb, done, about, color } = deeds[deed];
   const draft = useDraft({ comment: "" });
-  const action = useAction(operation, { done, after: onClose, refusal: "form" });
   return (
-    <ActionForm
+    <OperationForm
       draft={draft}
-      action={action}
+      operation={operation}
+      done={done}
+      after={onClose}
       input={({ comment }) => ({ path: { run_id: run.id }, body: comment.trim() === "" ? {} : { comment } })}
       verb={verb}
       {...(color && { color })}
@@ -119,6 +119,6 @@ function DeedForm({ place: { run, plan }, deed, onClose }: DeedFormProps) {
         data-autofocus
         {...draft.getInputProps("comment")}
       />
-    </ActionForm>
+    </OperationForm>
   );
 }

@@ -3,37 +3,27 @@ import { Box, Grid, SegmentedControl, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 import { includedIn, type Resource } from "../../api/client.ts";
-import { askingOn } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { useAddress } from "../../ui/address.ts";
 import { Page } from "../../ui/page.tsx";
-import { Asked, Empty, LoadingRows, stillThere } from "../../ui/states.tsx";
-import { AboutRun } from "./about.tsx";
-import { isFinal } from "./final.ts";
+import { Asked, stillThere, Empty, LoadingRows } from "../../components/states.tsx";
+import { AboutRun, type RunPlace, StatusLine } from "./status-line.tsx";
+import { isFinal, RunStatus } from "./status.tsx";
 import { LogView } from "./log.tsx";
-import type { RunPlace } from "./place.ts";
 import { PlanView } from "./plan.tsx";
 import { RunActions } from "./run-actions.tsx";
-import { StatusLine } from "./status-line.tsx";
-import { RunStatus } from "./status.tsx";
 import type { RunStream } from "./run-stream.ts";
 import { Timeline } from "./timeline.tsx";
-import { useRunStream } from "./use-run-stream.ts";
+import { useRunStream } from "./use-log.ts";
+import { run as runQuery } from "../../api/detail-queries.ts";
 
 export default function RunPage() {
   const {
     organization,
     workspace: name,
     run: id,
-  } = useParams({ strict: false }) as { organization: string; workspace: string; run: string };
-  const query = useQuery(
-    askingOn("GET /runs/{run_id}", {
-      path: { run_id: id },
-      query: {
-        include: "plan,apply,created_by,confirmed_by,configuration_version.ingress_attributes,configuration_version",
-      },
-    }),
-  );
+  } = useParams({ from: "/inside/$organization/workspaces/$workspace/runs/$run" });
+  const query = useQuery(runQuery(id));
   const run = query.data?.data;
   const included = query.data?.included;
   const place: RunPlace | undefined = stillThere(query) &&

@@ -2,12 +2,11 @@
 import { Alert, Button, Checkbox, Collapse, Select, TagsInput, Textarea } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { IconPlayerPlay } from "@tabler/icons-react";
-import { useAction } from "../../api/actions.ts";
 import type { Input } from "../../api/client.ts";
 import { paths } from "../../paths.ts";
 import { useForgotten, useOpened } from "../../ui/address.ts";
 import { FormDialog } from "../../ui/dialog.tsx";
-import { ActionForm, useDraft, type Draft } from "../../ui/form.tsx";
+import { OperationForm, useDraft, type Draft } from "../../components/forms.tsx";
 import { useGo } from "../../ui/link.tsx";
 import type { Place } from "../workspace/place.ts";
 
@@ -95,21 +94,18 @@ function StartForm({ place, onClose }: { readonly place: Place; readonly onClose
     "debugging-mode": false,
   });
   const { kind, "auto-apply": autoApply } = draft.values;
-  const action = useAction("POST /runs", {
-    done: "Run started.",
-    after: ({ data }) => {
-      onClose();
-      go(paths.run(organization, name, data.id));
-    },
-    refusal: "form",
-  });
   const offered = (Object.keys(told) as Kind[]).filter(
     (each) => each !== "destroy" || (may["can-queue-destroy"] && isDestroyable),
   );
   return (
-    <ActionForm
+    <OperationForm
       draft={draft}
-      action={action}
+      operation="POST /runs"
+      done="Run started."
+      after={({ data }) => {
+        onClose();
+        go(paths.run(organization, name, data.id));
+      }}
       input={(values) => bodyOf(workspace.id, values)}
       verb={kind === "destroy" ? "Plan to destroy" : "Start run"}
       {...(kind === "destroy" && { color: "red" })}
@@ -147,7 +143,7 @@ function StartForm({ place, onClose }: { readonly place: Place; readonly onClose
       <Collapse expanded={isMore}>
         <More draft={draft} />
       </Collapse>
-    </ActionForm>
+    </OperationForm>
   );
 }
 

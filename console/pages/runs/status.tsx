@@ -1,6 +1,7 @@
 /** A run's status: a shape and a word, never a colour alone. */
 import { Text } from "@mantine/core";
-import { sentenceCase } from "./words.ts";
+import { sentenceCase } from "../../ui/text.tsx";
+import { needsConfirmation } from "../../api/list-queries.ts";
 
 type Look = { readonly sign: string; readonly color: string; readonly words?: string };
 
@@ -47,9 +48,13 @@ export function RunStatus({ status }: { readonly status: string | undefined }) {
 
 /** What a filter offers: groups of statuses under one word. */
 export const runStatusChoices: { readonly value: string; readonly label: string }[] = [
-  { value: "planned,cost_estimated,policy_checked,planned_and_saved", label: "Needs confirmation" },
+  { value: needsConfirmation, label: "Needs confirmation" },
   { value: "pending,fetching,queuing,plan_queued,planning,apply_queued,applying", label: "In progress" },
   { value: "applied,planned_and_finished", label: "Finished" },
   { value: "errored", label: "Errored" },
   { value: "canceled,force_canceled,discarded", label: "Canceled or discarded" },
 ];
+
+const finalStatuses = ["applied", "planned_and_finished", "errored", "canceled", "force_canceled", "discarded"];
+
+export const isFinal = (status: string): boolean => finalStatuses.includes(status);

@@ -4,18 +4,15 @@ import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { useAction } from "../../api/actions.ts";
 import { includedIn } from "../../api/client.ts";
-import { askingOn } from "../../api/queries.ts";
 import { Section } from "../../ui/page.tsx";
-import { Asked, LoadingRows } from "../../ui/states.tsx";
-import { When } from "../../ui/text.tsx";
-import type { RunPlace } from "./place.ts";
+import { Asked, LoadingRows } from "../../components/states.tsx";
+import { When, sentenceCase } from "../../ui/text.tsx";
+import type { RunPlace } from "./status-line.tsx";
 import classes from "./timeline.module.css";
-import { sentenceCase } from "./words.ts";
+import { runEvents } from "../../api/detail-queries.ts";
 
 export function Timeline({ place: { run } }: { readonly place: RunPlace }) {
-  const query = useQuery(
-    askingOn("GET /runs/{run_id}/run-events", { path: { run_id: run.id }, query: { include: "actor,comment" } }),
-  );
+  const query = useQuery(runEvents(run.id));
   return (
     <Section title="Timeline">
       <Asked query={query} loading={<LoadingRows rows={4} />}>

@@ -1,13 +1,12 @@
 /** The runs of one workspace. */
 import { useQuery } from "@tanstack/react-query";
-import { askingOn } from "../../api/queries.ts";
 import { useAddress } from "../../ui/address.ts";
-import { Empty } from "../../ui/states.tsx";
+import { Empty } from "../../components/states.tsx";
 import { WorkspaceFrame } from "../workspace/frame.tsx";
 import type { Place } from "../workspace/place.ts";
-import { liveMs } from "./frame.tsx";
-import { filtersOf, isFiltered, noRunsTitle, RunFilters, runIncludes } from "./list.tsx";
+import { liveMs, isFiltered, noRunsTitle, RunFilters } from "./list.tsx";
 import { PagedRuns } from "./paged.tsx";
+import { runsOfWorkspace } from "../../api/detail-queries.ts";
 
 export default function WorkspaceRunsPage() {
   return <WorkspaceFrame>{(place) => <List place={place} />}</WorkspaceFrame>;
@@ -20,10 +19,7 @@ const startNote = "Start a run, or use terraform plan or terraform apply on the 
 function List({ place: { organization, workspace } }: { readonly place: Place }) {
   const { search, set } = useAddress();
   const query = useQuery({
-    ...askingOn("GET /workspaces/{workspace_id}/runs", {
-      path: { workspace_id: workspace.id },
-      query: { ...filtersOf(search), include: runIncludes },
-    }),
+    ...runsOfWorkspace(workspace.id, search),
     refetchInterval: liveMs,
   });
   const isLocal = workspace.attributes["execution-mode"] === "local";

@@ -1,19 +1,23 @@
 /** The organization's own settings: what workspaces follow, sessions and tokens, retention, reserved keys, and its end. */
-import { Stack } from "@mantine/core";
+import { Stack, Switch, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 import { organization as organizationQuery } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { Page } from "../../ui/page.tsx";
-import { End } from "../../ui/settings.tsx";
-import { Asked } from "../../ui/states.tsx";
-import { General } from "./general.tsx";
+import { End, SettingsForm } from "../../components/settings.tsx";
+import { changesIn, useDraft, type Draft } from "../../components/forms.tsx";
+import { Asked } from "../../components/states.tsx";
 import { ReservedKeys } from "./reserved-keys.tsx";
 import { Retention } from "./retention.tsx";
 import { TokenLifetimes } from "./token-lifetimes.tsx";
+import type { Answer } from "../../api/client.ts";
+import { EmailInput } from "../../ui/inputs.tsx";
+import { useGo } from "../../ui/link.tsx";
+import { DefaultExecution } from "../agent-pools/execution.tsx";
 
 export default function OrganizationSettingsPage() {
-  const { organization } = useParams({ strict: false }) as { organization: string };
+  const { organization } = useParams({ from: "/inside/$organization" });
   const query = useQuery(organizationQuery(organization));
   return (
     <Page title="Settings" crumbs={[{ label: organization, to: paths.organization(organization) }]}>
@@ -50,4 +54,89 @@ function Danger({ organization }: { readonly organization: string }) {
       infrastructure that its workspaces manage is not destroyed, but nothing manages it afterwards.
     </End>
   );
+}
+
+type Organization = Answer<"GET /organizations/{organization_name}">;
+
+export function General({ answer: { data, etag } }: { readonly answer: Organization }) {
+  const go = useGo();
+  const { attributes, relationships } = data;
+  const mayUpdate = attributes.permissions["can-update"] === true;
+  const draft = useDraft({
+    name: attributes.name,
+    email: attributes.email,
+    "default-execution-mode": attributes["default-execution-mode"],
+    "default-agent-pool": relationships["default-agent-pool"]?.data?.id ?? "",
+    "allow-force-delete-workspaces": attributes["allow-force-delete-workspaces"],
+    "user-tokens-enabled": attributes["user-tokens-enabled"],
+  });
+  return (
+    <SettingsForm
+      title="General"
+      readOnly="Only owners can change these settings."
+      draft={draft}
+      operation="PATCH /organizations/{organization_name}"
+      query={organizationQuery(attributes.name)}
+      etag={etag}
+      mayUpdate={mayUpdate}
+      done="Saved the settings."
+      after={({ data: saved }) => {
+        if (saved.attributes.name !== attributes.name)
+          go(paths.organizationSettings(saved.attributes.name), { replace: true });
+      }}
+      input={(ifMatch) => ({
+        path: { organization_name: attributes.name },
+        ifMatch,
+        body: { data: { type: "organizations", ...sentOf(changesIn(draft)) } },
+      })}
+    >
+      <Fields draft={draft} organization={attributes.name} mayUpdate={mayUpdate} />
+    </SettingsForm>
+  );
+}
+
+interface FieldsProps {
+  readonly draft: Draft<any>;
+  readonly organization: string;
+  readonly mayUpdate: boolean;
+}
+
+function Fields({ draft, organization, mayUpdate }: FieldsProps) {
+  return (
+    <>
+      <TextInput
+        label="Name"
+        description="Renaming changes the organization's URLs and every cloud block that uses it."
+        {...draft.getInputProps("name")}
+      />
+      <EmailInput {...draft.getInputProps("email")} />
+      <DefaultExecution
+        draft={draft}
+        organization={organization}
+        label="Default execution mode"
+        description="Used by workspaces and projects that don't set their own."
+        disabled={!mayUpdate}
+      />
+      <Switch
+        label="Allow workspace admins to force delete workspaces"
+        description="When off, only owners can delete a workspace that still manages resources."
+        {...draft.getInputProps("allow-force-delete-workspaces", { type: "checkbox" })}
+      />
+      <Switch
+        label="Allow personal tokens"
+        description="When off, only team and organization tokens work, also for Terraform on a laptop."
+        {...draft.getInputProps("user-tokens-enabled", { type: "checkbox" })}
+      />
+    </>
+  );
+}
+
+function sentOf({
+  "default-agent-pool": pool,
+  ...attributes
+}: Readonly<Record<string, unknown>> & { readonly "default-agent-pool"?: string }) {
+  return {
+    attributes,
+    ...(pool && { relationships: { "default-agent-pool": { data: { type: "agent-pools" as const, id: pool } } } }),
+  };
 }

@@ -4,12 +4,12 @@ import { useDisclosure } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
 import { useAction } from "../../api/actions.ts";
 import type { Resource } from "../../api/client.ts";
-import { askingWhole } from "../../api/whole.ts";
 import { DangerButton, FormDialog } from "../../ui/dialog.tsx";
-import { ActionForm, useDraft } from "../../ui/form.tsx";
+import { OperationForm, useDraft } from "../../components/forms.tsx";
 import { Section } from "../../ui/page.tsx";
-import { Asked } from "../../ui/states.tsx";
+import { Asked } from "../../components/states.tsx";
 import { Table } from "../../ui/table.tsx";
+import { reservedKeys } from "../../api/list-queries.ts";
 
 interface ReservedKeysProps {
   readonly organization: string;
@@ -18,11 +18,7 @@ interface ReservedKeysProps {
 
 export function ReservedKeys({ organization, mayUpdate }: ReservedKeysProps) {
   const [opened, { open, close }] = useDisclosure();
-  const query = useQuery(
-    askingWhole("GET /organizations/{organization_name}/reserved-tag-keys", {
-      path: { organization_name: organization },
-    }),
-  );
+  const query = useQuery(reservedKeys(organization));
   return (
     <Section
       title="Reserved tag keys"
@@ -112,15 +108,12 @@ function Unreserve({ reserved: { id, attributes } }: { readonly reserved: Key })
 
 function Reserve({ organization, onClose }: { readonly organization: string; readonly onClose: () => void }) {
   const draft = useDraft({ key: "", "disable-overrides": false });
-  const reserve = useAction("POST /organizations/{organization_name}/reserved-tag-keys", {
-    done: ({ data }) => `Reserved ${data.attributes.key}.`,
-    refusal: "form",
-    after: onClose,
-  });
   return (
-    <ActionForm
+    <OperationForm
       draft={draft}
-      action={reserve}
+      operation="POST /organizations/{organization_name}/reserved-tag-keys"
+      done={({ data }) => `Reserved ${data.attributes.key}.`}
+      after={onClose}
       verb="Reserve tag key"
       onCancel={onClose}
       input={(attributes) => ({
@@ -134,6 +127,6 @@ function Reserve({ organization, onClose }: { readonly organization: string; rea
         description="Workspaces always use their project's value."
         {...draft.getInputProps("disable-overrides", { type: "checkbox" })}
       />
-    </ActionForm>
+    </OperationForm>
   );
 }

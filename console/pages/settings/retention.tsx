@@ -4,11 +4,11 @@ import { useQuery } from "@tanstack/react-query";
 import { useAction } from "../../api/actions.ts";
 import { asking, organization as organizationQuery } from "../../api/queries.ts";
 import { DangerButton } from "../../ui/dialog.tsx";
-import { ActionForm, useDraft } from "../../ui/form.tsx";
+import { OperationForm, useDraft } from "../../components/forms.tsx";
 import { Section } from "../../ui/page.tsx";
-import { LoadingRows, Refusal } from "../../ui/states.tsx";
+import { LoadingRows, Refusal } from "../../components/states.tsx";
 import { counted } from "../../ui/text.tsx";
-import { WholeNumberInput } from "../../ui/whole-number-input.tsx";
+import { WholeNumberInput } from "../../ui/inputs.tsx";
 
 interface RetentionProps {
   readonly organization: string;
@@ -54,23 +54,26 @@ export function Retention({ organization, mayUpdate }: RetentionProps) {
 function Change({ organization, days }: { readonly organization: string; readonly days: number | undefined }) {
   const path = { organization_name: organization };
   const draft = useDraft<{ "delete-older-than-n-days": number | string }>({ "delete-older-than-n-days": days ?? "" });
-  const save = useAction("POST /organizations/{organization_name}/relationships/data-retention-policy", {
-    done: "Saved the retention policy.",
-    refusal: "form",
-  });
   const remove = useAction("DELETE /organizations/{organization_name}/relationships/data-retention-policy", {
     done: "Old states are no longer deleted.",
   });
   return (
     <Group align="flex-end" gap="sm">
-      <ActionForm
+      <OperationForm
         draft={draft}
-        action={save}
+        operation="POST /organizations/{organization_name}/relationships/data-retention-policy"
+        done="Saved the retention policy."
         verb="Save"
         isReady={draft.isDirty()}
+        // What is no number is refused by the server.
         input={(attributes) => ({
           path,
-          body: { data: { type: "data-retention-policy-delete-olders", attributes } } as never,
+          body: {
+            data: {
+              type: "data-retention-policy-delete-olders",
+              attributes: attributes as { "delete-older-than-n-days": number },
+            },
+          },
         })}
       >
         <WholeNumberInput
@@ -80,7 +83,7 @@ function Change({ organization, days }: { readonly organization: string; readonl
           w={200}
           {...draft.getInputProps("delete-older-than-n-days")}
         />
-      </ActionForm>
+      </OperationForm>
       {days !== undefined && (
         <DangerButton
           verb="Never delete"

@@ -3,10 +3,10 @@ import { Stack, Switch } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useAction } from "../../api/actions.ts";
 import { asking, organization as organizationQuery } from "../../api/queries.ts";
-import { ActionForm, changesIn, useDraft } from "../../ui/form.tsx";
+import { OperationForm, changesIn, useDraft } from "../../components/forms.tsx";
 import { Section } from "../../ui/page.tsx";
-import { Asked } from "../../ui/states.tsx";
-import { WholeNumberInput } from "../../ui/whole-number-input.tsx";
+import { Asked } from "../../components/states.tsx";
+import { WholeNumberInput } from "../../ui/inputs.tsx";
 
 const dayMs = 86_400_000;
 const kinds = [
@@ -61,14 +61,11 @@ export function TokenLifetimes({ organization }: { readonly organization: string
 
 function Limits({ organization, days }: { readonly organization: string; readonly days: Days }) {
   const draft = useDraft<Days>(days);
-  const save = useAction("PATCH /organizations/{organization_name}/token-ttl-policies", {
-    done: "Saved the token limits.",
-    refusal: "form",
-  });
   return (
-    <ActionForm
+    <OperationForm
       draft={draft}
-      action={save}
+      operation="PATCH /organizations/{organization_name}/token-ttl-policies"
+      done="Saved the token limits."
       verb="Save limits"
       isReady={draft.isDirty()}
       input={() => ({
@@ -77,12 +74,12 @@ function Limits({ organization, days }: { readonly organization: string; readonl
           data: {
             type: "organization-token-ttl-policies",
             attributes: {
-              "token-ttl-policies": Object.entries(changesIn(draft))
+              "token-ttl-policies": (Object.entries(changesIn(draft)) as [keyof Days, string][])
                 .filter(([, value]) => value !== "")
                 .map(([kind, value]) => ({ "token-type": kind, "max-ttl-ms": Number(value) * dayMs })),
             },
           },
-        } as never,
+        },
       })}
     >
       <Stack gap="xs">
@@ -90,6 +87,6 @@ function Limits({ organization, days }: { readonly organization: string; readonl
           <WholeNumberInput key={kind} label={label} min={1} w={260} {...draft.getInputProps(kind)} />
         ))}
       </Stack>
-    </ActionForm>
+    </OperationForm>
   );
 }

@@ -3,10 +3,12 @@ import { Alert, Box, Select, Text, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { useAction } from "../../api/actions.ts";
+import type { Input } from "../../api/client.ts";
 import { account } from "../../api/queries.ts";
-import { useAddress, type Search } from "../../ui/address.ts";
-import { ActionForm, useDraft } from "../../ui/form.tsx";
-import { inDays } from "../../ui/moment.tsx";
+import { useAddress } from "../../ui/address.ts";
+import type { Search } from "../../paths.ts";
+import { ActionForm, useDraft } from "../../components/forms.tsx";
+import { inDays } from "../../ui/expiry-input.tsx";
 import { Page } from "../../ui/page.tsx";
 
 const lifetimes = [
@@ -40,8 +42,11 @@ export default function AuthorizePage() {
       window.location.assign(data.attributes["redirect-url"]);
     },
   });
+  // What the program left out of its address is refused by the server.
   const bodyOf = (attributes: object) =>
-    ({ body: { data: { type: "authorizations", attributes: { ...askedIn(search), ...attributes } } } }) as never;
+    ({
+      body: { data: { type: "authorizations", attributes: { ...askedIn(search), ...attributes } } },
+    }) as Input<"POST /authorizations">;
   return (
     <Page title="Authorize Terraform CLI">
       <Box maw="34rem">

@@ -5,12 +5,12 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 import { useAction } from "../../api/actions.ts";
 import { call, type Answer } from "../../api/client.ts";
-import { asking } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
-import { Expires } from "../../ui/expires.tsx";
-import { ActionForm, useDraft } from "../../ui/form.tsx";
+import { Expires } from "../../ui/text.tsx";
+import { OperationForm, useDraft } from "../../components/forms.tsx";
 import { LinkButton, useGo } from "../../ui/link.tsx";
-import { Asked, LoadingRows } from "../../ui/states.tsx";
+import { Asked, LoadingRows } from "../../components/states.tsx";
+import { invitation as invitationQuery } from "../../api/detail-queries.ts";
 
 type Invitation = Answer<"GET /invitations/{invitation_secret}">["data"];
 
@@ -21,9 +21,9 @@ interface InvitationProps {
 
 export default function InvitationPage() {
   useDocumentTitle("Welcome to Cadastre");
-  const { secret: rest } = useParams({ strict: false }) as { secret: string };
+  const { secret: rest } = useParams({ from: "/outside/invitations/cadastre-{$secret}" });
   const secret = `cadastre-${rest}`;
-  const query = useQuery(asking("GET /invitations/{invitation_secret}", { path: { invitation_secret: secret } }));
+  const query = useQuery(invitationQuery(secret));
   return (
     <Center mih="80vh" p="md" component="main">
       <Paper withBorder p="xl" w={420} maw="100%">
@@ -101,25 +101,20 @@ function Register({ secret, invitation }: InvitationProps) {
   const known = invitation.attributes.username;
   const organization = organizationOf(invitation);
   const draft = useDraft({ username: known ?? "", password: "" });
-  const register = useAction("POST /invitations/{invitation_secret}/actions/register", {
-    done: known === null ? "Account created. You are signed in." : "Password set. You are signed in.",
-    refusal: "form",
-    after: () => {
-      client.clear();
-      go(organization ? paths.organization(organization) : paths.home(), { replace: true });
-    },
-  });
   return (
-    <ActionForm
+    <OperationForm
       draft={draft}
-      action={register}
+      operation="POST /invitations/{invitation_secret}/actions/register"
+      done={known === null ? "Account created. You are signed in." : "Password set. You are signed in."}
+      after={() => {
+        client.clear();
+        go(organization ? paths.organization(organization) : paths.home(), { replace: true });
+      }}
       verb={known === null ? "Create account" : "Set password"}
-      input={({ username, password }) =>
-        ({
-          path: { invitation_secret: secret },
-          body: { data: { type: "invitations", attributes: { password, ...(known === null && { username }) } } },
-        }) as never
-      }
+      input={({ username, password }) => ({
+        path: { invitation_secret: secret },
+        body: { data: { type: "invitations", attributes: { password, ...(known === null && { username }) } } },
+      })}
     >
       <TextInput
         label="Username"
@@ -130,6 +125,6 @@ function Register({ secret, invitation }: InvitationProps) {
         autoFocus
       />
       <PasswordInput label="Password" autoComplete="new-password" {...draft.getInputProps("password")} />
-    </ActionForm>
+    </OperationForm>
   );
 }

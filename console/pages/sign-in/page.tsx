@@ -14,13 +14,12 @@ import {
 } from "@mantine/core";
 import { useDocumentTitle } from "@mantine/hooks";
 import { useState } from "react";
-import { useAction } from "../../api/actions.ts";
-import { asking } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { useAddress } from "../../ui/address.ts";
-import { ActionForm, useDraft } from "../../ui/form.tsx";
+import { OperationForm, useDraft } from "../../components/forms.tsx";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { prefix, useGo } from "../../ui/link.tsx";
+import { signInOptions } from "../../api/detail-queries.ts";
 
 export default function SignInPage() {
   useDocumentTitle("Sign in to Cadastre");
@@ -70,7 +69,7 @@ interface ProvidersProps {
 
 /** Single sign-on, where there is some. The way there is a page of the server, not of the console. */
 function Providers({ to, organization }: ProvidersProps) {
-  const options = useQuery(asking("GET /sign-in-options", { query: { "filter[organization]": organization } }));
+  const options = useQuery(signInOptions(organization));
   const providers = options.data?.data.attributes.providers ?? [];
   if (providers.length === 0) return null;
   return (
@@ -96,20 +95,17 @@ function SignInForm({ way, to }: { readonly way: string; readonly to: string }) 
   const go = useGo();
   const client = useQueryClient();
   const draft = useDraft<Record<string, string>>(way === "token" ? { token: "" } : { username: "", password: "" });
-  const signIn = useAction("POST /sessions", {
-    done: "Signed in.",
-    refusal: "form",
-    after: () => {
-      client.clear();
-      go(to, { replace: true });
-    },
-  });
   return (
-    <ActionForm
+    <OperationForm
       draft={draft}
-      action={signIn}
+      operation="POST /sessions"
+      done="Signed in."
+      after={() => {
+        client.clear();
+        go(to, { replace: true });
+      }}
       verb="Sign in"
-      input={(attributes) => ({ body: { data: { type: "sessions", attributes } } }) as never}
+      input={(attributes) => ({ body: { data: { type: "sessions", attributes } } })}
     >
       {way === "token" ? (
         <PasswordInput label="Token" {...draft.getInputProps("token")} autoFocus autoComplete="off" />
@@ -119,6 +115,6 @@ function SignInForm({ way, to }: { readonly way: string; readonly to: string }) 
           <PasswordInput label="Password" {...draft.getInputProps("password")} autoComplete="current-password" />
         </>
       )}
-    </ActionForm>
+    </OperationForm>
   );
 }

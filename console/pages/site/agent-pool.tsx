@@ -3,23 +3,21 @@ import { TextInput, Title } from "@mantine/core";
 import { useQuery, type UseQueryResult } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 import type { Answer } from "../../api/client.ts";
-import { asking, askingOn } from "../../api/queries.ts";
-import { askingWhole } from "../../api/whole.ts";
 import { paths } from "../../paths.ts";
-import { useDraft } from "../../ui/form.tsx";
-import { End, SettingsForm } from "../../ui/settings.tsx";
-import { Asked } from "../../ui/states.tsx";
+import { useDraft } from "../../components/forms.tsx";
+import { End, SettingsForm } from "../../components/settings.tsx";
+import { Asked } from "../../components/states.tsx";
 import { liveMs, PoolAgents, PoolTokens } from "../agent-pools/agents.tsx";
 import { MakeToken } from "../tokens/make-token.tsx";
 import { SiteFrame } from "./frame.tsx";
+import { siteAgentTokens, siteAgents, siteAgentPool } from "../../api/detail-queries.ts";
 
 const pathOf = (id: string) => ({ site_agent_pool_id: id });
-const poolQuery = (id: string) => asking("GET /admin/agent-pools/{site_agent_pool_id}", { path: pathOf(id) });
 type PoolAnswer = Answer<"GET /admin/agent-pools/{site_agent_pool_id}">;
 
 export default function SiteAgentPoolPage() {
-  const { pool: id } = useParams({ strict: false }) as { pool: string };
-  const query = useQuery(poolQuery(id));
+  const { pool: id } = useParams({ from: "/inside/~/site/agent-pools/$pool" });
+  const query = useQuery(siteAgentPool(id));
   return (
     <SiteFrame part={query.data?.data.attributes.name}>
       <Pool key={id} id={id} query={query} />
@@ -46,19 +44,14 @@ function Pool({ id, query }: { readonly id: string; readonly query: UseQueryResu
 
 function Agents({ id }: { readonly id: string }) {
   const query = useQuery({
-    ...askingOn("GET /admin/agent-pools/{site_agent_pool_id}/agents", {
-      path: pathOf(id),
-      query: { "page[size]": 100 },
-    }),
+    ...siteAgents(id),
     refetchInterval: liveMs,
   });
   return <PoolAgents query={query} mayUpdate />;
 }
 
 function Tokens({ id, name }: { readonly id: string; readonly name: string }) {
-  const query = useQuery(
-    askingWhole("GET /admin/agent-pools/{site_agent_pool_id}/authentication-tokens", { path: pathOf(id) }),
-  );
+  const query = useQuery(siteAgentTokens(id));
   return (
     <PoolTokens query={query}>
       <MakeToken
@@ -80,7 +73,7 @@ function Settings({ answer: { data: pool, etag } }: { readonly answer: PoolAnswe
       <SettingsForm
         draft={draft}
         operation="PATCH /admin/agent-pools/{site_agent_pool_id}"
-        query={poolQuery(pool.id)}
+        query={siteAgentPool(pool.id)}
         etag={etag}
         done="Saved the agent pool."
         input={(ifMatch) => ({ path, ifMatch, body: { data: { type: "agent-pools", attributes: draft.getValues() } } })}

@@ -2,16 +2,16 @@
 import { Button, TextInput } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
-import { useAction } from "../../api/actions.ts";
-import { askingOn } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { FormDialog } from "../../ui/dialog.tsx";
-import { ActionForm, useDraft } from "../../ui/form.tsx";
+import { OperationForm, useDraft } from "../../components/forms.tsx";
 import { Link, useGo } from "../../ui/link.tsx";
-import { List, useListed } from "../../ui/list.tsx";
-import { Empty } from "../../ui/states.tsx";
+import { List } from "../../components/list.tsx";
+import { Empty } from "../../components/states.tsx";
 import { figure, When } from "../../ui/text.tsx";
 import { SiteFrame } from "./frame.tsx";
+import { siteAgentPools } from "../../api/list-queries.ts";
+import { useAddress } from "../../ui/address.ts";
 
 const liveMs = 10_000;
 
@@ -28,9 +28,9 @@ export default function SiteAgentPoolsPage() {
 }
 
 function Pools() {
-  const { q, page } = useListed();
+  const { search } = useAddress();
   const query = useQuery({
-    ...askingOn("GET /admin/agent-pools", { query: { q, "page[number]": page, "page[size]": 50 } }),
+    ...siteAgentPools(search),
     refetchInterval: liveMs,
   });
   return (
@@ -56,20 +56,17 @@ function Pools() {
 function NewPool({ onClose }: { readonly onClose: () => void }) {
   const go = useGo();
   const draft = useDraft({ name: "" });
-  const create = useAction("POST /admin/agent-pools", {
-    done: ({ data }) => `Created agent pool ${data.attributes.name}.`,
-    refusal: "form",
-    after: ({ data }) => go(paths.siteAgentPool(data.id)),
-  });
   return (
-    <ActionForm
+    <OperationForm
       draft={draft}
-      action={create}
+      operation="POST /admin/agent-pools"
+      done={({ data }) => `Created agent pool ${data.attributes.name}.`}
+      after={({ data }) => go(paths.siteAgentPool(data.id))}
       verb="Create agent pool"
       onCancel={onClose}
       input={(attributes) => ({ body: { data: { type: "agent-pools", attributes } } })}
     >
       <TextInput label="Name" {...draft.getInputProps("name")} data-autofocus />
-    </ActionForm>
+    </OperationForm>
   );
 }

@@ -4,7 +4,7 @@ import type { ReactNode } from "react";
 import { account } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { Page } from "../../ui/page.tsx";
-import { Asked, Empty } from "../../ui/states.tsx";
+import { Asked, Empty } from "../../components/states.tsx";
 
 interface SiteFrameProps {
   /** What of it is shown, where that is more than one of its places. */

@@ -3,20 +3,19 @@ import { Badge, Button, Group } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useAction } from "../../api/actions.ts";
 import type { Resource } from "../../api/client.ts";
-import { askingOn } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { DangerButton } from "../../ui/dialog.tsx";
 import { Link, LinkButton } from "../../ui/link.tsx";
-import { List, useListed } from "../../ui/list.tsx";
-import { Empty } from "../../ui/states.tsx";
+import { List } from "../../components/list.tsx";
+import { Empty } from "../../components/states.tsx";
 import { figure } from "../../ui/text.tsx";
 import { SiteFrame } from "./frame.tsx";
+import { siteOrganizations } from "../../api/list-queries.ts";
+import { useAddress } from "../../ui/address.ts";
 
 export default function SiteOrganizationsPage() {
-  const { q, page } = useListed();
-  const query = useQuery(
-    askingOn("GET /admin/organizations", { query: { q, "page[number]": page, "page[size]": 50 } }),
-  );
+  const { search } = useAddress();
+  const query = useQuery(siteOrganizations(search));
   const create = <LinkButton to={paths.newOrganization()}>New organization</LinkButton>;
   return (
     <SiteFrame actions={create}>
@@ -57,7 +56,7 @@ function Close({ organization: { attributes } }: { readonly organization: Resour
   const turn = () =>
     change.mutate({
       path: { organization_name: name },
-      body: { data: { type: "organizations", attributes: { "is-disabled": !isClosed } } } as never,
+      body: { data: { type: "organizations", attributes: { "is-disabled": !isClosed } } },
     });
   if (isClosed)
     return (

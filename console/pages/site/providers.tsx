@@ -4,21 +4,22 @@ import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { useAction } from "../../api/actions.ts";
 import type { Resource } from "../../api/client.ts";
-import { askingOn } from "../../api/queries.ts";
 import { DangerButton, FormDialog } from "../../ui/dialog.tsx";
-import { ActionForm, useDraft } from "../../ui/form.tsx";
-import { List, useListed } from "../../ui/list.tsx";
-import { Empty } from "../../ui/states.tsx";
+import { ActionForm, useDraft } from "../../components/forms.tsx";
+import { List } from "../../components/list.tsx";
+import { Empty } from "../../components/states.tsx";
 import { CodeToCopy } from "../../ui/text.tsx";
 import { SiteFrame } from "./frame.tsx";
+import { siteProviders } from "../../api/list-queries.ts";
+import { useAddress } from "../../ui/address.ts";
 
 type Provider = Resource<"sso-providers">;
 
 export default function SiteProvidersPage() {
   const [edited, setEdited] = useState<Provider | "new">();
   const close = () => setEdited(undefined);
-  const { page } = useListed();
-  const query = useQuery(askingOn("GET /admin/sso-providers", { query: { "page[number]": page, "page[size]": 50 } }));
+  const { search } = useAddress();
+  const query = useQuery(siteProviders(search));
   return (
     <SiteFrame actions={<Button onClick={() => setEdited("new")}>Add provider</Button>}>
       <List
@@ -115,15 +116,16 @@ function ProviderForm({
     const { "client-secret": secret, "groups-claim": groups, ...rest } = values;
     return {
       data: {
-        type: "sso-providers",
+        type: "sso-providers" as const,
         attributes: {
           ...rest,
           "groups-claim": groups || null,
-          ...(secret !== "" && { "client-secret": secret }),
+          // A new one without its secret is refused by the server.
+          ...((secret !== "" && { "client-secret": secret }) as { "client-secret": string }),
           ...(organization !== (known?.organization ?? "") && { organization: organization || null }),
         },
       },
-    } as never;
+    };
   };
   const fields = <Fields draft={draft} provider={provider} />;
   return provider ? (

@@ -3,19 +3,18 @@ import { Group } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useAction } from "../../api/actions.ts";
 import { includedIn, type Resource } from "../../api/client.ts";
-import { account, askingOn } from "../../api/queries.ts";
+import { account } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { useAddress } from "../../ui/address.ts";
 import { DangerButton } from "../../ui/dialog.tsx";
 import { Link } from "../../ui/link.tsx";
-import { List } from "../../ui/list.tsx";
-import { Empty } from "../../ui/states.tsx";
+import { List } from "../../components/list.tsx";
+import { Empty } from "../../components/states.tsx";
 import { When } from "../../ui/text.tsx";
-import { isFinal } from "../runs/final.ts";
-import { liveMs } from "../runs/frame.tsx";
-import { noRunsTitle, StatusFilter } from "../runs/list.tsx";
-import { RunStatus } from "../runs/status.tsx";
+import { isFinal, RunStatus } from "../runs/status.tsx";
+import { liveMs, noRunsTitle, StatusFilter } from "../runs/list.tsx";
 import { SiteFrame } from "./frame.tsx";
+import { siteRuns } from "../../api/list-queries.ts";
 
 export default function SiteRunsPage() {
   const isHosted = useQuery(account()).data?.isHosted;
@@ -35,15 +34,7 @@ export default function SiteRunsPage() {
 function SiteRuns() {
   const { search, set } = useAddress();
   const query = useQuery({
-    ...askingOn("GET /admin/runs", {
-      query: {
-        q: search["q"],
-        "filter[status]": search["status"],
-        include: "workspace,workspace.organization",
-        "page[number]": search["page"],
-        "page[size]": 30,
-      },
-    }),
+    ...siteRuns(search),
     refetchInterval: liveMs,
   });
   return (

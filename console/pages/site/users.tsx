@@ -4,24 +4,26 @@ import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { useAction } from "../../api/actions.ts";
 import type { Resource } from "../../api/client.ts";
-import { account, askingOn } from "../../api/queries.ts";
+import { account } from "../../api/queries.ts";
 import { DangerButton, FormDialog } from "../../ui/dialog.tsx";
-import { EmailInput } from "../../ui/email-input.tsx";
-import { ActionForm, useDraft } from "../../ui/form.tsx";
-import { LinkOnce } from "../../ui/link-once.tsx";
-import { List, useListed } from "../../ui/list.tsx";
-import { Empty } from "../../ui/states.tsx";
+import { EmailInput } from "../../ui/inputs.tsx";
+import { ActionForm, useDraft } from "../../components/forms.tsx";
+import { LinkOnce } from "../../ui/secret.tsx";
+import { List } from "../../components/list.tsx";
+import { Empty } from "../../components/states.tsx";
 import { When } from "../../ui/text.tsx";
 import { SiteFrame } from "./frame.tsx";
+import { siteUsers } from "../../api/list-queries.ts";
+import { useAddress } from "../../ui/address.ts";
 
 type User = Resource<"users">;
 
 export default function SiteUsersPage() {
   const [edited, setEdited] = useState<User | "new">();
   const close = () => setEdited(undefined);
-  const { q, page } = useListed();
+  const { search } = useAddress();
   const me = useQuery(account()).data?.data.id;
-  const query = useQuery(askingOn("GET /admin/users", { query: { q, "page[number]": page, "page[size]": 50 } }));
+  const query = useQuery(siteUsers(search));
   return (
     <SiteFrame actions={<Button onClick={() => setEdited("new")}>New user</Button>}>
       <List
@@ -138,8 +140,9 @@ function UserForm({ user, onClose }: { readonly user: User | undefined; readonly
   const options = { refusal: "form", after: onClose } as const;
   const create = useAction("POST /admin/users", { ...options, done: "Created the user." });
   const update = useAction("PATCH /admin/users/{user_id}", { ...options, done: "Saved the user." });
-  const bodyOf = ({ password, ...rest }: { password: string }) =>
-    ({ data: { type: "users", attributes: { ...rest, ...(password !== "" && { password }) } } }) as never;
+  const bodyOf = ({ password, ...rest }: ReturnType<typeof draft.getValues>) => ({
+    data: { type: "users" as const, attributes: { ...rest, ...(password !== "" && { password }) } },
+  });
   const fields = (
     <>
       <TextInput label="Username" {...draft.getInputProps("username")} data-autofocus />

@@ -4,23 +4,19 @@ import { useDisclosure } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
 import { useAction } from "../../api/actions.ts";
 import type { Resource } from "../../api/client.ts";
-import { askingOn } from "../../api/queries.ts";
 import { useAddress } from "../../ui/address.ts";
 import { DangerButton, FormDialog } from "../../ui/dialog.tsx";
-import { ActionForm, useDraft } from "../../ui/form.tsx";
-import { List } from "../../ui/list.tsx";
-import { Empty } from "../../ui/states.tsx";
+import { OperationForm, useDraft } from "../../components/forms.tsx";
+import { List } from "../../components/list.tsx";
+import { Empty } from "../../components/states.tsx";
 import { When } from "../../ui/text.tsx";
 import { SiteFrame } from "./frame.tsx";
+import { siteVersions } from "../../api/list-queries.ts";
 
 export default function SiteVersionsPage() {
   const [opened, { open, close }] = useDisclosure();
   const { search } = useAddress();
-  const query = useQuery(
-    askingOn("GET /admin/terraform-versions", {
-      query: { "search[version]": search["q"], "page[number]": search["page"], "page[size]": 50 },
-    }),
-  );
+  const query = useQuery(siteVersions(search));
   return (
     <SiteFrame actions={<Button onClick={open}>Add version</Button>}>
       <List
@@ -91,20 +87,17 @@ function Remove({ version: { id, attributes } }: { readonly version: Resource<"t
 
 function AddVersion({ onClose }: { readonly onClose: () => void }) {
   const draft = useDraft({ version: "" });
-  const add = useAction("POST /admin/terraform-versions", {
-    done: ({ data }) => `Added ${data.attributes.version}.`,
-    refusal: "form",
-    after: onClose,
-  });
   return (
-    <ActionForm
+    <OperationForm
       draft={draft}
-      action={add}
+      operation="POST /admin/terraform-versions"
+      done={({ data }) => `Added ${data.attributes.version}.`}
+      after={onClose}
       verb="Add version"
       onCancel={onClose}
       input={(attributes) => ({ body: { data: { type: "terraform-versions", attributes } } })}
     >
       <TextInput label="Version" placeholder="1.13.3" {...draft.getInputProps("version")} data-autofocus />
-    </ActionForm>
+    </OperationForm>
   );
 }

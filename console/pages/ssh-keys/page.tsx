@@ -6,29 +6,26 @@ import { useParams } from "@tanstack/react-router";
 import { useState } from "react";
 import { useAction } from "../../api/actions.ts";
 import type { Resource } from "../../api/client.ts";
-import { askingOn, organization as organizationQuery } from "../../api/queries.ts";
+import { useRights } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { DangerButton, FormDialog } from "../../ui/dialog.tsx";
-import { ActionForm, changesIn, useDraft } from "../../ui/form.tsx";
-import { List, useListed } from "../../ui/list.tsx";
+import { OperationForm, changesIn, useDraft } from "../../components/forms.tsx";
+import { List } from "../../components/list.tsx";
 import { Page } from "../../ui/page.tsx";
-import { PrivateKeyInput } from "../../ui/private-key.tsx";
-import { Empty } from "../../ui/states.tsx";
+import { PrivateKeyInput } from "../../ui/inputs.tsx";
+import { Empty } from "../../components/states.tsx";
 import { Identifier, When } from "../../ui/text.tsx";
+import { sshKeys } from "../../api/list-queries.ts";
+import { useAddress } from "../../ui/address.ts";
 
 export default function SshKeysPage() {
-  const { organization } = useParams({ strict: false }) as { organization: string };
+  const { organization } = useParams({ from: "/inside/$organization" });
   const [opened, { open, close }] = useDisclosure();
   const [edited, setEdited] = useState<Resource<"ssh-keys">>();
-  const { page } = useListed();
-  const rights = useQuery(organizationQuery(organization)).data?.data.attributes.permissions;
+  const { search } = useAddress();
+  const rights = useRights(organization);
   const mayUpdate = rights?.["can-update-ssh-keys"];
-  const query = useQuery(
-    askingOn("GET /organizations/{organization_name}/ssh-keys", {
-      path: { organization_name: organization },
-      query: { "page[number]": page, "page[size]": 50 },
-    }),
-  );
+  const query = useQuery(sshKeys(organization, search));
   return (
     <Page
       title="SSH keys"
@@ -99,25 +96,22 @@ function Delete({ sshKey: { id, attributes } }: { readonly sshKey: Resource<"ssh
 
 function AddKey({ organization, onClose }: { readonly organization: string; readonly onClose: () => void }) {
   const draft = useDraft({ name: "", value: "" });
-  const add = useAction("POST /organizations/{organization_name}/ssh-keys", {
-    done: ({ data }) => `Added SSH key ${data.attributes.name}.`,
-    refusal: "form",
-    after: onClose,
-  });
   return (
-    <ActionForm
+    <OperationForm
       draft={draft}
-      action={add}
+      operation="POST /organizations/{organization_name}/ssh-keys"
+      done={({ data }) => `Added SSH key ${data.attributes.name}.`}
+      after={onClose}
       verb="Add SSH key"
       onCancel={onClose}
       input={(attributes) => ({
         path: { organization_name: organization },
-        body: { data: { type: "ssh-keys", attributes } } as never,
+        body: { data: { type: "ssh-keys", attributes } },
       })}
     >
       <TextInput label="Name" {...draft.getInputProps("name")} data-autofocus />
       <PrivateKeyInput {...draft.getInputProps("value")} />
-    </ActionForm>
+    </OperationForm>
   );
 }
 
@@ -128,15 +122,12 @@ interface EditKeyProps {
 
 function EditKey({ sshKey: { id, attributes }, onClose }: EditKeyProps) {
   const draft = useDraft({ name: attributes.name ?? "", value: "" });
-  const save = useAction("PATCH /ssh-keys/{ssh_key_id}", {
-    done: ({ data }) => `Saved SSH key ${data.attributes.name}.`,
-    refusal: "form",
-    after: onClose,
-  });
   return (
-    <ActionForm
+    <OperationForm
       draft={draft}
-      action={save}
+      operation="PATCH /ssh-keys/{ssh_key_id}"
+      done={({ data }) => `Saved SSH key ${data.attributes.name}.`}
+      after={onClose}
       verb="Save"
       onCancel={onClose}
       isReady={draft.isDirty()}
@@ -147,6 +138,6 @@ function EditKey({ sshKey: { id, attributes }, onClose }: EditKeyProps) {
         description="Leave empty to keep the current key. Workspaces that use it switch to the new one."
         {...draft.getInputProps("value")}
       />
-    </ActionForm>
+    </OperationForm>
   );
 }

@@ -5,10 +5,9 @@ import { useState, type ReactNode } from "react";
 import type { Resource } from "../../api/client.ts";
 import { askingOn } from "../../api/queries.ts";
 import { useAddress } from "../../ui/address.ts";
-import { Asked, LoadingRows } from "../../ui/states.tsx";
+import { Asked, LoadingRows } from "../../components/states.tsx";
 import { Pager, Table } from "../../ui/table.tsx";
-import { counted, Dimmed, figure } from "../../ui/text.tsx";
-import { Value } from "../../ui/value.tsx";
+import { counted, Dimmed, figure, Value } from "../../ui/text.tsx";
 
 const signs: Readonly<Record<string, { readonly sign: string; readonly color: string }>> = {
   added: { sign: "+", color: "var(--sign-teal)" },

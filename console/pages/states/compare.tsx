@@ -2,11 +2,11 @@
 import { Select, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import type { Resource } from "../../api/client.ts";
-import { asking } from "../../api/queries.ts";
 import { useAddress } from "../../ui/address.ts";
 import { Section } from "../../ui/page.tsx";
 import type { Place } from "../workspace/place.ts";
 import { Changes } from "./changes.tsx";
+import { finalizedStateVersions } from "../../api/detail-queries.ts";
 
 export interface StateProps {
   readonly place: Place;
@@ -26,12 +26,7 @@ function sentenceOf(since: string, serial: number, isFirst: boolean): string {
 export function Compare({ place, state }: StateProps) {
   const { search, set } = useAddress();
   const current = currentOf(place);
-  const others = useQuery(
-    asking("GET /workspaces/{workspace_id}/state-versions", {
-      path: { workspace_id: place.workspace.id },
-      query: { "page[size]": 100, "filter[status]": "finalized" },
-    }),
-  );
+  const others = useQuery(finalizedStateVersions(place.workspace.id));
   const versions = others.data?.data ?? [];
   const serial = versions.find(({ id }) => id === current)?.attributes.serial;
   const isCurrent = current === undefined || state.id === current;

@@ -1,9 +1,8 @@
 /** The outputs of a state. Those that are sensitive are named, and never shown here. */
 import { Badge } from "@mantine/core";
 import type { Resource } from "../../api/client.ts";
-import { Dimmed } from "../../ui/text.tsx";
+import { Dimmed, Value } from "../../ui/text.tsx";
 import { Table } from "../../ui/table.tsx";
-import { Value } from "../../ui/value.tsx";
 
 export function Outputs({ outputs }: { readonly outputs: readonly Resource<"state-version-outputs">[] }) {
   return (

@@ -2,16 +2,16 @@
 import { Badge } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import type { Resource } from "../../api/client.ts";
-import { askingOn } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { useAddress } from "../../ui/address.ts";
 import { Link } from "../../ui/link.tsx";
-import { Asked, Empty } from "../../ui/states.tsx";
+import { Asked, Empty } from "../../components/states.tsx";
 import { Pager, Table } from "../../ui/table.tsx";
 import { bytes, Dimmed, figure, When } from "../../ui/text.tsx";
 import { WorkspaceFrame } from "../workspace/frame.tsx";
 import type { Place } from "../workspace/place.ts";
-import { Writer } from "./writer.tsx";
+import { stateVersions } from "../../api/detail-queries.ts";
+import { asking } from "../../api/queries.ts";
 
 export default function StatesPage() {
   return <WorkspaceFrame>{(place) => <States place={place} />}</WorkspaceFrame>;
@@ -20,12 +20,7 @@ export default function StatesPage() {
 function States({ place }: { readonly place: Place }) {
   const { organization, workspace } = place;
   const { search, set } = useAddress();
-  const query = useQuery(
-    askingOn("GET /workspaces/{workspace_id}/state-versions", {
-      path: { workspace_id: workspace.id },
-      query: { "page[size]": 30, "page[number]": search["page"] },
-    }),
-  );
+  const query = useQuery(stateVersions(workspace.id, search));
   return (
     <Asked query={query}>
       {({ data, meta }) =>
@@ -105,4 +100,31 @@ export function StateBadge({ state, workspace }: StateBadgeProps) {
       {status.replaceAll("_", " ")}
     </Badge>
   );
+}
+
+interface WriterProps {
+  readonly place: Place;
+  readonly state: Resource<"state-versions">;
+}
+
+export function Writer({ place: { organization, workspace }, state }: WriterProps) {
+  const run = state.relationships.run?.data;
+  const maker = state.relationships["created-by"]?.data;
+  const person = useQuery({
+    ...asking("GET /users/{user_id}", { path: { user_id: maker?.id } }),
+    enabled: !run && maker?.type === "users",
+    staleTime: 60_000,
+  });
+  const team = useQuery({
+    ...asking("GET /teams/{team_id}", { path: { team_id: maker?.id } }),
+    enabled: !run && maker?.type === "teams",
+    staleTime: 60_000,
+  });
+  if (run)
+    return (
+      <Link to={paths.run(organization, workspace.attributes.name, run.id)} className="mono">
+        {run.id}
+      </Link>
+    );
+  return <>{person.data?.data.attributes.username ?? team.data?.data.attributes.name ?? maker?.id ?? "–"}</>;
 }

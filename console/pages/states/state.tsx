@@ -4,26 +4,24 @@ import { IconDownload } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 import { sameOrigin, type Resource } from "../../api/client.ts";
-import { asking } from "../../api/queries.ts";
-import { Facts } from "../../ui/facts.tsx";
-import { Section } from "../../ui/page.tsx";
-import { Asked, LoadingRows } from "../../ui/states.tsx";
+import { Facts, Section } from "../../ui/page.tsx";
+import { Asked, LoadingRows } from "../../components/states.tsx";
 import { bytes, figure, Identifier, When } from "../../ui/text.tsx";
 import { WorkspaceFrame } from "../workspace/frame.tsx";
 import type { Place } from "../workspace/place.ts";
 import { Compare, type StateProps } from "./compare.tsx";
 import { Outputs } from "./outputs.tsx";
-import { StateBadge } from "./page.tsx";
+import { StateBadge, Writer } from "./page.tsx";
 import { RollBack } from "./roll-back.tsx";
-import { Writer } from "./writer.tsx";
+import { outputsOfState, stateVersion } from "../../api/detail-queries.ts";
 
 export default function StatePage() {
-  const { state: id } = useParams({ strict: false }) as { state: string };
+  const { state: id } = useParams({ from: "/inside/$organization/workspaces/$workspace/states/$state" });
   return <WorkspaceFrame part={`State ${id}`}>{(place) => <One place={place} id={id} />}</WorkspaceFrame>;
 }
 
 function One({ place, id }: { readonly place: Place; readonly id: string }) {
-  const query = useQuery(asking("GET /state-versions/{state_version_id}", { path: { state_version_id: id } }));
+  const query = useQuery(stateVersion(id));
   return (
     <Asked query={query} loading={<LoadingRows rows={10} />}>
       {({ data: state }) => (
@@ -93,12 +91,7 @@ function Download({ state }: { readonly state: Resource<"state-versions"> }) {
 }
 
 function StateOutputs({ id }: { readonly id: string }) {
-  const query = useQuery(
-    asking("GET /state-versions/{state_version_id}/outputs", {
-      path: { state_version_id: id },
-      query: { "page[size]": 100 },
-    }),
-  );
+  const query = useQuery(outputsOfState(id));
   return (
     <Section title="Outputs">
       <Asked query={query} loading={<LoadingRows rows={3} />}>

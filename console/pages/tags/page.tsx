@@ -3,29 +3,23 @@ import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 import { useAction } from "../../api/actions.ts";
 import type { Resource } from "../../api/client.ts";
-import { askingOn, organization as organizationQuery } from "../../api/queries.ts";
+import { useRights } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { useAddress } from "../../ui/address.ts";
 import { DangerButton } from "../../ui/dialog.tsx";
 import { Link } from "../../ui/link.tsx";
-import { List } from "../../ui/list.tsx";
+import { List } from "../../components/list.tsx";
 import { Page } from "../../ui/page.tsx";
-import { Empty } from "../../ui/states.tsx";
+import { Empty } from "../../components/states.tsx";
 import { counted, figure, When } from "../../ui/text.tsx";
-
-const orders = ["name", "-name", "created-at", "-created-at"] as const;
+import { tags, tagOrder } from "../../api/list-queries.ts";
 
 export default function TagsPage() {
-  const { organization } = useParams({ strict: false }) as { organization: string };
+  const { organization } = useParams({ from: "/inside/$organization" });
   const { search } = useAddress();
-  const sort = orders.find((order) => order === search["sort"]) ?? "name";
-  const rights = useQuery(organizationQuery(organization)).data?.data.attributes.permissions;
-  const query = useQuery(
-    askingOn("GET /organizations/{organization_name}/tags", {
-      path: { organization_name: organization },
-      query: { q: search["q"], sort, "page[number]": search["page"], "page[size]": 50 },
-    }),
-  );
+  const sort = tagOrder(search);
+  const rights = useRights(organization);
+  const query = useQuery(tags(organization, search));
   return (
     <Page
       title="Tags"

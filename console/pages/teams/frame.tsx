@@ -7,7 +7,7 @@ import type { Answer } from "../../api/client.ts";
 import { team as teamQuery } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { Page } from "../../ui/page.tsx";
-import { Asked, stillThere } from "../../ui/states.tsx";
+import { Asked, stillThere } from "../../components/states.tsx";
 
 export interface TeamPlace {
   readonly organization: string;
@@ -21,7 +21,7 @@ interface TeamFrameProps {
 }
 
 export function TeamFrame({ actions, children }: TeamFrameProps) {
-  const { organization, team: id } = useParams({ strict: false }) as { organization: string; team: string };
+  const { organization, team: id } = useParams({ from: "/inside/$organization/teams/$team" });
   const query = useQuery(teamQuery(id));
   const answer = stillThere(query);
   const place = answer && { organization, answer, team: answer.data };

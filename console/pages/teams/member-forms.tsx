@@ -3,13 +3,12 @@ import { Button, Select, TextInput } from "@mantine/core";
 import { useDebouncedValue, useDisclosure } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { useAction } from "../../api/actions.ts";
 import { includedIn } from "../../api/client.ts";
 import { askingOn } from "../../api/queries.ts";
 import { FormDialog } from "../../ui/dialog.tsx";
 import { type Expiry, expiryFault, momentOf } from "../../ui/ends.ts";
 import { ExpiryInput } from "../../ui/expiry-input.tsx";
-import { ActionForm, type Draft, useDraft } from "../../ui/form.tsx";
+import { OperationForm, type Draft, useDraft } from "../../components/forms.tsx";
 import type { TeamPlace } from "./frame.tsx";
 
 /** The expiry and reason come with the relationship. */
@@ -33,8 +32,8 @@ interface SeatDraft {
 const seatInput = (teamId: string, { person, "expires-at": expiry, reason }: SeatDraft) => ({
   path: { team_id: teamId },
   body: {
-    data: [{ type: "users", id: person, meta: { "expires-at": momentOf(expiry), reason: reason || null } }],
-  } as never,
+    data: [{ type: "users" as const, id: person, meta: { "expires-at": momentOf(expiry), reason: reason || null } }],
+  },
 });
 
 /** When the seat ends, and why it was given. */
@@ -54,16 +53,13 @@ function SeatFields({ draft }: { readonly draft: Draft<SeatDraft> }) {
 
 export function AddMember({ organization, team, onClose }: TeamPlace & { readonly onClose: () => void }) {
   const draft = useDraft<SeatDraft>({ person: "", "expires-at": null, reason: "" });
-  const add = useAction("POST /teams/{team_id}/relationships/users", {
-    done: (_, { body }) => `Added ${body.data[0]?.id} to ${team.attributes.name}.`,
-    refusal: "form",
-    after: onClose,
-  });
   const { person, "expires-at": expiry } = draft.getValues();
   return (
-    <ActionForm
+    <OperationForm
       draft={draft}
-      action={add}
+      operation="POST /teams/{team_id}/relationships/users"
+      done={(_, { body }) => `Added ${body.data[0]?.id} to ${team.attributes.name}.`}
+      after={onClose}
       verb="Add member"
       isReady={person !== "" && expiryFault(expiry) === undefined}
       onCancel={onClose}
@@ -71,7 +67,7 @@ export function AddMember({ organization, team, onClose }: TeamPlace & { readonl
     >
       <PersonSelect organization={organization} {...draft.getInputProps("person")} />
       <SeatFields draft={draft} />
-    </ActionForm>
+    </OperationForm>
   );
 }
 
@@ -101,22 +97,19 @@ function ChangeMemberForm({ place: { team }, member, onClose }: MemberProps & { 
     "expires-at": until === null ? null : { at: until },
     reason: reason ?? "",
   });
-  const change = useAction("POST /teams/{team_id}/relationships/users", {
-    done: `Changed the membership of ${member.name}.`,
-    refusal: "form",
-    after: onClose,
-  });
   return (
-    <ActionForm
+    <OperationForm
       draft={draft}
-      action={change}
+      operation="POST /teams/{team_id}/relationships/users"
+      done={`Changed the membership of ${member.name}.`}
+      after={onClose}
       verb="Save"
       isReady={draft.isDirty() && expiryFault(draft.getValues()["expires-at"]) === undefined}
       onCancel={onClose}
       input={(values) => seatInput(team.id, values)}
     >
       <SeatFields draft={draft} />
-    </ActionForm>
+    </OperationForm>
   );
 }
 

@@ -5,11 +5,10 @@ import { useAction } from "../../api/actions.ts";
 import { includedIn } from "../../api/client.ts";
 import { paths } from "../../paths.ts";
 import { DangerButton, FormDialog } from "../../ui/dialog.tsx";
-import { Expires } from "../../ui/expires.tsx";
+import { Expires, counted } from "../../ui/text.tsx";
 import { Link } from "../../ui/link.tsx";
-import { Empty } from "../../ui/states.tsx";
+import { Empty } from "../../components/states.tsx";
 import { Table } from "../../ui/table.tsx";
-import { counted } from "../../ui/text.tsx";
 import { TeamFrame, type TeamPlace } from "./frame.tsx";
 import { AddMember, ChangeMember, idOf, type MemberProps, type Membership } from "./member-forms.tsx";
 

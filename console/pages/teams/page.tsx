@@ -2,30 +2,25 @@
 import { Badge, Button, Select, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
-import { useAction } from "../../api/actions.ts";
-import { askingOn, organization as organizationQuery } from "../../api/queries.ts";
+import { useRights } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
-import { useOpened } from "../../ui/address.ts";
+import { useOpened, useAddress } from "../../ui/address.ts";
 import { FormDialog } from "../../ui/dialog.tsx";
-import { ActionForm, useDraft } from "../../ui/form.tsx";
+import { OperationForm, useDraft } from "../../components/forms.tsx";
 import { Link, useGo } from "../../ui/link.tsx";
-import { List, useListed } from "../../ui/list.tsx";
+import { List } from "../../components/list.tsx";
 import { Page } from "../../ui/page.tsx";
-import { Empty } from "../../ui/states.tsx";
+import { Empty } from "../../components/states.tsx";
 import { figure, When } from "../../ui/text.tsx";
 import { wordsOf, visibilities } from "./words.ts";
+import { teams } from "../../api/list-queries.ts";
 
 export default function TeamsPage() {
-  const { organization } = useParams({ strict: false }) as { organization: string };
+  const { organization } = useParams({ from: "/inside/$organization" });
   const [opened, { open, close }] = useOpened("create");
-  const { q, page } = useListed();
-  const rights = useQuery(organizationQuery(organization)).data?.data.attributes.permissions;
-  const query = useQuery(
-    askingOn("GET /organizations/{organization_name}/teams", {
-      path: { organization_name: organization },
-      query: { q, "page[number]": page, "page[size]": 50 },
-    }),
-  );
+  const { search } = useAddress();
+  const rights = useRights(organization);
+  const query = useQuery(teams(organization, search));
   return (
     <Page
       title="Teams"
@@ -68,18 +63,15 @@ export default function TeamsPage() {
 function NewTeam({ organization, onClose }: { readonly organization: string; readonly onClose: () => void }) {
   const go = useGo();
   const draft = useDraft({ name: "", description: "", visibility: "organization" as "organization" | "secret" });
-  const create = useAction("POST /organizations/{organization_name}/teams", {
-    done: ({ data }) => `Created team ${data.attributes.name}.`,
-    refusal: "form",
-    after: ({ data }) => {
-      onClose();
-      go(paths.team(organization, data.id));
-    },
-  });
   return (
-    <ActionForm
+    <OperationForm
       draft={draft}
-      action={create}
+      operation="POST /organizations/{organization_name}/teams"
+      done={({ data }) => `Created team ${data.attributes.name}.`}
+      after={({ data }) => {
+        onClose();
+        go(paths.team(organization, data.id));
+      }}
       verb="Create team"
       onCancel={onClose}
       input={(attributes) => ({
@@ -90,6 +82,6 @@ function NewTeam({ organization, onClose }: { readonly organization: string; rea
       <TextInput label="Name" {...draft.getInputProps("name")} data-autofocus />
       <TextInput label="Description" {...draft.getInputProps("description")} />
       <Select label="Visibility" data={visibilities} {...draft.getInputProps("visibility")} />
-    </ActionForm>
+    </OperationForm>
   );
 }

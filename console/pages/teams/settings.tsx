@@ -2,9 +2,9 @@
 import { Checkbox, Select, SimpleGrid, Stack, Switch, TextInput } from "@mantine/core";
 import { team as teamQuery } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
-import { changesIn, useDraft } from "../../ui/form.tsx";
+import { changesIn, useDraft } from "../../components/forms.tsx";
+import { End, SettingsForm } from "../../components/settings.tsx";
 import { Section } from "../../ui/page.tsx";
-import { End, SettingsForm } from "../../ui/settings.tsx";
 import { counted } from "../../ui/text.tsx";
 import { TeamFrame, type TeamPlace } from "./frame.tsx";
 import { abilities, visibilities } from "./words.ts";
@@ -90,7 +90,7 @@ function OrganizationAccess({ team, answer }: TeamPlace) {
       input={(ifMatch) => ({
         path: { team_id: team.id },
         ifMatch,
-        body: { data: { type: "teams", attributes: { "organization-access": changesIn(draft) } } } as never,
+        body: { data: { type: "teams", attributes: { "organization-access": changesIn(draft) } } },
       })}
     >
       <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="sm">

@@ -1,11 +1,11 @@
 /** The tokens of a team. */
 import { useQuery } from "@tanstack/react-query";
-import { askingWhole } from "../../api/whole.ts";
-import { Asked, Empty } from "../../ui/states.tsx";
+import { Asked, Empty } from "../../components/states.tsx";
 import { MakeToken } from "../tokens/make-token.tsx";
 import { Rotate } from "../tokens/rotate.tsx";
 import { TokensTable } from "../tokens/table.tsx";
 import { TeamFrame, type TeamPlace } from "./frame.tsx";
+import { tokensOfTeam } from "../../api/detail-queries.ts";
 
 export default function TeamTokensPage() {
   return (
@@ -27,7 +27,7 @@ export default function TeamTokensPage() {
 }
 
 function Tokens({ organization, team }: TeamPlace) {
-  const tokens = useQuery(askingWhole("GET /teams/{team_id}/authentication-tokens", { path: { team_id: team.id } }));
+  const tokens = useQuery(tokensOfTeam(team.id));
   return (
     <Asked query={tokens}>
       {({ data }) =>

@@ -1,10 +1,11 @@
 /** Tokens of every kind, from the lists of each that the caller can see. */
 import { useQueries, useQuery } from "@tanstack/react-query";
-import { askingWhole } from "../../api/whole.ts";
-import { account, asking, organization as organizationQuery } from "../../api/queries.ts";
+import { askingWhole, account, asking, useRights } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import type { RotateProps } from "./rotate.tsx";
-import type { Token } from "./words.ts";
+import type { Token } from "./table.tsx";
+import { allTeams } from "../../api/list-queries.ts";
+import { tokensOfUser } from "../../api/detail-queries.ts";
 
 export interface Held {
   readonly token: Token;
@@ -25,7 +26,7 @@ export interface Tokens {
 export function useTokens(organization: string): Tokens {
   const path = { organization_name: organization };
   const me = useQuery(account()).data?.data;
-  const rights = useQuery(organizationQuery(organization)).data?.data.attributes.permissions;
+  const rights = useRights(organization);
   const mayManageOwn = rights?.["can-update-api-token"] === true;
   // Lists, which are empty where there is no such token: asking for one that doesn't exist is refused, and browsers log that.
   const ofOrganization = "GET /organizations/{organization_name}/authentication-tokens";
@@ -36,9 +37,9 @@ export function useTokens(organization: string): Tokens {
     ...askingWhole("GET /organizations/{organization_name}/team-tokens", { path, query: { sort: "expired-at" } }),
     enabled: rights?.["can-create-team"] === true,
   });
-  const teams = useQuery(askingWhole("GET /organizations/{organization_name}/teams", { path }));
+  const teams = useQuery(allTeams(organization));
   const mine = useQuery({
-    ...askingWhole("GET /users/{user_id}/authentication-tokens", { path: { user_id: me?.id ?? "" } }),
+    ...tokensOfUser(me?.id ?? ""),
     enabled: me !== undefined,
   });
   const agents = useAgentTokens(organization, rights?.["can-update-agent-pools"] === true);

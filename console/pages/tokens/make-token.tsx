@@ -7,7 +7,7 @@ import { useOpened } from "../../ui/address.ts";
 import { FormDialog } from "../../ui/dialog.tsx";
 import { type Expiry, expiryFault, momentOf } from "../../ui/ends.ts";
 import { ExpiryInput, longExpiries } from "../../ui/expiry-input.tsx";
-import { ActionForm, useDraft } from "../../ui/form.tsx";
+import { ActionForm, useDraft } from "../../components/forms.tsx";
 import { SecretOnce } from "../../ui/secret.tsx";
 
 type Making =
@@ -73,7 +73,7 @@ function MakeTokenForm<O extends Making>(props: MakeTokenProps<O> & { readonly o
       onCancel={onClose}
       isReady={isEndless || expiryFault(draft.getValues()["expired-at"]) === undefined}
       input={({ description, "expired-at": expiry }) => ({
-        path: path as never,
+        path: path as Input<"POST /users/{user_id}/authentication-tokens">["path"],
         ...(query && { query }),
         body: {
           data: {

@@ -2,23 +2,22 @@
 import { Alert, Group, Text } from "@mantine/core";
 import { useParams } from "@tanstack/react-router";
 import { useQuery } from "@tanstack/react-query";
-import { account, organization as organizationQuery } from "../../api/queries.ts";
+import { account, useRights } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { Link } from "../../ui/link.tsx";
-import { useNow } from "../../ui/now.ts";
+import { useNow } from "../../now.ts";
 import { Page } from "../../ui/page.tsx";
-import { Empty, LoadingRows, Refusal } from "../../ui/states.tsx";
+import { Empty, LoadingRows, Refusal } from "../../components/states.tsx";
 import { counted, figure } from "../../ui/text.tsx";
 import { useTokens, type Held } from "./every-kind.ts";
 import { MakeToken } from "./make-token.tsx";
 import { Rotate } from "./rotate.tsx";
-import { TokensTable } from "./table.tsx";
-import { countTokens, soonDays, unusedDays } from "./words.ts";
+import { TokensTable, countTokens, soonDays, unusedDays } from "./table.tsx";
 
 export default function TokensPage() {
-  const { organization } = useParams({ strict: false }) as { organization: string };
+  const { organization } = useParams({ from: "/inside/$organization" });
   const { held, leftOut, isLoading, errors } = useTokens(organization);
-  const rights = useQuery(organizationQuery(organization)).data?.data.attributes.permissions;
+  const rights = useRights(organization);
   const me = useQuery(account()).data?.data;
   const byId = new Map(held.map((one) => [one.token.id, one]));
   return (

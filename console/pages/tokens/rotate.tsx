@@ -6,10 +6,10 @@ import { useAction } from "../../api/actions.ts";
 import { FormDialog } from "../../ui/dialog.tsx";
 import { type Expiry, expiryFault, momentOf } from "../../ui/ends.ts";
 import { ExpiryInput, longExpiries } from "../../ui/expiry-input.tsx";
-import { ActionForm, useDraft } from "../../ui/form.tsx";
-import { serverNow } from "../../ui/now.ts";
+import { ActionForm, useDraft } from "../../components/forms.tsx";
+import { serverNow } from "../../now.ts";
 import { SecretOnce } from "../../ui/secret.tsx";
-import type { Token } from "./words.ts";
+import type { Token } from "./table.tsx";
 
 export interface RotateProps {
   readonly token: Token;

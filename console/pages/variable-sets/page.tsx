@@ -3,29 +3,25 @@ import { Badge, Button, Checkbox, Group, TextInput } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
-import { useAction } from "../../api/actions.ts";
 import type { Resource } from "../../api/client.ts";
-import { askingOn, organization as organizationQuery } from "../../api/queries.ts";
+import { useRights } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { FormDialog } from "../../ui/dialog.tsx";
-import { ActionForm, useDraft } from "../../ui/form.tsx";
+import { OperationForm, useDraft } from "../../components/forms.tsx";
 import { Link, useGo } from "../../ui/link.tsx";
-import { List, useListed } from "../../ui/list.tsx";
+import { List } from "../../components/list.tsx";
 import { Page } from "../../ui/page.tsx";
-import { Empty } from "../../ui/states.tsx";
+import { Empty } from "../../components/states.tsx";
 import { counted, figure, When } from "../../ui/text.tsx";
+import { variableSets } from "../../api/list-queries.ts";
+import { useAddress } from "../../ui/address.ts";
 
 export default function VariableSetsPage() {
-  const { organization } = useParams({ strict: false }) as { organization: string };
+  const { organization } = useParams({ from: "/inside/$organization" });
   const [opened, { open, close }] = useDisclosure();
-  const { q, page } = useListed();
-  const rights = useQuery(organizationQuery(organization)).data?.data.attributes.permissions;
-  const query = useQuery(
-    askingOn("GET /organizations/{organization_name}/varsets", {
-      path: { organization_name: organization },
-      query: { q, "page[number]": page, "page[size]": 50 },
-    }),
-  );
+  const { search } = useAddress();
+  const rights = useRights(organization);
+  const query = useQuery(variableSets(organization, search));
   return (
     <Page
       title="Variable sets"
@@ -78,15 +74,12 @@ export function whereOf({ attributes }: Resource<"varsets">): string {
 function NewVariableSet({ organization, onClose }: { readonly organization: string; readonly onClose: () => void }) {
   const go = useGo();
   const draft = useDraft({ name: "", description: "", global: false, priority: false });
-  const create = useAction("POST /organizations/{organization_name}/varsets", {
-    done: ({ data }) => `Created variable set ${data.attributes.name}.`,
-    refusal: "form",
-    after: ({ data }) => go(paths.variableSet(organization, data.id)),
-  });
   return (
-    <ActionForm
+    <OperationForm
       draft={draft}
-      action={create}
+      operation="POST /organizations/{organization_name}/varsets"
+      done={({ data }) => `Created variable set ${data.attributes.name}.`}
+      after={({ data }) => go(paths.variableSet(organization, data.id))}
       verb="Create variable set"
       onCancel={onClose}
       input={(attributes) => ({
@@ -106,6 +99,6 @@ function NewVariableSet({ organization, onClose }: { readonly organization: stri
         description="Its variables override workspace variables and command-line values."
         {...draft.getInputProps("priority", { type: "checkbox" })}
       />
-    </ActionForm>
+    </OperationForm>
   );
 }

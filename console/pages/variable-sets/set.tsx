@@ -1,25 +1,23 @@
 /** A variable set: its variables, where it applies, its settings and its end. */
-import { Checkbox, Stack, TextInput } from "@mantine/core";
+import { Checkbox, Stack, TextInput, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
-import { asking } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
-import { changesIn, useDraft } from "../../ui/form.tsx";
-import { Page } from "../../ui/page.tsx";
-import { End, SettingsForm } from "../../ui/settings.tsx";
-import { Asked } from "../../ui/states.tsx";
+import { changesIn, useDraft } from "../../components/forms.tsx";
+import { End, SettingsForm } from "../../components/settings.tsx";
+import { Page, Section } from "../../ui/page.tsx";
+import { Asked } from "../../components/states.tsx";
 import { counted } from "../../ui/text.tsx";
 import { whereOf } from "./page.tsx";
-import type { SetPlace } from "./place.ts";
 import { Variables } from "./variables.tsx";
-import { Applied } from "./applied.tsx";
-
-const setQuery = (id: string) =>
-  asking("GET /varsets/{varset_id}", { path: { varset_id: id }, query: { include: "projects,workspaces" } });
+import { variableSet } from "../../api/detail-queries.ts";
+import { useAction } from "../../api/actions.ts";
+import { includedIn, type Answer } from "../../api/client.ts";
+import { ChosenThings } from "../../components/pickers.tsx";
 
 export default function VariableSetPage() {
-  const { organization, set } = useParams({ strict: false }) as { organization: string; set: string };
-  const query = useQuery(setQuery(set));
+  const { organization, set } = useParams({ from: "/inside/$organization/variable-sets/$set" });
+  const query = useQuery(variableSet(set));
   const attributes = query.data?.data.attributes;
   return (
     <Page
@@ -55,7 +53,7 @@ function Settings({ answer: { data: set, etag } }: SetPlace) {
     <SettingsForm
       draft={draft}
       operation="PATCH /varsets/{varset_id}"
-      query={setQuery(set.id)}
+      query={variableSet(set.id)}
       etag={etag}
       done="Saved the variable set."
       input={(ifMatch) => ({
@@ -94,4 +92,62 @@ function Danger({ organization, answer: { data: set } }: SetPlace) {
       them. You can't undo this.
     </End>
   );
+}
+
+export function Applied(place: SetPlace) {
+  const { data: set } = place.answer;
+  if (set.attributes.global)
+    return (
+      <Section title="Applies to">
+        <Text>All workspaces of the organization.</Text>
+      </Section>
+    );
+  return (
+    <Section title="Applies to" about="All workspaces in these projects, and these workspaces.">
+      <Chosen place={place} kind="projects" />
+      <Chosen place={place} kind="workspaces" />
+    </Section>
+  );
+}
+
+interface ChosenProps {
+  readonly place: SetPlace;
+  readonly kind: "projects" | "workspaces";
+}
+
+function Chosen({ place: { organization, answer }, kind }: ChosenProps) {
+  const { data: set } = answer;
+  const path = { varset_id: set.id };
+  // One is like the other but for the word.
+  const add = useAction(
+    `POST /varsets/{varset_id}/relationships/${kind}` as "POST /varsets/{varset_id}/relationships/projects",
+    { done: "Added. The next runs there get these variables." },
+  );
+  const remove = useAction(
+    `DELETE /varsets/{varset_id}/relationships/${kind}` as "DELETE /varsets/{varset_id}/relationships/projects",
+    { done: "Removed. The next runs there no longer get these variables." },
+  );
+  const bodyOf = (id: string) => ({ data: [{ type: kind as "projects", id }] });
+  const chosen = set.relationships[kind]?.data ?? [];
+  return (
+    <ChosenThings
+      organization={organization}
+      kind={kind}
+      label={kind === "projects" ? "Projects" : "Workspaces"}
+      chosen={chosen.map(({ id }) => ({ id, name: includedIn(answer, kind, id)?.attributes.name }))}
+      change={
+        set.attributes.permissions["can-update"]
+          ? {
+              onAdd: (id) => add.mutate({ path, body: bodyOf(id) }),
+              onRemove: (id) => remove.mutate({ path, body: bodyOf(id) }),
+            }
+          : undefined
+      }
+    />
+  );
+}
+
+export interface SetPlace {
+  readonly organization: string;
+  readonly answer: Answer<"GET /varsets/{varset_id}">;
 }

@@ -4,15 +4,15 @@ import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { useAction } from "../../api/actions.ts";
 import type { Resource } from "../../api/client.ts";
-import { askingWhole } from "../../api/whole.ts";
 import { DangerButton, FormDialog } from "../../ui/dialog.tsx";
-import { ActionForm, changesIn, useDraft } from "../../ui/form.tsx";
+import { OperationForm, changesIn, useDraft } from "../../components/forms.tsx";
 import { Section } from "../../ui/page.tsx";
-import { Asked, Empty, LoadingRows } from "../../ui/states.tsx";
+import { Asked, Empty, LoadingRows } from "../../components/states.tsx";
 import { Table } from "../../ui/table.tsx";
 import { Dimmed } from "../../ui/text.tsx";
 import { VariableFields, type VariableValues } from "../variables/form.tsx";
-import type { SetPlace } from "./place.ts";
+import type { SetPlace } from "./set.tsx";
+import { variablesOfSet } from "../../api/detail-queries.ts";
 
 type Variable = Resource<"vars">;
 
@@ -20,7 +20,7 @@ export function Variables({ answer: { data: set } }: SetPlace) {
   const [edited, setEdited] = useState<Variable | "new">();
   const close = () => setEdited(undefined);
   const mayUpdate = set.attributes.permissions["can-update"];
-  const query = useQuery(askingWhole("GET /varsets/{varset_id}/relationships/vars", { path: { varset_id: set.id } }));
+  const query = useQuery(variablesOfSet(set.id));
   return (
     <Section title="Variables" actions={mayUpdate && <Button onClick={() => setEdited("new")}>Add variable</Button>}>
       <Asked query={query} loading={<LoadingRows rows={2} />}>
@@ -118,36 +118,30 @@ function AddForm({ setId, onClose }: FormProps) {
     hcl: false,
     sensitive: false,
   });
-  const add = useAction("POST /varsets/{varset_id}/relationships/vars", {
-    done: ({ data }) => `Added ${data.attributes.key}.`,
-    refusal: "form",
-    after: onClose,
-  });
   return (
-    <ActionForm
+    <OperationForm
       draft={draft}
-      action={add}
+      operation="POST /varsets/{varset_id}/relationships/vars"
+      done={({ data }) => `Added ${data.attributes.key}.`}
+      after={onClose}
       verb="Add variable"
       onCancel={onClose}
       input={(attributes) => ({ path: { varset_id: setId }, body: { data: { type: "vars", attributes } } })}
     >
       <VariableFields draft={draft} wasSensitive={false} />
-    </ActionForm>
+    </OperationForm>
   );
 }
 
 function EditForm({ setId, variable: { id, attributes }, onClose }: FormProps & { readonly variable: Variable }) {
   const { key, value, description, category, hcl, sensitive } = attributes;
   const draft = useDraft<VariableValues>({ key, value: value ?? "", description, category, hcl, sensitive });
-  const save = useAction("PATCH /varsets/{varset_id}/relationships/vars/{varset_var_id}", {
-    done: ({ data }) => `Saved ${data.attributes.key}.`,
-    refusal: "form",
-    after: onClose,
-  });
   return (
-    <ActionForm
+    <OperationForm
       draft={draft}
-      action={save}
+      operation="PATCH /varsets/{varset_id}/relationships/vars/{varset_var_id}"
+      done={({ data }) => `Saved ${data.attributes.key}.`}
+      after={onClose}
       verb="Save"
       isReady={draft.isDirty()}
       onCancel={onClose}
@@ -157,6 +151,6 @@ function EditForm({ setId, variable: { id, attributes }, onClose }: FormProps & 
       })}
     >
       <VariableFields draft={draft} wasSensitive={sensitive} />
-    </ActionForm>
+    </OperationForm>
   );
 }

@@ -4,7 +4,7 @@ import { useDisclosure } from "@mantine/hooks";
 import { useAction } from "../../api/actions.ts";
 import type { Resource } from "../../api/client.ts";
 import { DangerDialog } from "../../ui/dialog.tsx";
-import { ActionForm, changesIn, useDraft, type Draft } from "../../ui/form.tsx";
+import { ActionForm, changesIn, useDraft, type Draft } from "../../components/forms.tsx";
 
 /** What is typed of a variable, of a workspace or of a set. */
 export interface VariableValues {

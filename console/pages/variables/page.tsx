@@ -3,21 +3,19 @@ import { Badge, Button, Group, List, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import type { Resource } from "../../api/client.ts";
-import { askingWhole } from "../../api/whole.ts";
-import { asking } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { useAddress } from "../../ui/address.ts";
 import { Link } from "../../ui/link.tsx";
 import { Section } from "../../ui/page.tsx";
-import { SearchInput } from "../../ui/search-input.tsx";
-import { Asked, Empty } from "../../ui/states.tsx";
-import { hasWords } from "../../ui/text.tsx";
+import { SearchInput } from "../../ui/inputs.tsx";
+import { Asked, Empty } from "../../components/states.tsx";
+import { hasWords, Value } from "../../ui/text.tsx";
 import { Table } from "../../ui/table.tsx";
-import { Value } from "../../ui/value.tsx";
 import { WorkspaceFrame } from "../workspace/frame.tsx";
 import type { Place } from "../workspace/place.ts";
 import { DeleteVariable, VariableForm } from "./form.tsx";
 import { ranked, type Given } from "./sources.ts";
+import { appliedVariableSets, ownVariables, variablesInForce } from "../../api/detail-queries.ts";
 
 export default function VariablesPage() {
   return <WorkspaceFrame>{(place) => <Variables place={place} />}</WorkspaceFrame>;
@@ -25,10 +23,9 @@ export default function VariablesPage() {
 
 function Variables({ place }: { readonly place: Place }) {
   const { workspace } = place;
-  const path = { workspace_id: workspace.id };
-  const inForce = useQuery(askingWhole("GET /workspaces/{workspace_id}/all-vars", { path }));
-  const own = useQuery(asking("GET /workspaces/{workspace_id}/vars", { path }));
-  const sets = useQuery(askingWhole("GET /workspaces/{workspace_id}/varsets", { path, query: { include: "vars" } }));
+  const inForce = useQuery(variablesInForce(workspace.id));
+  const own = useQuery(ownVariables(workspace.id));
+  const sets = useQuery(appliedVariableSets(workspace.id));
   const { search, set } = useAddress();
   const [editing, setEditing] = useState<Resource<"vars"> | "new">();
   const mayWrite = workspace.attributes.permissions["can-update-variable"] === true;

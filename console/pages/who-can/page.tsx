@@ -3,36 +3,29 @@ import { Group, SegmentedControl, Select } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 import { askable, sourcesInShort, type Source } from "../../access/words.ts";
-import { account, askingOn, organization as organizationQuery } from "../../api/queries.ts";
+import { account, useRights } from "../../api/queries.ts";
 import type { Resource } from "../../api/client.ts";
 import { paths } from "../../paths.ts";
 import { useAddress } from "../../ui/address.ts";
 import { Link, LinkButton } from "../../ui/link.tsx";
-import { useNow } from "../../ui/now.ts";
+import { useNow } from "../../now.ts";
 import { Page } from "../../ui/page.tsx";
-import { Asked, Empty } from "../../ui/states.tsx";
+import { Asked, Empty } from "../../components/states.tsx";
 import { type Column, Pager, Table } from "../../ui/table.tsx";
 import { figure } from "../../ui/text.tsx";
+import { accessHolders, holdersPermission } from "../../api/list-queries.ts";
 
 type Holder = Resource<"access-holders">;
 
 export default function WhoCanPage() {
-  const { organization } = useParams({ strict: false }) as { organization: string };
+  const { organization } = useParams({ from: "/inside/$organization" });
   const { search, set } = useAddress();
   const now = useNow();
-  const permission = search["permission"] ?? "can-queue-apply";
-  const rights = useQuery(organizationQuery(organization)).data?.data.attributes.permissions;
+  const permission = holdersPermission(search);
+  const rights = useRights(organization);
   const isHidden = rights !== undefined && !rights["can-create-team"] && !rights["can-manage-memberships"];
   const query = useQuery({
-    ...askingOn("GET /organizations/{organization_name}/access-holders", {
-      path: { organization_name: organization },
-      query: {
-        "filter[permission]": permission,
-        "filter[kind]": search["kind"],
-        "page[size]": 50,
-        "page[number]": search["page"],
-      },
-    }),
+    ...accessHolders(organization, search),
     enabled: rights !== undefined && !isHidden,
   });
   return (

@@ -5,16 +5,13 @@ import type { ReactNode } from "react";
 import { includedIn, type Resource } from "../../api/client.ts";
 import { asking } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
-import { Expires } from "../../ui/expires.tsx";
-import { Facts } from "../../ui/facts.tsx";
+import { Expires, counted, Dimmed, Identifier, When } from "../../ui/text.tsx";
+import { Facts, Section } from "../../ui/page.tsx";
 import { Link } from "../../ui/link.tsx";
-import { Section } from "../../ui/page.tsx";
-import { counted, Dimmed, Identifier, When } from "../../ui/text.tsx";
 import { Outcome } from "../repository/events.tsx";
 import { repositoryOf } from "../repository/words.ts";
 import { holderOf } from "../workspaces/lock.tsx";
-import type { Place } from "./place.ts";
-import { engineNames, modeNames } from "./words.ts";
+import { type Place, engineNames, modeNames } from "./place.ts";
 
 export function AboutWorkspace({ place }: { readonly place: Place }) {
   const { organization, workspace, included } = place;

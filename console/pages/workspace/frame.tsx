@@ -3,10 +3,10 @@ import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import type { Resource } from "../../api/client.ts";
-import { organization as organizationQuery, workspaceNamed } from "../../api/queries.ts";
+import { workspaceNamed, useRights } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { Page } from "../../ui/page.tsx";
-import { Asked, stillThere } from "../../ui/states.tsx";
+import { Asked, stillThere } from "../../components/states.tsx";
 import { StartRun } from "../runs/start.tsx";
 import { LockActions } from "./lock-actions.tsx";
 import type { Place } from "./place.ts";
@@ -30,7 +30,7 @@ const tabsOf = (
 ];
 
 export function useWorkspaceNames(): { readonly organization: string; readonly name: string } {
-  const { organization, workspace } = useParams({ strict: false }) as { organization: string; workspace: string };
+  const { organization, workspace } = useParams({ from: "/inside/$organization/workspaces/$workspace" });
   return { organization, name: workspace };
 }
 
@@ -44,9 +44,7 @@ interface FrameProps {
 export function WorkspaceFrame({ part, actions, children }: FrameProps) {
   const { organization, name } = useWorkspaceNames();
   const query = useQuery(workspaceNamed(organization, name));
-  const mayReadTrail = useQuery(organizationQuery(organization)).data?.data.attributes.permissions[
-    "can-manage-auditing"
-  ];
+  const mayReadTrail = useRights(organization)?.["can-manage-auditing"];
   const answer = stillThere(query);
   const place: Place | undefined = answer && {
     organization,

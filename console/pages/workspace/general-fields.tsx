@@ -2,9 +2,9 @@
 import { Checkbox, Fieldset, Group, Radio, Select, Stack, TagsInput, Text, Textarea, TextInput } from "@mantine/core";
 import { includedIn } from "../../api/client.ts";
 import { paths } from "../../paths.ts";
-import type { Draft } from "../../ui/form.tsx";
+import type { Draft } from "../../components/forms.tsx";
 import { Link } from "../../ui/link.tsx";
-import { MomentInput } from "../../ui/moment.tsx";
+import { MomentInput } from "../../ui/expiry-input.tsx";
 import { PoolSelect } from "../agent-pools/execution.tsx";
 import type { Place } from "./place.ts";
 import type { Settings } from "./general-settings.ts";

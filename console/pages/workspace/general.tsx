@@ -1,10 +1,9 @@
 /** Name, execution, runs and what starts them: one form, bound to the version that was read, so that nobody's change is lost. */
 import { Alert, Fieldset, Stack } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
-import { useAction } from "../../api/actions.ts";
 import { workspaceNamed } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
-import { ActionForm, changesIn, useDraft } from "../../ui/form.tsx";
+import { OperationForm, changesIn, useDraft } from "../../components/forms.tsx";
 import { useGo } from "../../ui/link.tsx";
 import type { Place } from "./place.ts";
 import { AutoDestroyFields, ExecutionFields, NameFields, PushFields, RunFields } from "./general-fields.tsx";
@@ -16,17 +15,6 @@ export function GeneralSettings({ place }: { readonly place: Place }) {
   const go = useGo();
   const client = useQueryClient();
   const draft = useDraft<Settings>(settingsOf(workspace));
-  const action = useAction("PATCH /workspaces/{workspace_id}", {
-    done: ({ data }) => `Saved the settings of ${data.attributes.name}.`,
-    after: ({ data }) => {
-      draft.setInitialValues(settingsOf(data));
-      draft.resetDirty(settingsOf(data));
-      draft.setValues(settingsOf(data));
-      if (data.attributes.name !== name)
-        go(paths.workspaceSettings(organization, data.attributes.name), { replace: true });
-    },
-    refusal: "form",
-  });
   const reload = async () => (await client.fetchQuery({ ...workspaceNamed(organization, name), staleTime: 0 })).etag;
   const mayChange = may["can-update"] === true;
   return (
@@ -36,9 +24,17 @@ export function GeneralSettings({ place }: { readonly place: Place }) {
           You need admin access to the workspace to change these settings.
         </Alert>
       )}
-      <ActionForm
+      <OperationForm
         draft={draft}
-        action={action}
+        operation="PATCH /workspaces/{workspace_id}"
+        done={({ data }) => `Saved the settings of ${data.attributes.name}.`}
+        after={({ data }) => {
+          draft.setInitialValues(settingsOf(data));
+          draft.resetDirty(settingsOf(data));
+          draft.setValues(settingsOf(data));
+          if (data.attributes.name !== name)
+            go(paths.workspaceSettings(organization, data.attributes.name), { replace: true });
+        }}
         etag={etag}
         reload={reload}
         input={(_, version) => ({
@@ -63,7 +59,7 @@ export function GeneralSettings({ place }: { readonly place: Place }) {
             <AutoDestroyFields draft={draft} place={place} />
           </Stack>
         </Fieldset>
-      </ActionForm>
+      </OperationForm>
     </Stack>
   );
 }

@@ -3,13 +3,12 @@ import { Button, Group, Radio, Select, Stack, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { useAction } from "../../api/actions.ts";
-import { askingWhole } from "../../api/whole.ts";
-import { account, asking, organization as organizationQuery } from "../../api/queries.ts";
+import { askingWhole, account, asking, organization as organizationQuery } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { Link } from "../../ui/link.tsx";
 import { Section } from "../../ui/page.tsx";
-import { Asked, LoadingRows } from "../../ui/states.tsx";
-import { WholeNumberInput } from "../../ui/whole-number-input.tsx";
+import { Asked, LoadingRows } from "../../components/states.tsx";
+import { WholeNumberInput } from "../../ui/inputs.tsx";
 import type { Place } from "./place.ts";
 
 export function Keeping({ place }: { readonly place: Place }) {

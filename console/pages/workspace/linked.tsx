@@ -1,9 +1,9 @@
 /** A list of linked workspaces, with a way to remove and to add one. */
 import { Button, Group, Text } from "@mantine/core";
 import { useState } from "react";
-import { Picker } from "../../pickers.tsx";
+import { Picker } from "../../components/pickers.tsx";
 import { Table, type Column } from "../../ui/table.tsx";
-import { WorkspaceLink } from "../../workspace-link.tsx";
+import { WorkspaceLink } from "../../components/list.tsx";
 
 interface Linked {
   /** What is taken away. */

@@ -8,7 +8,7 @@ import { useForgotten, useOpened } from "../../ui/address.ts";
 import { DangerDialog, FormDialog } from "../../ui/dialog.tsx";
 import { type Expiry, expiryFault } from "../../ui/ends.ts";
 import { ExpiryInput } from "../../ui/expiry-input.tsx";
-import { ActionForm, useDraft } from "../../ui/form.tsx";
+import { OperationForm, useDraft } from "../../components/forms.tsx";
 import { When } from "../../ui/text.tsx";
 import { holderOf } from "../workspaces/lock.tsx";
 import type { Place } from "./place.ts";
@@ -56,15 +56,12 @@ function Lock({ place: { workspace } }: { readonly place: Place }) {
 
 function LockForm({ workspace, onClose }: Pick<Place, "workspace"> & { readonly onClose: () => void }) {
   const draft = useDraft({ reason: "", "expires-at": null as Expiry });
-  const action = useAction("POST /workspaces/{workspace_id}/actions/lock", {
-    done: `Locked ${workspace.attributes.name}.`,
-    after: onClose,
-    refusal: "form",
-  });
   return (
-    <ActionForm
+    <OperationForm
       draft={draft}
-      action={action}
+      operation="POST /workspaces/{workspace_id}/actions/lock"
+      done={`Locked ${workspace.attributes.name}.`}
+      after={onClose}
       input={(values) => ({
         path: { workspace_id: workspace.id },
         body: { data: { attributes: { reason: values.reason, ...leaseOf(values["expires-at"]) } } },
@@ -85,7 +82,7 @@ function LockForm({ workspace, onClose }: Pick<Place, "workspace"> & { readonly 
         {...draft.getInputProps("reason")}
       />
       <ExpiryInput never="The workspace stays locked until you unlock it." {...draft.getInputProps("expires-at")} />
-    </ActionForm>
+    </OperationForm>
   );
 }
 

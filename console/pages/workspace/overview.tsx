@@ -1,20 +1,22 @@
 /** The overview of a workspace: its runs, resources, outputs and facts, or how to create its first state. */
-import { Box, Grid, Text } from "@mantine/core";
+import { Box, Grid, Text, Paper } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import { asking, workspaceNamed } from "../../api/queries.ts";
+import { asking, workspaceNamed, askingOn } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { Link, LinkButton } from "../../ui/link.tsx";
 import { Section } from "../../ui/page.tsx";
-import { Asked, LoadingRows } from "../../ui/states.tsx";
-import { runIncludes, Runs } from "../runs/list.tsx";
+import { Asked, LoadingRows } from "../../components/states.tsx";
+import { Runs } from "../runs/list.tsx";
 import { Outputs } from "../states/outputs.tsx";
 import { AboutWorkspace } from "./about.tsx";
-import { CloudBlock } from "./cloud-block.tsx";
 import { WorkspaceFrame } from "./frame.tsx";
 import type { Place } from "./place.ts";
 import { Neighbours } from "./neighbours.tsx";
-import { Readme } from "./readme.tsx";
-import { ManagedResources } from "./resources.tsx";
+import { lastRuns } from "../../api/detail-queries.ts";
+import { CodeToCopy, Dimmed, When } from "../../ui/text.tsx";
+import { cloudBlock } from "../first-start/cloud-block.ts";
+import { useAddress } from "../../ui/address.ts";
+import { Pager, Table } from "../../ui/table.tsx";
 
 export default function WorkspaceOverviewPage() {
   return (
@@ -75,10 +77,7 @@ function FirstState({ place: { organization, workspace } }: { readonly place: Pl
 function LastRuns({ place: { organization, workspace } }: { readonly place: Place }) {
   const { name } = workspace.attributes;
   const query = useQuery({
-    ...asking("GET /workspaces/{workspace_id}/runs", {
-      path: { workspace_id: workspace.id },
-      query: { include: runIncludes, "page[size]": 5 },
-    }),
+    ...lastRuns(workspace.id),
     refetchInterval: 10_000,
   });
   return (
@@ -112,6 +111,71 @@ function CurrentOutputs({ workspaceId }: { readonly workspaceId: string }) {
       <Asked query={query} loading={<LoadingRows rows={3} />}>
         {({ data }) =>
           data.length === 0 ? <Text c="dimmed">This state has no outputs.</Text> : <Outputs outputs={data} />
+        }
+      </Asked>
+    </Section>
+  );
+}
+
+export function CloudBlock({ organization, name }: { readonly organization: string; readonly name: string }) {
+  const text = cloudBlock({ origin: location.origin, organization, workspace: name });
+  return <CodeToCopy label="Cloud block" text={text} />;
+}
+
+export function Readme({ workspaceId, hasReadme }: { readonly workspaceId: string; readonly hasReadme: boolean }) {
+  const query = useQuery({
+    ...asking("GET /workspaces/{workspace_id}", { path: { workspace_id: workspaceId }, query: { include: "readme" } }),
+    enabled: hasReadme,
+  });
+  if (!hasReadme) return null;
+  return (
+    <Section title="Readme">
+      <Asked query={query}>
+        {({ included }) => (
+          <Paper withBorder p="md" mah="32rem" style={{ overflow: "auto" }} tabIndex={0} aria-label="Readme">
+            <pre className="mono" style={{ margin: 0 }}>
+              {included?.find(({ type }) => type === "workspace-readme")?.["attributes"]?.["raw-markdown"]}
+            </pre>
+          </Paper>
+        )}
+      </Asked>
+    </Section>
+  );
+}
+
+export function ManagedResources({ workspaceId }: { readonly workspaceId: string }) {
+  const { search, set } = useAddress();
+  const query = useQuery(
+    askingOn("GET /workspaces/{workspace_id}/resources", {
+      path: { workspace_id: workspaceId },
+      query: { "page[size]": 10, "page[number]": search["resources"] },
+    }),
+  );
+  return (
+    <Section title="Resources">
+      <Asked query={query} loading={<LoadingRows rows={10} />}>
+        {({ data, meta }) =>
+          data.length === 0 ? (
+            <Text c="dimmed">This state has no resources, or they are still being read.</Text>
+          ) : (
+            <>
+              <Table
+                label="Resources"
+                rows={data}
+                keyOf={({ id }) => id}
+                columns={[
+                  { title: "Address", cell: (row) => <span className="mono">{row.attributes.address}</span> },
+                  {
+                    title: "Provider",
+                    isExtra: true,
+                    cell: (row) => <Dimmed>{row.attributes.provider}</Dimmed>,
+                  },
+                  { title: "Changed", width: 110, cell: (row) => <When time={row.attributes["updated-at"]} /> },
+                ]}
+              />
+              <Pager pagination={meta?.pagination} one="resource" onPage={(page) => set({ resources: String(page) })} />
+            </>
+          )
         }
       </Asked>
     </Section>

@@ -1,4 +1,4 @@
-/** A workspace, as its pages show it. */
+/** A workspace as its pages show it, and the words for its settings. */
 import type { Resource } from "../../api/client.ts";
 
 export interface Place {
@@ -7,3 +7,11 @@ export interface Place {
   readonly included: readonly any[];
   readonly etag: string | undefined;
 }
+
+export const modeNames: Readonly<Record<string, string>> = {
+  remote: "Remote",
+  agent: "Agent",
+  local: "Local",
+};
+
+export const engineNames: Readonly<Record<string, string>> = { terraform: "Terraform", tofu: "OpenTofu" };

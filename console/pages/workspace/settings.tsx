@@ -9,9 +9,8 @@ import type { Place } from "./place.ts";
 import { DangerZone } from "./danger.tsx";
 import { GeneralSettings } from "./general.tsx";
 import { Keeping } from "./keeping.tsx";
-import { Sharing } from "./sharing.tsx";
+import { Sharing, Triggers } from "./sharing.tsx";
 import { Tagging } from "./tagging.tsx";
-import { Triggers } from "./triggers.tsx";
 
 const parts: readonly { readonly part: string; readonly label: string; readonly draw: (place: Place) => ReactNode }[] =
   [

@@ -6,10 +6,10 @@ import { useAction } from "../../api/actions.ts";
 import type { Resource } from "../../api/client.ts";
 import { asking } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
-import { useDraft } from "../../ui/form.tsx";
+import { useDraft } from "../../components/forms.tsx";
 import { Link } from "../../ui/link.tsx";
 import { Section } from "../../ui/page.tsx";
-import { Asked, LoadingRows } from "../../ui/states.tsx";
+import { Asked, LoadingRows } from "../../components/states.tsx";
 import { Table } from "../../ui/table.tsx";
 import { sortProblems } from "../../api/errors.ts";
 import type { Place } from "./place.ts";
@@ -190,7 +190,7 @@ function RemoveBinding({ workspaceId, binding, all }: RemoveBindingProps) {
   const { key } = binding.attributes;
   const action = useAction("PATCH /workspaces/{workspace_id}", { done: `Removed tag ${key}.` });
   const rest = all.filter((each) => each.id !== binding.id && !isInherited(each));
-  const data = rest.map(({ attributes }) => ({ type: "tag-bindings" as const, attributes }));
+  const data = rest.map(({ attributes }): any => ({ type: "tag-bindings", attributes }));
   return (
     <Button
       variant="subtle"
@@ -201,7 +201,7 @@ function RemoveBinding({ workspaceId, binding, all }: RemoveBindingProps) {
         action.mutate({
           path: { workspace_id: workspaceId },
           // They are sent whole, which the description of the API does not tell of a relationship.
-          body: { data: { type: "workspaces", relationships: { "tag-bindings": { data } } } } as never,
+          body: { data: { type: "workspaces", relationships: { "tag-bindings": { data } } } },
         })
       }
     >

@@ -5,7 +5,7 @@ import { Link } from "../../ui/link.tsx";
 import type { Column } from "../../ui/table.tsx";
 import { figure, When } from "../../ui/text.tsx";
 import { RunStatus } from "../runs/status.tsx";
-import { WorkspaceLink } from "../../workspace-link.tsx";
+import { WorkspaceLink } from "../../components/list.tsx";
 import { LockedBy } from "./lock.tsx";
 
 type Item = { readonly row: Resource<"workspaces">; readonly page: { readonly included?: readonly any[] } };

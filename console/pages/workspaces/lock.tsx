@@ -1,8 +1,7 @@
 /** The holder of a workspace's lock, the reason, and since when. */
 import { Text } from "@mantine/core";
 import { includedIn, type Resource } from "../../api/client.ts";
-import { Expires } from "../../ui/expires.tsx";
-import { When } from "../../ui/text.tsx";
+import { Expires, When } from "../../ui/text.tsx";
 
 interface LockedByProps {
   readonly workspace: Resource<"workspaces">;

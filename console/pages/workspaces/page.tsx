@@ -1,38 +1,35 @@
 /** The workspaces of an organization: searched as you type, filtered, sorted; all of it in the address. */
 import { Button, Group, Select, Text } from "@mantine/core";
 import { IconSearch } from "@tabler/icons-react";
-import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 import { useMemo } from "react";
 import { useRows } from "../../api/pages.ts";
-import { organization as organizationQuery } from "../../api/queries.ts";
-import { paths } from "../../paths.ts";
-import { Picker } from "../../pickers.tsx";
+import { useRights } from "../../api/queries.ts";
+import { paths, type Search } from "../../paths.ts";
+import { Picker } from "../../components/pickers.tsx";
 import { ActionBar } from "../../ui/action-bar.tsx";
-import { useAddress, type Search } from "../../ui/address.ts";
+import { useAddress } from "../../ui/address.ts";
 import { LinkButton } from "../../ui/link.tsx";
 import { LongTable } from "../../ui/long-table.tsx";
 import { Page } from "../../ui/page.tsx";
-import { SearchInput } from "../../ui/search-input.tsx";
-import { Empty, LoadingRows, NoMatches, Refusal } from "../../ui/states.tsx";
+import { SearchInput } from "../../ui/inputs.tsx";
+import { Empty, LoadingRows, NoMatches, Refusal } from "../../components/states.tsx";
 import { counted } from "../../ui/text.tsx";
 import { type Selection, SelectMatching, useCarry, useSelection, useTickColumn } from "../move/selection.tsx";
 import { runStatusChoices } from "../runs/status.tsx";
 import { columnsOf } from "./columns.tsx";
+import { workspaceFilters, workspaceOrder, workspaceRows } from "../../api/list-queries.ts";
 
 export default function WorkspacesPage() {
-  const { organization } = useParams({ strict: false }) as { organization: string };
+  const { organization } = useParams({ from: "/inside/$organization" });
   const { search, set } = useAddress();
-  const sort = search["sort"] ?? "name";
-  const rows = useRows("GET /organizations/{organization_name}/workspaces", {
-    path: { organization_name: organization },
-    query: { ...filtersOf(search), sort, include: "project,current_run,locked_by" } as never,
-  });
-  const rights = useQuery(organizationQuery(organization)).data?.data.attributes.permissions;
+  const sort = workspaceOrder(search);
+  const rows = useRows(...workspaceRows(organization, search));
+  const rights = useRights(organization);
   const selection = useSelection();
   const tick = useTickColumn(selection, rows.rowAt);
   const columns = useMemo(() => [tick, ...columnsOf(organization)], [tick, organization]);
-  const isFiltered = Object.keys(filtersOf(search)).length > 0;
+  const isFiltered = Object.keys(workspaceFilters(search)).length > 0;
   return (
     <Page
       title="Workspaces"
@@ -98,23 +95,11 @@ function SelectionBar({ organization, selection, count }: SelectionBarProps) {
   return (
     <ActionBar count={selection.ids.length} onClear={() => selection.set([])}>
       <Group gap="xs">
-        <SelectMatching {...{ organization, selection, count }} query={filtersOf(search)} />
+        <SelectMatching {...{ organization, selection, count }} query={workspaceFilters(search)} />
         <Button onClick={() => carry(to, selection.ids)}>Move {counted(selection.ids.length, "workspace")}…</Button>
       </Group>
     </ActionBar>
   );
-}
-
-/** What the address says, as the API asks for it. */
-function filtersOf(search: Search): Record<string, string> {
-  const all = {
-    "search[name]": search["q"],
-    "search[tags]": search["tags"],
-    "filter[project][id]": search["project"],
-    "filter[current-run][status]": search["run"],
-    "filter[locked-longer-than]": search["locked"],
-  };
-  return Object.fromEntries(Object.entries(all).filter((entry): entry is [string, string] => !!entry[1]));
 }
 
 interface FiltersProps {

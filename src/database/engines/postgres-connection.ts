@@ -1,6 +1,7 @@
 /** One connection to PostgreSQL while somebody has it: statements prepared by name, none waited for in vain. */
 import type { CompiledQuery, DatabaseConnection, QueryResult } from "kysely";
 import type pg from "pg";
+import type { CommitCheck } from "../database.ts";
 import { isPlannedOnce, postgresDialect } from "../dialect.ts";
 import { type Fence, type Standing, standingStatement } from "../fence.ts";
 import { classify, DatabaseSilent, endsConnection, isRefusal, isStalePlan } from "./postgres-failures.ts";
@@ -63,6 +64,8 @@ export class PostgresConnection implements DatabaseConnection {
   #client: pg.PoolClient | undefined;
   #transaction: "none" | "reading" | "writing" = "none";
   #isBroken = false;
+  /** Of its transaction. */
+  check: CommitCheck | undefined;
 
   private constructor(client: pg.PoolClient, options: ConnectionOptions) {
     this.#client = client;
@@ -133,7 +136,9 @@ export class PostgresConnection implements DatabaseConnection {
         values: toParameters(query.parameters),
         rowMode: "array",
       });
-      return { rows: toRows<R>(result, statement), numAffectedRows: BigInt(result.rowCount ?? 0) };
+      const done = { rows: toRows<R>(result, statement), numAffectedRows: BigInt(result.rowCount ?? 0) };
+      this.check?.note(query, done);
+      return done;
     } catch (error) {
       if (isStalePlan(error)) {
         statements.renew();

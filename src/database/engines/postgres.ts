@@ -21,7 +21,7 @@ import { classify } from "./postgres-failures.ts";
 import { isPooled } from "./postgres-pooler.ts";
 import { Watch } from "./postgres-watch.ts";
 import { NamesInStatements } from "./rows.ts";
-import { retrying, toAppError, withAfterwards } from "./transactions.ts";
+import { checking, retrying, toAppError, withAfterwards } from "./transactions.ts";
 import { Turnstile } from "./turnstile.ts";
 
 /** Fewer than connections, because they wait for each other's rows: however many do, those who read find one. */
@@ -249,12 +249,13 @@ export function openPostgres(url: string, given: Partial<PostgresLimits> = {}): 
     dialect: postgresDialect,
     fence,
     reader: { db, dialect: postgresDialect, execute },
-    write: (work, { isPatient = false, lockWaitMs } = {}) => {
+    write: (work, { isPatient = false, lockWaitMs, newCheck } = {}) => {
       const run = () =>
         withAfterwards((afterwards) =>
           (isPatient ? patient : db).transaction().execute(async (tx) => {
             if (lockWaitMs !== undefined) await sql.raw(`SET LOCAL lock_timeout = ${lockWaitMs}`).execute(tx);
-            return work({ db: tx, dialect: postgresDialect, afterwards });
+            const own = await tx.getExecutor().provideConnection(async (each) => each as PostgresConnection);
+            return checking(own, newCheck, () => work({ db: tx, dialect: postgresDialect, afterwards }));
           }),
         );
       const running = retrying(classify, isPatient ? run : () => turnstile.through(run));

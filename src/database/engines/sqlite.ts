@@ -12,7 +12,7 @@ import {
   SqliteIntrospector,
   SqliteQueryCompiler,
 } from "kysely";
-import type { Database, Tx } from "../database.ts";
+import type { CommitCheck, Database, Tx } from "../database.ts";
 import { sqliteDialect } from "../dialect.ts";
 import { Fence, type Standing, standingStatement } from "../fence.ts";
 import type { Schema } from "../schema/schema.ts";
@@ -20,7 +20,7 @@ import { DurableCommits, type Sync } from "./durable-commits.ts";
 import { refuseDamagedLog, refuseEmptied } from "./log-check.ts";
 import { NamesInStatements, rowMaker, type ToRow, toParameters } from "./rows.ts";
 import { SharedCommits } from "./shared-commits.ts";
-import { type Failure, retrying, toAppError, withAfterwards } from "./transactions.ts";
+import { checking, type Failure, retrying, toAppError, withAfterwards } from "./transactions.ts";
 
 interface Counter {
   statements: number;
@@ -46,6 +46,8 @@ class Connection implements DatabaseConnection {
   readonly #inTransactions: boolean;
   readonly #dataVersion: StatementSync;
   readonly #log: StatementSync;
+  /** Of the transaction that is under way. */
+  check: CommitCheck | undefined;
 
   /**
    * `inTransactions`: it is used inside of transactions alone, where a busy database is somebody else's to try again; otherwise that
@@ -103,6 +105,12 @@ class Connection implements DatabaseConnection {
   }
 
   async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
+    const result = this.#execute<R>(query);
+    this.check?.note(query, result);
+    return result;
+  }
+
+  #execute<R>(query: CompiledQuery): QueryResult<R> {
     this.#counter.statements += 1;
     // An error may end a transaction by itself; whoever goes on after it would write for good, one statement at a time.
     if (this.#inTransactions && !this.#file.isTransaction) throw new Error("a transaction went on after its end");
@@ -293,9 +301,11 @@ export function openSqlite(path: string, sync?: Sync): Database {
     dialect: sqliteDialect,
     fence,
     reader,
-    write: (work, { isUnseen } = {}) =>
+    write: (work, { isUnseen, newCheck } = {}) =>
       retrying(classify, () =>
-        withAfterwards((afterwards) => commits.write(() => work({ ...writer, afterwards }), isUnseen)),
+        withAfterwards((afterwards) =>
+          commits.write(() => checking(writing, newCheck, () => work({ ...writer, afterwards })), isUnseen),
+        ),
       ),
     rehearse: (work) => retrying(classify, () => commits.rehearse(() => work(writer))),
     snapshot: async (work) => {

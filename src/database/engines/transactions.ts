@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { AppError, attributeFault, invalid } from "../../kernel/errors.ts";
 import { human, kebab } from "../../kernel/names.ts";
-import { Overtaken } from "../database.ts";
+import { type CommitCheck, Overtaken, type WriteOptions } from "../database.ts";
 
 /** What an engine's own error means. */
 export type Failure =
@@ -47,6 +47,23 @@ export async function withAfterwards<T>(commit: (afterwards: (work: () => void) 
   const value = await commit((work) => void wanted.push(work));
   for (const work of wanted) work();
   return value;
+}
+
+/** Has the check look at the statements of the connection while the work runs, and then refuse them or not. */
+export async function checking<T>(
+  connection: { check: CommitCheck | undefined },
+  newCheck: WriteOptions["newCheck"],
+  work: () => Promise<T>,
+): Promise<T> {
+  const check = newCheck?.();
+  connection.check = check;
+  try {
+    const value = await work();
+    check?.beforeCommit();
+    return value;
+  } finally {
+    connection.check = undefined;
+  }
 }
 
 const retryAfterSeconds = 2;

@@ -2,6 +2,7 @@
  * How one thing is brought: found here by what was brought before or by its name, else made, and remembered. What was brought once is
  * never changed again, and what was deleted here stays deleted. A dry run goes the same way and makes nothing.
  */
+import { Capability } from "../../access/capability.ts";
 import type { Tx } from "../../database/database.ts";
 import { aliases } from "../../jsonapi/aliases.ts";
 import type { ResourceDefinition } from "../../jsonapi/define.ts";
@@ -52,6 +53,8 @@ export interface Brought {
   readonly make: () => Promise<string>;
 }
 
+const issueCapability = Capability.issuer("import");
+
 export class Hand {
   readonly door: Door;
   readonly peer: Peer;
@@ -101,8 +104,9 @@ export class Hand {
     const organizationId = this.#organizationId;
     if (this.dry || organizationId === undefined) return;
     const place = { organizationId, source: this.#source };
-    if (tx !== undefined) await writeLinks(tx, place, links);
-    else await this.request.context.database.write((own) => writeLinks(own, place, links));
+    const capability = issueCapability(organizationId);
+    if (tx !== undefined) await writeLinks(tx, capability, place, links);
+    else await this.request.context.database.write((own) => writeLinks(own, capability, place, links));
   }
 
   /** What this register has of a kind, by name unless told otherwise. */

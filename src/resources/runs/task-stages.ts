@@ -3,11 +3,7 @@ import { defineResource } from "../../jsonapi/define.ts";
 import { implement } from "../shared/context.ts";
 import { loadRun } from "./runs/reads.ts";
 
-export interface TaskStageView {
-  readonly id: string;
-}
-
-export const taskStages = defineResource<TaskStageView>()(() => ({
+const taskStages = defineResource<{ readonly id: string }>()(() => ({
   type: "task-stages",
   doc: "A stage of a run at which other services are asked. The service has none: the list is there for clients that look for them, and is empty.",
   id: (stage) => stage.id,

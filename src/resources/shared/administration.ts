@@ -6,18 +6,13 @@ import { grant, type Granted } from "../../access/granted.ts";
 export type Administration = Granted<Actor, "can-administer">;
 
 /** To everybody else, the administration is not there. Raises `not-found`. */
-export function requireSiteAdmin(actor: Actor): Administration {
-  const allowed = isSiteAdmin(actor);
-  return grant(actor, {
-    thing: "page",
-    permission: "can-administer",
-    visible: allowed,
-    allowed,
-    needs: "a site admin",
-  });
-}
+export const requireSiteAdmin = (actor: Actor): Administration => administer(actor, actor);
 
-/** Whoever administers the register administers each thing in it. */
-export function administered<Row extends object>(_by: Administration, row: Row): Granted<Row, "can-administer"> {
-  return row as Granted<Row, "can-administer">;
+/** Site admins administer each thing in the register. */
+export const administered = <Row extends object>(by: Administration, row: Row): Granted<Row, "can-administer"> =>
+  administer(by, row);
+
+function administer<Row extends object>(actor: Actor, row: Row): Granted<Row, "can-administer"> {
+  const allowed = isSiteAdmin(actor);
+  return grant(row, { thing: "page", permission: "can-administer", visible: allowed, allowed, needs: "a site admin" });
 }

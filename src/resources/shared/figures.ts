@@ -4,9 +4,10 @@
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { sql } from "kysely";
-import type { Database, Tx } from "../../database/database.ts";
+import type { Tx } from "../../database/database.ts";
 import { readFact, setFact } from "../../database/meta.ts";
 import { nowMs } from "../../kernel/time.ts";
+import type { JobWork } from "./job-work.ts";
 
 export interface Figures {
   /** When they were counted. */
@@ -33,15 +34,8 @@ export async function readFigures(tx: Tx): Promise<Figures | undefined> {
   return fact === undefined ? undefined : (JSON.parse(fact) as Figures);
 }
 
-/** What a job gives. */
-interface Work {
-  readonly context: { readonly database: Database };
-  readonly signal: AbortSignal;
-  step<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
-}
-
 /** Gives how many contents there are. Leaves the figures as they were where it is to end before it is done. */
-export async function takeFigures({ context, signal, step }: Work): Promise<number> {
+export async function takeFigures({ context, signal, step }: JobWork): Promise<number> {
   const { reader } = context.database;
   const at = nowMs();
   const contents = await countContents(reader, signal);

@@ -2,6 +2,7 @@
  * Imports run from the modules above to those below. Where something below is created, deleted or unlocked and a module above takes part,
  * the part is declared here and joined in `resources/index.ts`. Everything happens in the caller's transaction.
  */
+import type { Capability } from "../../access/capability.ts";
 import type { Granted } from "../../access/granted.ts";
 import type { Tx } from "../../database/database.ts";
 import type { OrganizationTable, ShownToken } from "../../database/schema/identity.ts";
@@ -41,10 +42,15 @@ export type ConnectedWorkspace = Pick<WorkspaceTable, "id" | "organizationId" | 
 export const jobsOfRepositories: readonly string[] = ["vcs-events", "vcs-webhooks"];
 
 export interface OrganizationHooks {
-  /** An organization begins with a project. */
-  created(tx: Tx, organization: OrganizationTable): Promise<void>;
+  /** An organization begins with policies on tokens, a project and its owners; a person who creates it is the first. */
+  created(
+    tx: Tx,
+    by: Capability<"new-organization">,
+    organization: OrganizationTable,
+    creatorId: string | undefined,
+  ): Promise<void>;
   /** Before a team and its records are deleted. */
-  beforeTeamDelete(tx: Tx, teamId: string): Promise<void>;
+  beforeTeamDelete(tx: Tx, team: Granted<{ readonly id: string }, "can-destroy">): Promise<void>;
   /** Before invitations are merged into the memberships that their person has in the same organizations, and deleted. */
   beforeInvitationsMerge(tx: Tx, userId: string, invitationIds: readonly string[]): Promise<void>;
 }
@@ -56,7 +62,10 @@ export interface ScopeHooks {
   /** The same for the connection that an OAuth token belongs to. */
   oauthTokenServes(tx: Tx, place: TakingPlace, oauthTokenId: string | null | undefined): Promise<boolean>;
   /** A workspace or a project was deleted, and no scope may name it any more. */
-  forget(tx: Tx, organizationId: string, id: string): Promise<void>;
+  forget(
+    tx: Tx,
+    place: Granted<Pick<WorkspaceTable, "id" | "organizationId">, "can-destroy" | "can-force-delete">,
+  ): Promise<void>;
 }
 
 export interface AgentTokenHooks {

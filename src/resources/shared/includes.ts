@@ -80,7 +80,10 @@ function groupsOf<View>(
 
 /** `current_run` of `current_run.plan`: `plan`. Undefined where the name was not asked for. */
 function furtherNames(name: string, wanted: ReadonlySet<string>): ReadonlySet<string> | undefined {
-  const asked = [...wanted].filter((each) => each === name || each.startsWith(`${name}.`));
+  // Some names are spelled as the document spells them, with hyphens.
+  const asked = [...wanted]
+    .map((each) => each.replaceAll("-", "_"))
+    .filter((each) => `${each}.`.startsWith(`${name}.`));
   return asked.length === 0 ? undefined : new Set(asked.flatMap((each) => each.slice(name.length + 1) || []));
 }
 

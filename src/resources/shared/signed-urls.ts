@@ -1,5 +1,6 @@
 /** URLs that carry their own permission: what is signed of one, and how it is checked. They are never logged. */
-import { forbidden, notFound } from "../../kernel/errors.ts";
+import { grant, type Granted } from "../../access/granted.ts";
+import { forbidden } from "../../kernel/errors.ts";
 import { nowMs } from "../../kernel/time.ts";
 import type { Context } from "./context.ts";
 
@@ -12,13 +13,21 @@ export interface Signed {
 export const signUrl = ({ vault }: Pick<Context, "vault">, what: readonly string[], expires: string): string =>
   vault.sign([...what, expires].join("\n"));
 
-/** Raises `not-found` for a URL that we did not make, and `forbidden` with the sentence for one that has expired. */
-export function checkSignedUrl(
+interface SignedRight<Right extends object, Permission extends string> {
+  readonly right: Right;
+  readonly permission: Permission;
+  readonly thing: string;
+  readonly expired: string;
+}
+
+/** Gives the proof of the right. Raises `not-found` for a URL that we did not make, and `forbidden` with the sentence for one that has expired. */
+export function checkSignedUrl<Right extends object, Permission extends string>(
   { vault }: Pick<Context, "vault">,
   what: readonly string[],
   { expires = "", signature = "" }: Signed,
-  { thing, expired }: { readonly thing: string; readonly expired: string },
-): void {
-  if (!vault.isSignature([...what, expires].join("\n"), signature)) throw notFound(thing);
-  if (Number(expires) < nowMs()) throw forbidden(expired);
+  { right, permission, thing, expired }: SignedRight<Right, Permission>,
+): Granted<Right, Permission> {
+  const visible = vault.isSignature([...what, expires].join("\n"), signature);
+  if (visible && Number(expires) < nowMs()) throw forbidden(expired);
+  return grant(right, { thing, permission, visible, allowed: visible, needs: "a signed URL" });
 }

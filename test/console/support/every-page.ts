@@ -1,4 +1,4 @@
-/** Every page of the console, with an address at which it has something to show. The pages are read from `console/routes.tsx`. */
+/** Every page of the console, with an address at which it has something to show. The pages are read from the routes in `console/`. */
 import { readFileSync } from "node:fs";
 import { beforeAll, expect } from "vitest";
 import type { Json } from "../../support/api.ts";
@@ -125,15 +125,20 @@ class Register {
 
 // ---- which pages there are ----
 
-/** What the places in `routes.tsx` that pages are put under stand for. */
+/** The addresses of the parent routes that pages are put under. */
 const parents: Record<string, string> = {
   outside: "",
   inside: "",
   inOrganization: "/$organization",
+  inProject: "/$organization/projects/$project",
+  inTeam: "/$organization/teams/$team",
+  inPerson: "/$organization/people/$user",
   inWorkspace: "/$organization/workspaces/$workspace",
 };
 
-const source = readFileSync(new URL("../../../console/routes.tsx", import.meta.url), "utf8");
+const source = ["routes.ts", "organization-routes.ts"]
+  .map((name) => readFileSync(new URL(`../../../console/${name}`, import.meta.url), "utf8"))
+  .join("");
 
 export interface Route {
   readonly path: string;
@@ -141,7 +146,7 @@ export interface Route {
   readonly isOutside: boolean;
 }
 
-/** A page in `routes.tsx` that is written another way than those that are found here would be missed. */
+/** A page in the routes that is written another way than those that are found here would be missed. */
 export const pagesInSource = [...source.matchAll(/import\("\.\/pages\//g)].length;
 
 export const routes: readonly Route[] = [...source.matchAll(/\bpage\(\s*(\w+),\s*"([^"]+)"/g)].map(

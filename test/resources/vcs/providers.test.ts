@@ -108,7 +108,7 @@ describe.each(Object.entries(providers))("%s", (name, provider) => {
     const run = await makeRun(org.owner, workspace.id, {});
     const sha = newSha();
     const place = { repository: provider.repository, sha, oauthTokenId: connection.tokenId };
-    await api.database.write((tx) => followRun(tx, { id: run.id, organizationId: org.id }, place));
+    await api.database.write((tx) => followRun(tx, work().capability, { id: run.id, organizationId: org.id }, place));
     const [path = "", pending, success] = statusPaths[name] ?? [];
     await tellStatuses(work());
     await tellStatuses(work());

@@ -6,7 +6,7 @@ import {
   removeSupersededResources,
 } from "../../../src/resources/state/state-versions/upkeep/upkeep.ts";
 import { AppError } from "../../../src/kernel/errors.ts";
-import type { Happening } from "../../../src/resources/runs/runs/writes.ts";
+import type { Happening } from "../../../src/resources/runs/runs/rules.ts";
 import type { Api } from "../api.ts";
 import { happen } from "../runs.ts";
 import { upkeepOf } from "../states.ts";
@@ -21,7 +21,7 @@ export async function keepUp(api: Api, world: World): Promise<void> {
     () => enforceRetention(work),
     () => removeAbandonedUploads(work),
     () => removeSupersededResources(work),
-    () => api.database.write((tx) => removeExpiredTokens(tx, work.context, 20)),
+    () => api.audited.write((tx) => removeExpiredTokens(tx, work.context, work.capability, 20)),
     () => noteAllTokens(api, world),
     () => ageOneState(api, world),
     () => executeSome(api, world),

@@ -1,4 +1,5 @@
 /** What neighbours have done to agent pools. */
+import type { Granted } from "../../../access/granted.ts";
 import { sql } from "kysely";
 import type { Tx } from "../../../database/database.ts";
 import { raised } from "../../shared/versions.ts";
@@ -7,7 +8,13 @@ import { raised } from "../../shared/versions.ts";
  * A workspace or a project goes: no pool names it any more. One statement, and another where one did. Whoever changes such a
  * list is alone in the organization, like whoever removes a place: none is added meanwhile.
  */
-export async function forgetScopeTarget(tx: Tx, organizationId: string, targetId: string): Promise<void> {
+export async function forgetScopeTarget(
+  tx: Tx,
+  {
+    id: targetId,
+    organizationId,
+  }: Granted<{ readonly id: string; readonly organizationId: string }, "can-destroy" | "can-force-delete">,
+): Promise<void> {
   const { rows } = await sql<{ agentPoolId: string }>`
     delete from agent_pool_scopes where organization_id = ${organizationId} and target_id = ${targetId}
     returning agent_pool_id`.execute(tx.db);

@@ -26,7 +26,7 @@ export const auditCourier: Courier = {
     const body = { payload_version: 1, delivery_id: notice.id, ...(JSON.parse(notice.content) as object) };
     return sendWebhook(context.options, { url, token, id: notice.id, eventName: notice.eventName, body });
   },
-  noted: (tx, notice, response) => noteDelivery(tx, notice.subjectId, JSON.stringify(response)),
+  noted: (tx, by, notice, response) => noteDelivery(tx, by, notice.subjectId, JSON.stringify(response)),
 };
 
 interface Asked {

@@ -16,21 +16,17 @@ import {
   type Subscriber,
   type WaitingEvent,
 } from "./store.ts";
-
-interface Work {
-  readonly context: Context;
-  readonly signal: AbortSignal;
-  step<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
-}
+import type { JobWork } from "../../shared/job-work.ts";
 
 const batch = 200;
 
 /** Gives how many notices were posted. */
-export async function postAuditNotices({ context, signal, step }: Work): Promise<number> {
+export async function postAuditNotices(work: JobWork): Promise<number> {
+  const { context, signal, step } = work;
   let posted = 0;
   while (!signal.aborted) {
     const events = await findWaitingEvents(context.database.reader, batch);
-    if (events.length > 0) posted += await step((tx) => fanOut(tx, context, events));
+    if (events.length > 0) posted += await step((tx) => fanOut(tx, work, events));
     if (events.length < batch) break;
   }
   const locks = signal.aborted ? [] : await findHeldLocks(context.database.reader, batch);
@@ -38,7 +34,7 @@ export async function postAuditNotices({ context, signal, step }: Work): Promise
   return posted;
 }
 
-async function fanOut(tx: Tx, context: Context, events: readonly WaitingEvent[]): Promise<number> {
+async function fanOut(tx: Tx, { context, capability }: JobWork, events: readonly WaitingEvent[]): Promise<number> {
   const subscribers = await findSubscribers(tx, [...new Set(events.map(({ organizationId }) => organizationId))]);
   const notices = events.flatMap((event) =>
     subscribers
@@ -47,6 +43,7 @@ async function fanOut(tx: Tx, context: Context, events: readonly WaitingEvent[])
   );
   await deleteWaitingEvents(
     tx,
+    capability,
     events.map(({ id }) => id),
   );
   return notices.length === 0 ? 0 : post(tx, context, notices);

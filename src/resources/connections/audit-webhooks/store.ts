@@ -1,4 +1,5 @@
 /** SQL of audit webhooks, of the events that wait for them, and of locks that are held for too long. */
+import type { Capability } from "../../../access/capability.ts";
 import { type Kysely, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
 import type { Granted } from "../../../access/granted.ts";
@@ -87,7 +88,7 @@ export async function deleteWebhook(tx: Tx, { id }: ManagedWebhook): Promise<voi
 }
 
 /** What the last attempt was answered with. One that was deleted meanwhile has none. */
-export async function noteDelivery(tx: Tx, id: string, lastDelivery: string): Promise<void> {
+export async function noteDelivery(tx: Tx, _by: Capability<"job">, id: string, lastDelivery: string): Promise<void> {
   await tx.db
     .updateTable("auditWebhooks")
     .set({ ...raised, lastDelivery })
@@ -114,7 +115,7 @@ export async function findWaitingEvents(tx: Tx, limit: number): Promise<WaitingE
   return rows.map((row) => ({ ...row, organizationName: row.organizationName ?? "" }));
 }
 
-export async function deleteWaitingEvents(tx: Tx, ids: readonly string[]): Promise<void> {
+export async function deleteWaitingEvents(tx: Tx, _by: Capability<"job">, ids: readonly string[]): Promise<void> {
   await tx.db
     .deleteFrom("auditNotices")
     .where(tx.dialect.isOneOf(sql.ref("auditEventId"), ids))

@@ -78,7 +78,7 @@ export const notificationCourier: Courier = {
     const told = { ...(JSON.parse(notice.content) as Told), organizationName, workspaceName };
     return tell(context, destination, told, notice.id);
   },
-  noted: (tx, notice, response) => noteDelivery(tx, notice.subjectId, JSON.stringify(response)),
+  noted: (tx, by, notice, response) => noteDelivery(tx, by, notice.subjectId, JSON.stringify(response)),
 };
 
 /** Raises `bad-request` with what was answered, or with why nothing was. */

@@ -1,4 +1,5 @@
 /** SQL of notification configurations, and of who has subscribed to what happens in a workspace. */
+import type { Capability } from "../../../access/capability.ts";
 import { type Kysely, type RawBuilder, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
 import { effective } from "../../../access/effective.ts";
@@ -230,7 +231,7 @@ export async function deleteConfiguration(tx: Tx, { id }: Managed<Subscribable>)
 }
 
 /** What the last attempt was answered with. One that was deleted meanwhile has none. */
-export async function noteDelivery(tx: Tx, id: string, lastDelivery: string): Promise<void> {
+export async function noteDelivery(tx: Tx, _by: Capability<"job">, id: string, lastDelivery: string): Promise<void> {
   await tx.db
     .updateTable("notificationConfigurations")
     .set({ ...raised, lastDelivery })

@@ -7,8 +7,14 @@ import type { OauthClientTable } from "../../../database/schema/connections.ts";
 import { defineResource } from "../../../jsonapi/define.ts";
 import { flag, nullIfBlank, oneOf, text, timestamp } from "../../../jsonapi/schemas.ts";
 import type { OrganizationFacts } from "../../identity/organizations/definition.ts";
-import { sshKey } from "../oauth-tokens/definition.ts";
 import { providerNames, serviceProviders } from "./providers.ts";
+
+export const sshKey = text({
+  min: 1,
+  max: 16_384,
+  pattern: /^\s*-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----[\s\S]+-----END [A-Z0-9 ]*PRIVATE KEY-----\s*$/,
+  sentence: "is invalid: it must be a private key in PEM form",
+});
 
 /** Sealed, and not part of what is loaded to be shown. */
 export type ClientSecrets = "secret" | "webhookSecret" | "formerWebhookSecret" | "formerWebhookSecretUntil";

@@ -124,7 +124,7 @@ export const oauthClientResource = implement(oauthClients, {
       );
       const made = await rotate(tx, context, client, body.attributes.webhookSecret);
       const changed = afterUpdate<OauthClientView>(client, { ...changes, tokenIds, projectIds });
-      if (changes?.name !== undefined && showing !== undefined) await touchConnected(tx, ...showing);
+      if (changes?.name !== undefined && showing !== undefined) await touchConnected(tx, client, ...showing);
       await record(tx, context, { before: client, after: changed }, replaced);
       return { view: { ...changed, madeWebhookSecret: made } };
     });
@@ -136,7 +136,7 @@ export const oauthClientResource = implement(oauthClients, {
       const client = grantOauthClient(await loadOauthClient(tx, context, params.oauthClientId, "removal"));
       context.ifMatch.check(client);
       await holdTokensOf(tx, client, connected.ids);
-      await disconnect(tx, connected, heldIds);
+      await disconnect(tx, client, connected, heldIds);
       await deleteOauthClientRow(tx, client);
       await record(tx, context, { before: client });
     });

@@ -3,19 +3,13 @@ import type { Standing } from "../../../access/organization.ts";
 import type { OauthTokenTable } from "../../../database/schema/connections.ts";
 import { defineResource } from "../../../jsonapi/define.ts";
 import { flag, text, timestamp } from "../../../jsonapi/schemas.ts";
+import { sshKey } from "../oauth-clients/definition.ts";
 
 /** The sealed secrets are not part of it: only whether there is an SSH key is shown. */
 export interface OauthTokenView extends Omit<OauthTokenTable, "secret" | "sshKey"> {
   readonly hasSshKey: number;
   readonly standing: Standing;
 }
-
-export const sshKey = text({
-  min: 1,
-  max: 16_384,
-  pattern: /^\s*-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----[\s\S]+-----END [A-Z0-9 ]*PRIVATE KEY-----\s*$/,
-  sentence: "is invalid: it must be a private key in PEM form",
-});
 
 const readers =
   "an owner, a team with 'manage-vcs-settings', 'manage-workspaces' or 'manage-projects', or the organization's token";

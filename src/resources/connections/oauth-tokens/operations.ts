@@ -44,15 +44,14 @@ export const oauthTokenResource = implement(oauthTokens, {
 
   async deleteOauthToken({ context, params }) {
     return context.database.write(async (tx) => {
-      const { organizationId, id, oauthClientId } = grantOauthToken(
-        await loadOauthToken(tx, context, params.oauthTokenId, "organization"),
-      );
+      const found = grantOauthToken(await loadOauthToken(tx, context, params.oauthTokenId, "organization"));
+      const { organizationId, id, oauthClientId } = found;
       const connected = { organizationId, by: "vcsOauthTokenId", ids: [id] } as const;
       const heldIds = await holdConnected(tx, connected);
-      await touchOauthClient(tx, oauthClientId);
+      await touchOauthClient(tx, found);
       const token = grantOauthToken(await loadOauthToken(tx, context, id, "removal"));
       context.ifMatch.check(token);
-      await disconnect(tx, connected, heldIds);
+      await disconnect(tx, token, connected, heldIds);
       await deleteOauthTokenRow(tx, token);
       await recordChange(tx, context, oauthTokens, { before: token }, { before: { "oauth-client": oauthClientId } });
     });

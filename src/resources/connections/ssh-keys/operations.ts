@@ -70,7 +70,7 @@ export const sshKeyResource = implement(sshKeys, {
       const heldIds = await holdConnected(tx, users);
       const key = grantSshKey(await loadSshKey(tx, context, id, "removal"));
       context.ifMatch.check(key);
-      await disconnect(tx, users, heldIds);
+      await disconnect(tx, key, users, heldIds);
       await deleteSshKeyRow(tx, key);
       await recordChange(tx, context, sshKeys, { before: key });
     });

@@ -2,16 +2,14 @@
 import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
 import { changedColumns } from "../../../jsonapi/columns.ts";
-import type { Included } from "../../../jsonapi/define.ts";
 import { notFound, refuseIfAny } from "../../../kernel/errors.ts";
 import { administered, requireSiteAdmin } from "../../shared/administration.ts";
 import { recordChange, recordEvent } from "../../shared/audit-events/writes.ts";
 import { updateOf } from "../../shared/changes.ts";
 import { type Context, implement } from "../../shared/context.ts";
+import { loadIncluded } from "../../shared/includes.ts";
 import type { Lock } from "../../shared/locks.ts";
 import { administerOrganization, removeOrganization } from "../organizations/writes.ts";
-import { users } from "../users/definition.ts";
-import { usersByIds } from "../users/reads.ts";
 import { adminOrganizations, type AdminOrganizationView } from "./definition.ts";
 import { consumerFaults } from "./rules.ts";
 import {
@@ -37,13 +35,16 @@ export const adminOrganizationResource = implement(adminOrganizations, {
       sharesModules: toFlag(query.filterModuleProducer),
       sharesProviders: toFlag(query.filterProviderProducer),
     });
-    return { ...found, included: await ownersOf(tx, context, found.views, query.include) };
+    return {
+      ...found,
+      included: (await loadIncluded(tx, context, adminOrganizations, found.views, query.include)) ?? [],
+    };
   },
 
   async showAdminOrganization({ context, params, query }) {
     const tx = context.database.reader;
     const view = await load(tx, context, params.organizationName);
-    return { view, included: await ownersOf(tx, context, [view], query.include) };
+    return { view, included: (await loadIncluded(tx, context, adminOrganizations, [view], query.include)) ?? [] };
   },
 
   async updateAdminOrganization({ context, params, body }) {
@@ -111,18 +112,6 @@ async function load(
   const organization = await findAdminOrganization(tx, name, lock);
   if (organization === undefined) throw notFound("organization");
   return administered(administration, organization);
-}
-
-async function ownersOf(
-  tx: Tx,
-  context: Context,
-  views: readonly AdminOrganizationView[],
-  wanted: ReadonlySet<"owners">,
-): Promise<Included[]> {
-  if (!wanted.has("owners")) return [];
-  const ids = new Set(views.flatMap((view) => view.ownerIds));
-  const owners = await usersByIds(tx, context, [...ids]);
-  return owners.map((view) => ({ definition: users, view }));
 }
 
 /** An organization belongs to its own audit trail. */

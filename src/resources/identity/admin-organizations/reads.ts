@@ -3,8 +3,7 @@ import type { Tx } from "../../../database/database.ts";
 import type { Included } from "../../../jsonapi/define.ts";
 import type { Administration } from "../../shared/administration.ts";
 import type { Context } from "../../shared/context.ts";
-import { users } from "../users/definition.ts";
-import { readableUsers } from "../users/reads.ts";
+import { loadIncluded } from "../../shared/includes.ts";
 import { adminOrganizations } from "./definition.ts";
 import { findAdminOrganizations } from "./store.ts";
 
@@ -18,15 +17,6 @@ export async function organizationsBeside(
 ): Promise<Included[]> {
   if (ids.length === 0) return [];
   const views = await findAdminOrganizations(tx, ids);
-  const owners = withOwners
-    ? await readableUsers(
-        tx,
-        context,
-        views.flatMap(({ ownerIds }) => ownerIds),
-      )
-    : [];
-  return [
-    ...views.map((view) => ({ definition: adminOrganizations, view })),
-    ...owners.map((view) => ({ definition: users, view })),
-  ];
+  const owners = await loadIncluded(tx, context, adminOrganizations, views, new Set(withOwners ? ["owners"] : []));
+  return [...views.map((view) => ({ definition: adminOrganizations, view })), ...(owners ?? [])];
 }

@@ -1,10 +1,9 @@
 /** Tables on their way out: few at once, and only while their caller can read what they show. */
-import { type Actor, tokenIdOf } from "../../../access/actor.ts";
+import type { Actor } from "../../../access/actor.ts";
 import type { Table } from "../../../kernel/csv.ts";
-import { AppError } from "../../../kernel/errors.ts";
 import { Crowd } from "../../shared/contents/crowd.ts";
 import { accessCheckMs, type Context } from "../../shared/context.ts";
-import { actorOfToken } from "./reads.ts";
+import { recheckAccess } from "./reads.ts";
 
 /** Each holds a few MiB for as long as its reader takes. */
 const max = { all: 4, organization: 2 };
@@ -28,17 +27,15 @@ export function exported(
 }
 
 async function* whileAllowed<Piece>(
-  { actor, database, options }: Context,
+  context: Context,
   pieces: AsyncIterable<Piece>,
   check: (actor: Actor) => Promise<unknown>,
 ): AsyncGenerator<Piece> {
-  const everyMs = options.streams?.checkMs ?? accessCheckMs;
+  const everyMs = context.options.streams?.checkMs ?? accessCheckMs;
   let checkedAt = performance.now();
   for await (const piece of pieces) {
     if (performance.now() - checkedAt >= everyMs) {
-      const current = await actorOfToken(database.reader, tokenIdOf(actor) ?? "");
-      if (current === undefined) throw new AppError("unauthorized", "The token of this export does not work any more.");
-      await check(current);
+      await recheckAccess(context, check);
       checkedAt = performance.now();
     }
     yield piece;

@@ -2,8 +2,10 @@
 import { timingSafeEqual } from "node:crypto";
 import { type RawBuilder, sql } from "kysely";
 import { nowMs } from "../../../kernel/time.ts";
-import { type Actor, ageInPerson } from "../../../access/actor.ts";
+import { type Actor, ageInPerson, tokenIdOf } from "../../../access/actor.ts";
 import type { Tx } from "../../../database/database.ts";
+import { AppError } from "../../../kernel/errors.ts";
+import type { Context } from "../../shared/context.ts";
 import { machineIn, type MachineHolder, machineWith, runningPhase } from "./machines.ts";
 import { holderIn, type TokenHolder, type TokenTold, tokenWith } from "./store.ts";
 
@@ -61,6 +63,19 @@ export async function actorOfToken(tx: Tx, id: string): Promise<TokenActor | und
   if (told !== undefined) return toToken(told.holder)?.actor;
   const machine = await runningPhase(tx, id);
   return machine && machineActor(machineIn(machine.holder));
+}
+
+/**
+ * Asks for access again, as the caller that the request's token stands for now: for what is sent over a long time. Raises `unauthorized` for a
+ * token that does not work any more, and what `check` raises.
+ */
+export async function recheckAccess<T>(
+  { actor, database }: Pick<Context, "actor" | "database">,
+  check: (actor: Actor) => Promise<T>,
+): Promise<T> {
+  const current = await actorOfToken(database.reader, tokenIdOf(actor) ?? "");
+  if (current === undefined) throw new AppError("unauthorized", "The token of this request does not work any more.");
+  return check(current);
 }
 
 /** An agent or a run, by a statement of its own: nobody else's requests pay for it. */

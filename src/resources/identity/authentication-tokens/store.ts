@@ -1,4 +1,5 @@
 /** SQL of tokens. The hash of a secret never leaves this file. */
+import type { Capability } from "../../../access/capability.ts";
 import { type Kysely, type RawBuilder, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
 import type { CredentialTerm } from "../../../access/credentials.ts";
@@ -265,7 +266,7 @@ export async function deleteTeamTokenRows(
 }
 
 /** In the order of the index on the expiry. What somebody else removes at the same moment is not among the returned. */
-export async function deleteExpiredTokenRows(tx: Tx, limit: number) {
+export async function deleteExpiredTokenRows(tx: Tx, _by: Capability<"job">, limit: number) {
   const { rows } = await sql<{ nowMs: number }>`select ${tx.dialect.nowMs} as now_ms`.execute(tx.db);
   const now = new Date(rows[0]?.nowMs ?? 0).toISOString();
   return tx.db

@@ -1,4 +1,5 @@
 /** What neighbours, the first start and the command line have done to tokens. */
+import type { Capability } from "../../../access/capability.ts";
 import { actorId } from "../../../access/actor.ts";
 import { credentialTerm, type CredentialTerm, signInTerm } from "../../../access/credentials.ts";
 import type { Granted } from "../../../access/granted.ts";
@@ -139,8 +140,13 @@ export async function endSessionsOfProvider(
 }
 
 /** At most `limit` of them, those that expired first. Gives how many; by the database's clock, because it can't be undone. */
-export async function removeExpiredTokens(tx: Tx, context: Maker, limit: number): Promise<number> {
-  const removed = await deleteExpiredTokenRows(tx, limit);
+export async function removeExpiredTokens(
+  tx: Tx,
+  context: Maker,
+  by: Capability<"job">,
+  limit: number,
+): Promise<number> {
+  const removed = await deleteExpiredTokenRows(tx, by, limit);
   await recordRevoked(tx, context, removed);
   return removed.length;
 }

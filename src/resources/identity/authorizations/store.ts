@@ -1,4 +1,5 @@
 /** SQL of authorizations. Codes come in hashed, and none comes out. */
+import type { Capability } from "../../../access/capability.ts";
 import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
 import { insertRow } from "../../../database/prepared.ts";
@@ -40,7 +41,12 @@ export async function markUsed(
 }
 
 /** Those that were made before a moment: until then a code that is sent twice is known. At most so many. */
-export async function deleteOldAuthorizations(tx: Tx, before: string, limit: number): Promise<number> {
+export async function deleteOldAuthorizations(
+  tx: Tx,
+  _by: Capability<"job">,
+  before: string,
+  limit: number,
+): Promise<number> {
   const removed = await tx.db
     .deleteFrom("authorizations")
     .where("id", "in", (rows) =>

@@ -1,5 +1,6 @@
 /** What is done for a program that sends a code, and by the job that tidies up. */
 import type { Actor } from "../../../access/actor.ts";
+import type { Capability } from "../../../access/capability.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { AuthorizationTable, UserTable } from "../../../database/schema/identity.ts";
 import { codeHash, newId } from "../../../kernel/ids.ts";
@@ -16,8 +17,8 @@ import { deleteOldAuthorizations, findAuthorization, holdHolder, markUsed } from
 /** For so long a code that is sent twice is known as such, and takes the token back. */
 const keptMs = 86_400_000;
 
-export const removeOldAuthorizations = (tx: Tx, limit: number): Promise<number> =>
-  deleteOldAuthorizations(tx, new Date(nowMs() - keptMs).toISOString(), limit);
+export const removeOldAuthorizations = (tx: Tx, by: Capability<"job">, limit: number): Promise<number> =>
+  deleteOldAuthorizations(tx, by, new Date(nowMs() - keptMs).toISOString(), limit);
 
 export interface Redemption {
   readonly code: string;

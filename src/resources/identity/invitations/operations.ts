@@ -1,6 +1,5 @@
 /** What whoever has a link does with it, and the link that a site admin makes. */
 import type { Actor } from "../../../access/actor.ts";
-import { madeIn } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { UserTable } from "../../../database/schema/identity.ts";
 import { attributeFault, conflict, type Fault, forbidden, notFound, refuseIfAny } from "../../../kernel/errors.ts";
@@ -16,7 +15,7 @@ import { beginSession, type NewPassword, newPasswordOf, setPassword } from "../s
 import { holdUser } from "../users/reads.ts";
 import { addInvitedUser, newInvitedUser } from "../users/writes.ts";
 import { invitations } from "./definition.ts";
-import { type Accepted, accepted, shownInvitation } from "./rules.ts";
+import { type Accepted, accepted, invitedUser, shownInvitation } from "./rules.ts";
 import { deleteInvitation, findInvitation } from "./store.ts";
 import { makeInvitation } from "./writes.ts";
 
@@ -136,7 +135,7 @@ async function register(
   await addInvitedUser(tx, coming, invitation, user, passwordFaults(password.password, user));
   if (isConfirmed) await activateInvitations(tx, coming, user, held);
   else await takeInvitation(tx, coming, invitation, user, held);
-  await setPassword(tx, coming, madeIn(invitation, user), password);
+  await setPassword(tx, coming, invitedUser(invitation, user), password);
   await deleteInvitation(tx, invitation);
   return user;
 }
@@ -150,7 +149,7 @@ async function setPasswordByLink(
   const user = await holdUser(tx, userId);
   const invitation = accepted(await findInvitation(tx, hash));
   if (user === undefined) throw notFound("user");
-  await setPassword(tx, { ...context, actor: comingBy(invitation, user) }, madeIn(invitation, user), password);
+  await setPassword(tx, { ...context, actor: comingBy(invitation, user) }, invitedUser(invitation, user), password);
   await deleteInvitation(tx, invitation);
   return user;
 }

@@ -1,6 +1,6 @@
 /** Pure rules of invitations: for how long a link works, and what is said of one that does not. */
 import { grant, type Granted } from "../../../access/granted.ts";
-import type { InvitationTable } from "../../../database/schema/identity.ts";
+import type { InvitationTable, UserTable } from "../../../database/schema/identity.ts";
 import { AppError } from "../../../kernel/errors.ts";
 import { invitationHash, newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
@@ -57,6 +57,13 @@ export function accepted(found: OpenInvitation | undefined): Accepted {
       "This invitation does not work: it was used, replaced or withdrawn, it has ended, or there never was such a one. Ask whoever gave you the link for a new one.",
     );
   return grant(found, { thing: "invitation", permission: "can-accept", visible: true, allowed: true, needs: "a link" });
+}
+
+/** The proof for the user whom the link is for: by id, or by address where the user was created with it. Raises `forbidden` for another. */
+export function invitedUser(invitation: Accepted, user: UserTable): Granted<UserTable, "can-accept"> {
+  const { userId, email } = invitation;
+  const allowed = userId === null ? user.email === email : user.id === userId;
+  return grant(user, { thing: "user", permission: "can-accept", visible: true, allowed, needs: "a link to this user" });
 }
 
 /** The name of somebody is only told where the link leads to that very user. */

@@ -1,4 +1,5 @@
 /** SQL of invitations. Secrets come in hashed, and none comes out. */
+import type { Capability } from "../../../access/capability.ts";
 import { type Kysely, type SqlBool, sql } from "kysely";
 import type { CredentialTerm } from "../../../access/credentials.ts";
 import type { Granted } from "../../../access/granted.ts";
@@ -99,7 +100,7 @@ export async function deleteInvitation(tx: Tx, { id }: Accepted): Promise<void> 
 }
 
 /** At most so many, those that ended first; what somebody else is about to remove is left. */
-export async function deleteEndedInvitations(tx: Tx, limit: number): Promise<number> {
+export async function deleteEndedInvitations(tx: Tx, _by: Capability<"job">, limit: number): Promise<number> {
   const ended = await tx.db
     .deleteFrom("invitations")
     .where("id", "in", (rows) =>

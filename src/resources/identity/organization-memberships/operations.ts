@@ -150,7 +150,7 @@ export const organizationMembershipResource = implement(organizationMemberships,
       });
       context.ifMatch.check(membership);
       if (found.isOwner) await refuseLastOwner(tx, membership.organizationId, [membership.id]);
-      await discountMembership(tx, membership.id);
+      await discountMembership(tx, membership);
       await deleteMembershipRow(tx, membership);
       await recordMembership(tx, context, { before: { ...membership, teamIds: found.allTeamIds } });
     });

@@ -1,19 +1,13 @@
 /** What neighbours ask of memberships. */
 import { sql } from "kysely";
-import type { Actor } from "../../../access/actor.ts";
 import type { Standing } from "../../../access/organization.ts";
-import type { Tx } from "../../../database/database.ts";
-import type { MembershipView } from "./definition.ts";
+import type { LoadMany } from "../../shared/includes.ts";
 import { membershipsWhere } from "./store.ts";
 
 export { listRowsInTeam as listMembershipsInTeam } from "./store.ts";
 
-/** Memberships of one organization, shown beside a team, as the caller sees each of them. */
-export async function membershipsByIds(
-  tx: Tx,
-  actor: Actor,
-  standing: Pick<Standing, "seesSecretTeams">,
-  ids: readonly string[],
-): Promise<MembershipView[]> {
-  return membershipsWhere(tx, actor, standing, tx.dialect.isOneOf(sql.ref("m.id"), ids));
-}
+/** Memberships in teams of one organization, as the caller sees each of them. */
+export const membershipsBesideTeams: LoadMany<{ readonly standing: Standing }> = (tx, { actor }, ids, teams) => {
+  const seesSecretTeams = [...teams.values()].some(({ standing }) => standing.seesSecretTeams);
+  return membershipsWhere(tx, actor, { seesSecretTeams }, tx.dialect.isOneOf(sql.ref("m.id"), ids));
+};

@@ -1,8 +1,9 @@
 /** What neighbours have done to memberships. */
+import type { Capability } from "../../../access/capability.ts";
 import { type RawBuilder, type SqlBool, sql } from "kysely";
 import type { Granted } from "../../../access/granted.ts";
 import { Overtaken, type Tx } from "../../../database/database.ts";
-import type { InvitationTable, UserTable } from "../../../database/schema/identity.ts";
+import type { InvitationTable, TeamTable, UserTable } from "../../../database/schema/identity.ts";
 import { auditedAttributes } from "../../../jsonapi/document.ts";
 import { conflict, notFound } from "../../../kernel/errors.ts";
 import { newId } from "../../../kernel/ids.ts";
@@ -24,8 +25,8 @@ type Joiner = Maker & Pick<Context, "hooks">;
 /** The maker of an organization becomes a member and an owner. */
 export async function addFirstOwner(
   tx: Tx,
-  organizationId: string,
-  ownersTeamId: string,
+  by: Capability<"new-organization">,
+  { id: ownersTeamId, organizationId }: TeamTable,
   userId: string,
 ): Promise<void> {
   const id = newId("organization-memberships");
@@ -49,7 +50,7 @@ export async function addFirstOwner(
         .where("id", "=", userId),
     )
     .execute();
-  await seatFirstOwner(tx, { id, organizationId, userId, createdAt }, ownersTeamId);
+  await seatFirstOwner(tx, by, { id, organizationId, userId, createdAt }, ownersTeamId);
 }
 
 /** Memberships show the teams of their people: these have joined some, or left. */
@@ -62,14 +63,17 @@ export async function raiseMemberships(tx: Tx, ids: readonly string[]): Promise<
 }
 
 /** Places in teams that have ended go, as `tidySeats` says. Gives how many. */
-export async function tidyMemberships(tx: Tx, context: Maker, limit: number): Promise<number> {
-  const ids = await tidySeats(tx, context, limit);
+export async function tidyMemberships(tx: Tx, context: Maker, by: Capability<"job">, limit: number): Promise<number> {
+  const ids = await tidySeats(tx, context, by, limit);
   if (ids.length > 0) await raiseMemberships(tx, ids);
   return ids.length;
 }
 
 /** Before a team goes: the memberships of its people show one less. */
-export async function raiseMembershipsInTeam(tx: Tx, teamId: string): Promise<void> {
+export async function raiseMembershipsInTeam(
+  tx: Tx,
+  { id: teamId }: Granted<{ readonly id: string }, "can-destroy">,
+): Promise<void> {
   await tx.db
     .updateTable("organizationMemberships")
     .set(raised)

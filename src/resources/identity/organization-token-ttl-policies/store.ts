@@ -1,4 +1,5 @@
 /** SQL of policies on tokens' lifetimes. */
+import type { Capability } from "../../../access/capability.ts";
 import { sql } from "kysely";
 import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
@@ -28,10 +29,13 @@ export async function listPolicyRows(tx: Tx, organizationId: string, page: Page)
 
 export async function insertPolicies(
   tx: Tx,
-  _into: "a new organization",
+  into: Capability<"new-organization">,
   rows: readonly OrganizationTokenTtlPolicyTable[],
 ): Promise<void> {
-  await tx.db.insertInto("organizationTokenTtlPolicies").values(rows).execute();
+  await tx.db
+    .insertInto("organizationTokenTtlPolicies")
+    .values(rows.map((row) => into.grant(row)))
+    .execute();
 }
 
 /** One statement, whatever their number. */

@@ -1,18 +1,16 @@
 /** Operations on organizations: load → authorize → decide → write. */
+import { Capability } from "../../../access/capability.ts";
 import { type Actor, isSiteAdmin } from "../../../access/actor.ts";
 import { grant, type Granted } from "../../../access/granted.ts";
-import { open } from "../../../access/organization.ts";
+import { open, ownersAccess } from "../../../access/organization.ts";
 import { changedColumns } from "../../../jsonapi/columns.ts";
 import { forbidden, refuseIfAny } from "../../../kernel/errors.ts";
 import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
 import { recordChange } from "../../shared/audit-events/writes.ts";
-import { addFirstOwner } from "../organization-memberships/writes.ts";
 import { updateOf } from "../../shared/changes.ts";
 import { type Context, implement } from "../../shared/context.ts";
 import { loadIncluded } from "../../shared/includes.ts";
-import { insertOwnersTeam } from "../teams/writes.ts";
-import { insertTokenTtlPolicies } from "../organization-token-ttl-policies/writes.ts";
 import { organizations, type OrganizationView } from "./definition.ts";
 import { grantOrganization, loadOrganization } from "./reads.ts";
 import {
@@ -34,6 +32,8 @@ import {
   updateOrganizationRow,
 } from "./store.ts";
 
+const issueCapability = Capability.issuer("new-organization");
+
 export const organizationResource = implement(organizations, {
   async createOrganization({ context, body }) {
     const creator = requireCreator(context);
@@ -46,11 +46,9 @@ export const organizationResource = implement(organizations, {
       refuseLockingOut(context.actor, row);
       refuseIfAny([...executionModeFaults(row), ...((await isNameTaken(tx, row.name)) ? [nameTaken()] : [])]);
       await insertOrganization(tx, creator, row);
-      await insertTokenTtlPolicies(tx, row);
-      await context.hooks.organizations.created(tx, row);
-      const team = await insertOwnersTeam(tx, row, context.actor.kind === "user" ? 1 : 0);
-      if (context.actor.kind === "user") await addFirstOwner(tx, row.id, team.id, context.actor.userId);
-      const standing = { teamAccess: team.organizationAccess, isMember: 1, ...open };
+      const creatorId = context.actor.kind === "user" ? context.actor.userId : undefined;
+      await context.hooks.organizations.created(tx, issueCapability(row.id), row, creatorId);
+      const standing = { teamAccess: ownersAccess, isMember: 1, ...open };
       const view = toOrganizationView(context.actor, { ...row, ...standing });
       await recordChange(tx, context, organizations, { after: inAudit(view) });
       return { view };
@@ -64,8 +62,7 @@ export const organizationResource = implement(organizations, {
   async showOrganization({ context, params, query }) {
     const tx = context.database.reader;
     const view = await loadOrganization(tx, context, params.organizationName);
-    const wanted = new Set([...query.include].map((name) => name.replaceAll("-", "_")));
-    return { view, included: await loadIncluded(tx, context, organizations, [view], wanted) };
+    return { view, included: await loadIncluded(tx, context, organizations, [view], query.include) };
   },
 
   async updateOrganization({ context, params, body }) {

@@ -24,12 +24,20 @@ export async function removeOrganization(
 }
 
 /** Something that the organization's document shows has changed elsewhere. */
-export async function raiseOrganizationVersion(tx: Tx, organizationId: string): Promise<void> {
-  await updateRow(tx, "organizations", organizationId, {});
+export async function raiseOrganizationVersion(
+  tx: Tx,
+  { id }: Granted<OrganizationTable, "can-update">,
+): Promise<void> {
+  await updateRow(tx, "organizations", id, {});
 }
 
 /** Keeps the counter that an unfiltered project list shows. The document does not show it, so the version stays. */
-export async function countProjects(tx: Tx, organizationId: string, change: 1 | -1): Promise<void> {
+export async function countProjects(
+  tx: Tx,
+  _by: Granted<object, "can-create-project" | "can-destroy">,
+  organizationId: string,
+  change: 1 | -1,
+): Promise<void> {
   await tx.db
     .updateTable("organizations")
     .set({ projectCount: sql`project_count + ${change}` })

@@ -1,16 +1,16 @@
 /** Signing in and out. */
 import type { Actor } from "../../../access/actor.ts";
 import { grant, type Granted } from "../../../access/granted.ts";
+import type { Tx } from "../../../database/database.ts";
 import type { CreateAttributes } from "../../../jsonapi/define.ts";
 import { notFound } from "../../../kernel/errors.ts";
 import { tokenHash } from "../../../kernel/ids.ts";
 import { sessionOf } from "../authentication-tokens/reads.ts";
 import { endSession, endSessions } from "../authentication-tokens/writes.ts";
 import { type Context, implement } from "../../shared/context.ts";
-import { loadSignOut } from "../sso-providers/reads.ts";
 import { sessions, type SessionView } from "./definition.ts";
-import { type Signing, signedIn, wrongCredentials } from "./rules.ts";
-import { findSigning, listSessionRows, type SigningIn } from "./store.ts";
+import { type Signing, signedIn, signOutOwner, wrongCredentials } from "./rules.ts";
+import { findSigning, findSignOut, listSessionRows, type SigningIn } from "./store.ts";
 import { beginSession, isRightPassword } from "./writes.ts";
 
 export const sessionResource = implement(sessions, {
@@ -49,6 +49,14 @@ export const sessionResource = implement(sessions, {
     return ended(user, signOut);
   },
 });
+
+/** A session that began by a provider, with where to sign out there; undefined where there is no such place. */
+async function loadSignOut(tx: Tx, { vault }: Context, tokenId: string) {
+  const found = await findSignOut(tx, tokenId);
+  if (found === undefined) return undefined;
+  const { signOutUrl, ...session } = found;
+  return { ...session, signOutUrl: Buffer.from(vault.open(signOutOwner(tokenId), signOutUrl)).toString("utf8") };
+}
 
 /** Nothing more, unless there is another place to sign out of. */
 function ended(user: Self, signOut: Awaited<ReturnType<typeof loadSignOut>>): { view: SessionView } {

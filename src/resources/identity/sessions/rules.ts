@@ -27,3 +27,6 @@ const sessionHoursByDefault = 7 * 24;
 
 export const sessionEnd = (createdAt: string, hours = sessionHoursByDefault): string =>
   new Date(Date.parse(createdAt) + hours * hourMs).toISOString();
+
+/** The same for where a session is signed out of at its provider. */
+export const signOutOwner = (tokenId: string): string => `sso_sessions/${tokenId}/sign_out_url`;

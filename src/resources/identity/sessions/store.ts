@@ -72,3 +72,15 @@ export async function listSessionRows(
   });
   return { rows: found.rows, totalCount: found.totals.totalCount };
 }
+
+/** A session with where its holder signs out at its provider, sealed; undefined where there is no such place. */
+export async function findSignOut(tx: Tx, tokenId: string) {
+  return tx.db
+    .selectFrom("ssoSessions as s")
+    .innerJoin("tokens as t", "t.id", "s.tokenId")
+    .select(["t.id", "t.description", "t.createdAt", "t.expiredAt", "t.lastUsedAt", "s.signOutUrl"])
+    .where("s.tokenId", "=", tokenId)
+    .$narrowType<{ signOutUrl: Uint8Array }>()
+    .where("s.signOutUrl", "is not", null)
+    .executeTakeFirst();
+}

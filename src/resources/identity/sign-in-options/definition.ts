@@ -3,15 +3,13 @@ import { z } from "zod";
 import { defineResource } from "../../../jsonapi/define.ts";
 import { textParameter } from "../../../jsonapi/query.ts";
 import { flag } from "../../../jsonapi/schemas.ts";
+import { signInPath } from "../sso-providers/definition.ts";
 
 export interface SignInOptionsView {
   readonly providers: readonly { readonly id: string; readonly name: string }[];
 }
 
 const provider = z.object({ id: z.string(), name: z.string(), url: z.string() });
-
-/** Where a browser begins to sign in by a provider. */
-export const signInPath = (providerId: string): string => `/app/sign-in/sso/${providerId}`;
 
 export const signInOptions = defineResource<SignInOptionsView>()(({ readOnly }) => ({
   type: "sign-in-options",

@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { AppError } from "../../../kernel/errors.ts";
 import { fold } from "../../../kernel/text.ts";
-import { looksLikeUserId } from "../users/definition.ts";
+import { looksLikeUserId } from "../../../kernel/ids.ts";
 import type { SsoProviderView } from "./definition.ts";
 
 export type Claims = Readonly<Record<string, unknown>>;

@@ -1,8 +1,10 @@
 /** A provider of single sign-on: whose word is taken for who somebody is, on the whole site or in one organization. */
 import type { SsoProviderTable } from "../../../database/schema/sso.ts";
 import { defineResource } from "../../../jsonapi/define.ts";
-import { signInPath } from "../sign-in-options/definition.ts";
 import { flag, nullIfBlank, text, timestamp } from "../../../jsonapi/schemas.ts";
+
+/** Where a browser begins to sign in by a provider. */
+export const signInPath = (providerId: string): string => `/app/sign-in/sso/${providerId}`;
 
 /** Without the secret, which is only ever read to be shown to the provider. */
 export interface SsoProviderView extends Omit<SsoProviderTable, "clientSecret"> {

@@ -1,17 +1,9 @@
 /** What neighbours ask of providers. */
 import type { Tx } from "../../../database/database.ts";
-import type { Context } from "../../shared/context.ts";
-import { signOutOwner } from "./rules.ts";
-import { findSignOut } from "./store.ts";
 import { fold } from "../../../kernel/text.ts";
 
-/** A session that began by a provider, with where to sign out there; undefined where there is no such place. */
-export async function loadSignOut(tx: Tx, { vault }: Context, tokenId: string) {
-  const found = await findSignOut(tx, tokenId);
-  if (found === undefined) return undefined;
-  const { signOutUrl, ...session } = found;
-  return { ...session, signOutUrl: Buffer.from(vault.open(signOutOwner(tokenId), signOutUrl)).toString("utf8") };
-}
+/** More would be no choice any more. */
+const choicesMax = 100;
 
 /** Those of the site, and those of an organization that is named; a closed one has none. */
 export async function providersToChooseFrom(
@@ -32,6 +24,3 @@ export async function providersToChooseFrom(
     .limit(choicesMax)
     .execute();
 }
-
-/** More would be no choice any more. */
-const choicesMax = 100;

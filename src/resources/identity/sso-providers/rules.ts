@@ -9,9 +9,6 @@ import { ssoProviders } from "./definition.ts";
 /** What its secret is sealed for, so that it can't be moved to another row. */
 export const secretOwner = (id: string): string => `sso_providers/${id}/client_secret`;
 
-/** The same for where a session is signed out of at its provider. */
-export const signOutOwner = (tokenId: string): string => `sso_sessions/${tokenId}/sign_out_url`;
-
 export function newSsoProvider(
   attributes: CreateAttributes<typeof ssoProviders>,
   identity: Pick<SsoProviderTable, "id" | "organizationId" | "createdAt">,

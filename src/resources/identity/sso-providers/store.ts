@@ -159,18 +159,6 @@ export async function insertSsoSession(tx: Tx, _user: SignedIn, row: SsoSessionT
   await tx.db.insertInto("ssoSessions").values(row).execute();
 }
 
-/** A session with where its holder signs out at its provider, sealed; undefined where there is no such place. */
-export async function findSignOut(tx: Tx, tokenId: string) {
-  return tx.db
-    .selectFrom("ssoSessions as s")
-    .innerJoin("tokens as t", "t.id", "s.tokenId")
-    .select(["t.id", "t.description", "t.createdAt", "t.expiredAt", "t.lastUsedAt", "s.signOutUrl"])
-    .where("s.tokenId", "=", tokenId)
-    .$narrowType<{ signOutUrl: Uint8Array }>()
-    .where("s.signOutUrl", "is not", null)
-    .executeTakeFirst();
-}
-
 /** Whether it is the first time. What was remembered for longer than it can be used goes meanwhile. */
 export async function noteReply(tx: Tx, hash: string, expiresAt: string): Promise<boolean> {
   await tx.db.deleteFrom("ssoReplies").where("expiresAt", "<", now()).execute();

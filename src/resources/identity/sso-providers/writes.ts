@@ -21,7 +21,7 @@ import { addProvidedUser, putUnderManagement } from "../users/writes.ts";
 import { freeName, type Identity, namesToTry } from "./claims.ts";
 import { type Flow, newFlow, openFlow, sealFlow } from "./flow.ts";
 import { authorizationUrl, type Brought, identityReturned, type Provider, type Returned } from "./relying-party.ts";
-import { signOutOwner } from "./rules.ts";
+import { signOutOwner } from "../sessions/rules.ts";
 import {
   findCandidates,
   findProviderToAsk,

@@ -5,18 +5,16 @@ import { refuseIfAny } from "../../../kernel/errors.ts";
 import { now } from "../../../kernel/time.ts";
 import { recordChange, recordEvents } from "../../shared/audit-events/writes.ts";
 import { endLinksOfOthers } from "../invitations/writes.ts";
-import { listMembershipsInTeam, membershipsByIds } from "../organization-memberships/reads.ts";
+import { listMembershipsInTeam } from "../organization-memberships/reads.ts";
 import { raiseMemberships, raiseMembershipsInTeam } from "../organization-memberships/writes.ts";
-import { organizationMemberships } from "../organization-memberships/definition.ts";
 import { factsOf } from "../organizations/definition.ts";
 import { grantOrganization, loadOrganization } from "../organizations/reads.ts";
 import { accessOfTeam } from "../../shared/grants/ending.ts";
+import { loadIncluded } from "../../shared/includes.ts";
 import { forEver } from "../../shared/grants/in-force.ts";
 import { standingThrough } from "../../shared/grants/reads.ts";
 import { updateOf } from "../../shared/changes.ts";
 import { type Context, implement } from "../../shared/context.ts";
-import { users } from "../users/definition.ts";
-import { usersByIds } from "../users/reads.ts";
 import { teams, type TeamView } from "./definition.ts";
 import { grantTeam, loadTeam, refuseExceeding, refuseLastOwner } from "./reads.ts";
 import { changedTeam, nameTaken, newTeam, ownersFaults, refuseGrantingLonger, refuseGrantingMore } from "./rules.ts";
@@ -116,8 +114,8 @@ export const teamResource = implement(teams, {
       const team = grantTeam(await loadTeam(tx, context, params.teamId, "alone"), "can-destroy");
       context.ifMatch.check(team);
       const ended = await accessOfTeam(tx, team.id);
-      await context.hooks.organizations.beforeTeamDelete(tx, team.id);
-      await raiseMembershipsInTeam(tx, team.id);
+      await context.hooks.organizations.beforeTeamDelete(tx, team);
+      await raiseMembershipsInTeam(tx, team);
       await deleteTeamRow(tx, team);
       await recordChange(tx, context, teams, { before: team }, { before: ended });
     });
@@ -218,40 +216,20 @@ async function withMembers(
   context: Context,
   views: readonly TeamView[],
   wanted: ReadonlySet<MemberKind>,
-): Promise<{ views: TeamView[]; included?: Included[] }> {
+): Promise<{ views: TeamView[]; included?: Included[] | undefined }> {
   if (wanted.size === 0) return { views: [...views] };
   const members = await membersOf(
     tx,
     views.map((view) => view.id),
   );
   const of = (team: TeamView) => members.filter((member) => member.teamId === team.id);
-  const included: Included[] = [];
-  if (wanted.has("users")) {
-    const people = await usersByIds(
-      tx,
-      context,
-      members.flatMap((member) => member.userId ?? []),
-    );
-    included.push(...people.map((view) => ({ definition: users, view })));
-  }
-  if (wanted.has("organization-memberships")) {
-    const memberships = await membershipsByIds(
-      tx,
-      context.actor,
-      { seesSecretTeams: views[0]?.standing.seesSecretTeams ?? false },
-      members.map((member) => member.membershipId),
-    );
-    included.push(...memberships.map((view) => ({ definition: organizationMemberships, view })));
-  }
-  return {
-    views: views.map((view) => ({
-      ...view,
-      endings: new Map(
-        of(view).flatMap((member) => [member.userId ?? "", member.membershipId].map((id) => [id, member])),
-      ),
-      ...(wanted.has("users") && { userIds: of(view).flatMap((member) => member.userId ?? []) }),
-      ...(wanted.has("organization-memberships") && { membershipIds: of(view).map((member) => member.membershipId) }),
-    })),
-    included,
-  };
+  const shown = views.map((view) => ({
+    ...view,
+    endings: new Map(
+      of(view).flatMap((member) => [member.userId ?? "", member.membershipId].map((id) => [id, member])),
+    ),
+    ...(wanted.has("users") && { userIds: of(view).flatMap((member) => member.userId ?? []) }),
+    ...(wanted.has("organization-memberships") && { membershipIds: of(view).map((member) => member.membershipId) }),
+  }));
+  return { views: shown, included: await loadIncluded(tx, context, teams, shown, wanted) };
 }

@@ -7,7 +7,7 @@ import type { Fault } from "../../../kernel/errors.ts";
 import { fold } from "../../../kernel/text.ts";
 import type { AuditEvent } from "../../shared/audit-events/writes.ts";
 import { type Ending, endingAfter, endOf, lasting, type SentEnding, shownEnding } from "../../shared/grants/ending.ts";
-import { looksLikeUserId } from "../users/definition.ts";
+import { looksLikeUserId } from "../../../kernel/ids.ts";
 import type { Member } from "./store.ts";
 
 export type MemberKind = "users" | "organization-memberships";

@@ -1,4 +1,5 @@
 /** SQL of teams and of who is in them. */
+import type { Capability } from "../../../access/capability.ts";
 import { type Kysely, type RawBuilder, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
 import type { Granted } from "../../../access/granted.ts";
@@ -16,7 +17,7 @@ import { factsColumns, type OrganizationFacts, type OrganizationView } from "../
 import { held, type Lock } from "../../shared/locks.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
 import { updateRow } from "../../shared/versions.ts";
-import { looksLikeUserId } from "../users/definition.ts";
+import { looksLikeUserId } from "../../../kernel/ids.ts";
 import type { TeamView } from "./definition.ts";
 import type { GroupTeam } from "./groups.ts";
 import { includesActor, teamIsVisible } from "./visibility.ts";
@@ -86,7 +87,7 @@ export async function isTeamNameTaken(tx: Tx, organizationId: string, name: stri
 
 export async function insertTeam(
   tx: Tx,
-  _into: Granted<OrganizationView, "can-create-team"> | "a new organization",
+  _into: Granted<OrganizationView, "can-create-team"> | Capability<"new-organization">,
   row: TeamTable,
 ): Promise<void> {
   await tx.db.insertInto("teams").values(row).execute();

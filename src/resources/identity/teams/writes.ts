@@ -1,4 +1,5 @@
 /** What neighbours have done to teams, and to the places of people in them. */
+import type { Capability } from "../../../access/capability.ts";
 import { type Insertable, type RawBuilder, type SqlBool, sql } from "kysely";
 import type { Granted } from "../../../access/granted.ts";
 import { Overtaken, type Tx } from "../../../database/database.ts";
@@ -26,19 +27,25 @@ type Maker = Pick<Context, "actor" | "requestId">;
 /** Every organization begins with its owners team. */
 export async function insertOwnersTeam(
   tx: Tx,
+  by: Capability<"new-organization">,
   organization: OrganizationTable,
   usersCount: number,
 ): Promise<TeamTable> {
   const team = newOwnersTeam(organization, usersCount);
-  await insertTeam(tx, "a new organization", team);
+  await insertTeam(tx, by, team);
   return team;
 }
 
 type Joining = Pick<OrganizationMembershipTable, "id" | "organizationId" | "userId" | "createdAt">;
 
 /** The maker of an organization is in its owners team, and counted there already. */
-export async function seatFirstOwner(tx: Tx, owner: Joining, ownersTeamId: string): Promise<void> {
-  await seat(tx, owner, [ownersTeamId]);
+export async function seatFirstOwner(
+  tx: Tx,
+  by: Capability<"new-organization">,
+  owner: Joining,
+  ownersTeamId: string,
+): Promise<void> {
+  await seat(tx, by.grant(owner), [ownersTeamId]);
 }
 
 /** Puts a new member into teams, each until its own end. Someone who is only invited is not counted yet. */
@@ -123,12 +130,18 @@ async function countPerson(tx: Tx, teamIds: readonly string[]): Promise<void> {
 }
 
 /** Before a membership goes: its teams have a person less. */
-export async function discountMembership(tx: Tx, membershipId: string): Promise<void> {
+export async function discountMembership(
+  tx: Tx,
+  { id: membershipId }: Granted<{ readonly id: string }, "can-destroy">,
+): Promise<void> {
   await discount(tx, sql<SqlBool>`membership_id = ${membershipId} and user_id is not null`);
 }
 
 /** Before a user goes: all its teams have a person less. Raises `conflict` where an organization would have no owner any more. */
-export async function discountUser(tx: Tx, userId: string): Promise<void> {
+export async function discountUser(
+  tx: Tx,
+  { id: userId }: Granted<{ readonly id: string }, "can-destroy">,
+): Promise<void> {
   const left = await discount(tx, sql<SqlBool>`user_id = ${userId}`);
   const ownerless = left.filter((team) => team.isOwners === 1 && Number(team.staying) === 0);
   if (ownerless.length > 0)
@@ -144,7 +157,7 @@ export async function endSeatsOf(tx: Tx, context: Maker, membershipIds: readonly
 }
 
 /** What ended first goes first, of one organization at a time and at most `limit` teams of it. Gives the memberships whose they were. */
-export async function tidySeats(tx: Tx, context: Maker, limit: number): Promise<string[]> {
+export async function tidySeats(tx: Tx, context: Maker, _by: Capability<"job">, limit: number): Promise<string[]> {
   const ended = await holdFirstEnded(tx, "teamMembers", { alone: true });
   if (ended === undefined) return [];
   const { organizationId, until } = ended;

@@ -4,6 +4,7 @@ import type { UserTable } from "../../../database/schema/identity.ts";
 import { defineResource } from "../../../jsonapi/define.ts";
 import { searchParameter } from "../../../jsonapi/query.ts";
 import { flag, flags, oneOf, text, timestamp } from "../../../jsonapi/schemas.ts";
+import { looksLikeUserId } from "../../../kernel/ids.ts";
 import { passwordLengthMax } from "../../../kernel/passwords.ts";
 import { email } from "../organizations/definition.ts";
 
@@ -21,9 +22,6 @@ const userPermissionNames = [
   "can-change-username",
   "can-manage-user-tokens",
 ] as const;
-
-/** People are put into teams by name or by id. What has the form of an id is one, so that no name can stand for another's. */
-export const looksLikeUserId = (text: string): boolean => /^user-[A-Za-z0-9]{16}$/i.test(text);
 
 /** What stands for the person in an invitation until there is a user: made from the membership's id, so it is always the same. */
 export const invitedUserId = (membershipId: string): string => membershipId.replace(/^ou-/, "user-");

@@ -94,7 +94,7 @@ export const userResource = implement(users, {
       context.ifMatch.check(user);
       if (user.isSiteAdmin) refuseLastSiteAdmin(locked);
       await recordDepartures(tx, context, user.id, held);
-      await discountUser(tx, user.id);
+      await discountUser(tx, user);
       await deleteUserRow(tx, user);
       await recordChange(tx, context, users, { before: audited(context, user) });
     });

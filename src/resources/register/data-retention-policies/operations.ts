@@ -67,7 +67,7 @@ export const deleteOlderPolicyResource = implement(deleteOlderPolicies, {
     await context.database.write(async (tx) => {
       const organization = await organizationToChange(tx, context, params.organizationName);
       await deletePolicy(tx, context, { organization });
-      await raiseOrganizationVersion(tx, organization.id);
+      await raiseOrganizationVersion(tx, organization);
     });
   },
 });
@@ -95,7 +95,7 @@ async function setOfOrganization(
   return context.database.write(async (tx) => {
     const organization = await organizationToChange(tx, context, name);
     const { before, after } = await setPolicy(tx, context, { organization }, wanted);
-    if (before?.kind !== after.kind) await raiseOrganizationVersion(tx, organization.id);
+    if (before?.kind !== after.kind) await raiseOrganizationVersion(tx, organization);
     return { view: after };
   });
 }

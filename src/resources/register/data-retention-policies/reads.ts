@@ -1,7 +1,8 @@
 /** What those who enforce data retention policies ask: which there are, and how old a thing may be under each. */
 import { nowMs } from "../../../kernel/time.ts";
-import type { Database, Tx } from "../../../database/database.ts";
+import type { Tx } from "../../../database/database.ts";
 import { daysMax } from "./definition.ts";
+import type { JobWork } from "../../shared/job-work.ts";
 
 /** A policy that removes: of a workspace, or of the whole organization where that is null. */
 export interface DeletingPolicy {
@@ -11,17 +12,12 @@ export interface DeletingPolicy {
   readonly deleteOlderThanNDays: number;
 }
 
-interface Work {
-  readonly context: { readonly database: Database; readonly options: { readonly edition?: string | undefined } };
-  readonly signal: AbortSignal;
-}
-
 const policiesAtOnce = 100;
 const dayMs = 24 * 60 * 60 * 1000;
 
 /** Each policy in turn, with the moment before which a thing has had its time. Gives the sum of what was handled. */
 export async function underPolicies(
-  { context: { database, options }, signal }: Work,
+  { context: { database, options }, signal }: Pick<JobWork, "context" | "signal">,
   enforce: (policy: DeletingPolicy, before: string) => Promise<number>,
 ): Promise<number> {
   // The hosted edition has no policies.

@@ -7,7 +7,7 @@ import {
   executionFaults,
   type ExecutionInput,
   type ExecutionNames,
-} from "../workspaces/execution.ts";
+} from "../execution.ts";
 
 /** The settings of a workspace, under the names that they have as a project's defaults. */
 const names: ExecutionNames = { mode: "default-execution-mode", pool: "default-agent-pool" };

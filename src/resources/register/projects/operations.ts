@@ -14,9 +14,9 @@ import { type Beside, recordChange } from "../../shared/audit-events/writes.ts";
 import { updateOf } from "../../shared/changes.ts";
 import { type Context, implement } from "../../shared/context.ts";
 import { accessToProject } from "../../shared/grants/ending.ts";
-import { effectiveTagBindings } from "../effective-tag-bindings/definition.ts";
-import { effectiveOnProjects } from "../tag-bindings/reads.ts";
 import { bindTags } from "../tag-bindings/writes.ts";
+import { effectiveOnProjects } from "../tag-bindings/reads.ts";
+import { effectiveTagBindings } from "../tag-bindings/definition.ts";
 import { projects, type ProjectView } from "./definition.ts";
 import { defaultPoolFaults, defaultPoolOf } from "./execution.ts";
 import { listProjectRows } from "./list.ts";
@@ -45,7 +45,7 @@ export const projectResource = implement(projects, {
       refuseIfAny(await faultsOf(tx, context, row));
       await insertProject(tx, organization, row);
       const bindings = await bindTags(tx, { project: madeIn(organization, row) }, body.relationships.tagBindings);
-      await countProjects(tx, organization.id, 1);
+      await countProjects(tx, organization, organization.id, 1);
       const view = {
         ...row,
         ...defaultsOf(organization),
@@ -105,9 +105,9 @@ export const projectResource = implement(projects, {
       const obstacle = deletionObstacle(project);
       if (obstacle !== undefined) throw obstacle;
       const ended = await accessToProject(tx, project.id);
-      await context.hooks.scopes.forget(tx, project.organizationId, project.id);
+      await context.hooks.scopes.forget(tx, project);
       await deleteProjectRow(tx, project);
-      await countProjects(tx, project.organizationId, -1);
+      await countProjects(tx, project, project.organizationId, -1);
       await recordProjectChange(tx, context, { before: project }, { before: ended });
     });
   },

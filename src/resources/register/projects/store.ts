@@ -1,4 +1,5 @@
 /** SQL of projects. */
+import type { Capability } from "../../../access/capability.ts";
 import { type Kysely, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
 import { effective } from "../../../access/effective.ts";
@@ -100,7 +101,7 @@ export async function isProjectNameTaken(tx: Tx, organizationId: string, name: s
 
 export async function insertProject(
   tx: Tx,
-  _into: Granted<OrganizationView, "can-create-project"> | "a new organization",
+  _into: Granted<OrganizationView, "can-create-project"> | Capability<"new-organization">,
   row: ProjectTable,
 ): Promise<void> {
   await tx.db.insertInto("projects").values(row).execute();

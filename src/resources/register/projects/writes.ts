@@ -1,4 +1,6 @@
 /** What neighbours have done to projects. */
+import type { Granted } from "../../../access/granted.ts";
+import type { Capability } from "../../../access/capability.ts";
 import { sql } from "kysely";
 import type { Tx } from "../../../database/database.ts";
 import { prepared } from "../../../database/prepared.ts";
@@ -8,17 +10,24 @@ import { defaultProjectName, newProject } from "./rules.ts";
 import { insertProject } from "./store.ts";
 
 /** Every organization begins with its default project. */
-export async function insertDefaultProject(tx: Tx, organization: OrganizationTable): Promise<void> {
+export async function insertDefaultProject(
+  tx: Tx,
+  by: Capability<"new-organization">,
+  organization: OrganizationTable,
+): Promise<void> {
   const { id: organizationId, defaultProjectId: id, createdAt } = organization;
   const row = newProject({ name: defaultProjectName }, { id, organizationId, isDefault: 1, createdAt });
-  await insertProject(tx, "a new organization", row);
+  await insertProject(tx, by, row);
 }
 
 /**
  * Before a team and its records go: the projects that it had access to have a team less. Their rows are held first and the
  * records looked at again then: one statement would count a record twice that somebody else is just taking away.
  */
-export async function discountTeam(tx: Tx, teamId: string): Promise<void> {
+export async function discountTeam(
+  tx: Tx,
+  { id: teamId }: Granted<{ readonly id: string }, "can-destroy">,
+): Promise<void> {
   const ofTeam = tx.db.selectFrom("teamProjects").select("projectId").where("teamId", "=", teamId);
   await tx.db
     .selectFrom("projects as p")
@@ -44,7 +53,12 @@ export async function countTeams(tx: Tx, projectId: string, change: number): Pro
 }
 
 /** A workspace more, or less. */
-export async function countWorkspaces(tx: Tx, projectId: string, change: 1 | -1): Promise<void> {
+export async function countWorkspaces(
+  tx: Tx,
+  _by: Granted<object, "can-create-workspace" | "can-destroy" | "can-force-delete">,
+  projectId: string,
+  change: 1 | -1,
+): Promise<void> {
   await addWorkspaces(tx, { projectId, change });
 }
 
@@ -62,7 +76,11 @@ export interface Moved {
 }
 
 /** Workspaces went from some projects to another: one statement, whatever their number. */
-export async function moveCounted(tx: Tx, moves: readonly Moved[]): Promise<void> {
+export async function moveCounted(
+  tx: Tx,
+  _by: Granted<object, "can-move-workspaces" | "can-update">,
+  moves: readonly Moved[],
+): Promise<void> {
   const changes = new Map<string, number>();
   for (const { from, to, count } of moves) {
     changes.set(from, (changes.get(from) ?? 0) - count);

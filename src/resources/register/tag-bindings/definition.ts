@@ -1,4 +1,4 @@
-/** A key-value tag of a workspace or a project. */
+/** A key-value tag of a workspace or a project; and one that is in effect there, wherever it comes from. */
 import { z } from "zod";
 import type { TagBindingTable } from "../../../database/schema/workspaces.ts";
 import { defineResource, type Operation } from "../../../jsonapi/define.ts";
@@ -91,5 +91,41 @@ export const tagBindings = defineResource<TagBindingView>()(({ readOnly }) => ({
     changeProjectTagBindings: changeOfProject("/projects/:project_id/tag-bindings"),
     changeRelatedProjectTagBindings: changeOfProject("/projects/:project_id/relationships/tag-bindings"),
     addProjectTagBindings: addToProject,
+  },
+}));
+
+export interface EffectiveBinding extends Pick<TagBindingTable, "id" | "key" | "value"> {
+  /** Whose binding it is in effect on. */
+  readonly ownerId: string;
+  /** The project that it comes from; null for an own one. */
+  readonly inheritedFrom: string | null;
+}
+
+export const effectiveTagBindings = defineResource<EffectiveBinding>()(({ readOnly }) => ({
+  type: "effective-tag-bindings",
+  doc: "A key-value tag in effect: the thing's own, or its project's where it has none of its own with that key.",
+  id: (binding) => binding.id,
+  attributes: {
+    key: readOnly(text(), "The key."),
+    value: readOnly(text(), "The value; may be empty."),
+  },
+  relationships: {},
+  links: ({ inheritedFrom }) =>
+    inheritedFrom === null ? undefined : { "inherited-from": `/api/v2/projects/${inheritedFrom}` },
+  operations: {
+    listEffectiveWorkspaceTagBindings: {
+      method: "GET",
+      path: "/workspaces/:workspace_id/effective-tag-bindings",
+      summary: "List the key-value tags in effect on a workspace",
+      needs: "read access to the workspace's runs",
+      answer: "list",
+    },
+    listEffectiveProjectTagBindings: {
+      method: "GET",
+      path: "/projects/:project_id/effective-tag-bindings",
+      summary: "List the key-value tags in effect on a project",
+      needs: "read access to the project",
+      answer: "list",
+    },
   },
 }));

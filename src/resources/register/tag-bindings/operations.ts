@@ -5,8 +5,9 @@ import { grantProject, loadProject } from "../projects/reads.ts";
 import { type Context, implement } from "../../shared/context.ts";
 import type { Tx } from "../../../database/database.ts";
 import { grantWorkspace, loadWorkspace } from "../workspaces/reads.ts";
-import { tagBindings, type TagBindingView } from "./definition.ts";
+import { effectiveTagBindings, tagBindings, type TagBindingView } from "./definition.ts";
 import { type Bound, findBindings, placeOf } from "./store.ts";
+import { effectiveOnProjects, effectiveOnWorkspaces } from "./reads.ts";
 import { addBindings, type BindingItem, told } from "./writes.ts";
 
 export const tagBindingResource = implement(tagBindings, {
@@ -25,6 +26,20 @@ export const tagBindingResource = implement(tagBindings, {
   changeRelatedProjectTagBindings: ({ context, params, body }) => changeOfProject(context, params.projectId, body.data),
   addProjectTagBindings: async ({ context, params, body }) => {
     await changeOfProject(context, params.projectId, body.data);
+  },
+});
+
+export const effectiveTagBindingResource = implement(effectiveTagBindings, {
+  async listEffectiveWorkspaceTagBindings({ context, params }) {
+    const tx = context.database.reader;
+    const workspace = await loadWorkspace(tx, context, params);
+    return { views: await effectiveOnWorkspaces(tx, [workspace.id]) };
+  },
+
+  async listEffectiveProjectTagBindings({ context, params }) {
+    const tx = context.database.reader;
+    const project = await loadProject(tx, context, params.projectId);
+    return { views: await effectiveOnProjects(tx, [project.id]) };
   },
 });
 

@@ -1,14 +1,7 @@
 /** What neighbours ask of key-value tags: what is in effect on their things. */
 import { sql } from "kysely";
 import type { Tx } from "../../../database/database.ts";
-import type { TagBindingTable } from "../../../database/schema/workspaces.ts";
-
-export interface EffectiveBinding extends Pick<TagBindingTable, "id" | "key" | "value"> {
-  /** Whose binding it is in effect on. */
-  readonly ownerId: string;
-  /** The project that it comes from; null for an own one. */
-  readonly inheritedFrom: string | null;
-}
+import type { EffectiveBinding } from "./definition.ts";
 
 /** What is in effect on workspaces: their own bindings, and those of their project that they do not override. */
 export async function effectiveOnWorkspaces(tx: Tx, workspaceIds: readonly string[]): Promise<EffectiveBinding[]> {

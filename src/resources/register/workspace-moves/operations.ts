@@ -32,7 +32,7 @@ export const workspaceMoveResource = implement(workspaceMoves, {
         projects.map(({ id, autoDestroyActivityDuration }) => [id, autoDestroyActivityDuration]),
       );
       await moveWorkspaceRows(tx, destination, leaving, now());
-      await moveCounted(tx, movedOf(leaving, destination.id));
+      await moveCounted(tx, destination, movedOf(leaving, destination.id));
       await recordEvent(tx, context, {
         organizationId,
         verb: "move-workspaces",

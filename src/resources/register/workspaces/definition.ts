@@ -11,7 +11,7 @@ import { bindingItem } from "../tag-bindings/definition.ts";
 import { isConstraint, isExactVersion } from "../../site/terraform-versions/versions.ts";
 import { type AutoDestroyInput, autoDestroyFaults } from "./auto-destroy.ts";
 import { workspaceOperations } from "./contract.ts";
-import { type ExecutionInput, executionFaults } from "./execution.ts";
+import { type ExecutionInput, executionFaults } from "../execution.ts";
 import { sharingFaults, type SharingInput } from "./sharing.ts";
 import {
   agentPoolOf,

@@ -1,5 +1,5 @@
 /** Operations on workspaces: load → authorize → decide → write. By id and by name they are the same. */
-import type { Granted } from "../../../access/granted.ts";
+import { type Granted, madeIn } from "../../../access/granted.ts";
 import { holds } from "../../../access/permission-set.ts";
 import type { Tx } from "../../../database/database.ts";
 import { workspacePermissions } from "../../../access/permissions/workspace.ts";
@@ -17,7 +17,7 @@ import { loadProjectForNewWorkspace, loadProjectToMoveInto } from "../projects/r
 import { countWorkspaces, moveCounted } from "../projects/writes.ts";
 import { jobsOfRepositories, type TakingPlace } from "../../shared/hooks.ts";
 import { loadIncluded } from "../../shared/includes.ts";
-import { effectiveTagBindings } from "../effective-tag-bindings/definition.ts";
+import { effectiveTagBindings } from "../tag-bindings/definition.ts";
 import { effectiveOnWorkspaces } from "../tag-bindings/reads.ts";
 import { bindTags } from "../tag-bindings/writes.ts";
 import { holdTags, releaseTags, tagNewWorkspace } from "../tags/writes.ts";
@@ -84,7 +84,7 @@ export const workspaceResource = implement(workspaces, {
       const isConnected = await noteRepository(tx, context, workspace, undefined, row);
       await tagNewWorkspace(tx, workspace, body.relationships.tags ?? []);
       const bindings = await bindTags(tx, { workspace }, body.relationships.tagBindings);
-      await countWorkspaces(tx, project.id, 1);
+      await countWorkspaces(tx, project, project.id, 1);
       await refuseWorkspacesBeyondLimit(tx, organization);
       const isBare = row.vcsOauthTokenId === null && !body.relationships.tags?.length && bindings === undefined;
       const view = isBare
@@ -233,7 +233,8 @@ async function update(
     if (changes === undefined && rebound === undefined) return { view: workspace, isConnected: false };
     const isConnected = await noteRepository(tx, context, workspace, workspace, after);
     if (changes === undefined) await write({});
-    if (destination !== undefined) await moveCounted(tx, [{ from: workspace.projectId, to: destination.id, count: 1 }]);
+    if (destination !== undefined)
+      await moveCounted(tx, workspace, [{ from: workspace.projectId, to: destination.id, count: 1 }]);
     const view: WorkspaceView = await loadWorkspace(tx, context, { workspaceId: workspace.id });
     await recordWorkspaceChange(tx, context, { before: workspace, after: view }, rebound);
     return { view, isConnected };
@@ -266,7 +267,7 @@ async function noteRepository(
     before.vcsBranch === vcsBranch &&
     before.vcsOauthTokenId === vcsOauthTokenId;
   if (vcsOauthTokenId === null || vcsIdentifier === null || isSame) return false;
-  await hooks.repositories.connected(tx, { ...workspace, organizationId, vcsIdentifier, vcsBranch });
+  await hooks.repositories.connected(tx, madeIn(workspace, { ...workspace, organizationId, vcsIdentifier, vcsBranch }));
   return true;
 }
 
@@ -316,8 +317,8 @@ async function remove(
   workspace: Granted<WorkspaceView, "can-destroy" | "can-force-delete">,
 ): Promise<void> {
   // Its project and its tags are held before what hangs on it goes.
-  await countWorkspaces(tx, workspace.projectId, -1);
-  await context.hooks.scopes.forget(tx, workspace.organizationId, workspace.id);
+  await countWorkspaces(tx, workspace, workspace.projectId, -1);
+  await context.hooks.scopes.forget(tx, workspace);
   const tagIds = await holdTags(tx, workspace);
   await deleteWorkspaceRow(tx, workspace);
   await releaseTags(tx, workspace.organizationId, tagIds);

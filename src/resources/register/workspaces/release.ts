@@ -2,7 +2,7 @@
  * How a lock comes off a workspace: by whoever may unlock it, or by itself, when its lease has ended. That it has ended is decided
  * by the clock wherever a workspace is loaded; what follows from it is done by whoever holds the row first, here.
  */
-import type { Granted } from "../../../access/granted.ts";
+import { grant, type Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { WorkspaceTable } from "../../../database/schema/workspaces.ts";
 import { recordEvent } from "../../shared/audit-events/writes.ts";
@@ -37,7 +37,13 @@ export async function endLease<View extends WorkspaceView>(tx: Tx, caller: Conte
   if (endedLock === undefined) return workspace;
   // Nobody does this: it happens by itself, whoever comes by first.
   const context: Context = { ...caller, actor: { kind: "operator" } };
-  const ended = workspace as Granted<View, "lease-ended">;
+  const ended = grant(workspace, {
+    thing: "workspace",
+    permission: "lease-ended",
+    visible: true,
+    allowed: workspace.endedLock !== undefined,
+    needs: "an ended lease",
+  });
   await context.hooks.states.discardPending(tx, context, ended);
   const columns = await released(tx, context, ended);
   await updateWorkspaceRow(tx, ended, columns);

@@ -8,7 +8,7 @@ import type { ServiceOptions } from "../../shared/context.ts";
 import { isExactVersion, isOlder } from "../../site/terraform-versions/versions.ts";
 import { applyAutoDestroy, type AutoDestroyColumns, inheriting, statusAfter } from "./auto-destroy.ts";
 import { workspaces } from "./definition.ts";
-import { agentPoolFaults, applyExecution, type ExecutionColumns, followingDefaults } from "./execution.ts";
+import { agentPoolFaults, applyExecution, type ExecutionColumns, followingDefaults } from "../execution.ts";
 import { unlocked } from "./holder.ts";
 import { sharingFaultsOf } from "./sharing.ts";
 import type { References } from "./store.ts";

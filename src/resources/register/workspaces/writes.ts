@@ -1,4 +1,5 @@
 /** What neighbours have done to workspaces, by sets. */
+import type { Capability } from "../../../access/capability.ts";
 import { sql } from "kysely";
 import type { Granted } from "../../../access/granted.ts";
 import { Overtaken, type Tx } from "../../../database/database.ts";
@@ -95,12 +96,22 @@ export async function holdConnected(tx: Tx, { organizationId, by, ids }: Connect
 }
 
 /** Once the row that they are connected by is held, for its removal, they have it no more. Raises `Overtaken`. */
-export async function disconnect(tx: Tx, connected: Connected, heldIds: readonly string[]): Promise<void> {
+export async function disconnect(
+  tx: Tx,
+  _by: Granted<object, "can-update-oauth" | "can-update-ssh-keys">,
+  connected: Connected,
+  heldIds: readonly string[],
+): Promise<void> {
   await changeConnected(tx, connected, heldIds, connections[connected.by]);
 }
 
 /** Once it is held for a change, what their documents show of it may change. Raises `Overtaken`. */
-export async function touchConnected(tx: Tx, connected: Connected, heldIds: readonly string[]): Promise<void> {
+export async function touchConnected(
+  tx: Tx,
+  _by: Granted<object, "can-update-oauth">,
+  connected: Connected,
+  heldIds: readonly string[],
+): Promise<void> {
   await changeConnected(tx, connected, heldIds, {});
 }
 
@@ -133,7 +144,12 @@ async function changeConnected(
 }
 
 /** A state was written: the workspace is not idle, and its document shows since when. */
-export async function noteStateWritten(tx: Tx, workspaceId: string, at: string): Promise<void> {
+export async function noteStateWritten(
+  tx: Tx,
+  _by: Granted<object, "can-create-state-versions" | "can-upload">,
+  workspaceId: string,
+  at: string,
+): Promise<void> {
   await tx.db
     .updateTable("workspaces")
     .set({
@@ -159,6 +175,7 @@ export async function setBroughtState(
 /** What was read out of a state, where that is the one in force. */
 export async function noteStateRead(
   tx: Tx,
+  _by: Capability<"job">,
   stateVersion: { readonly id: string; readonly workspaceId: string },
   read: { readonly resourceCount: number; readonly outputIds: string },
 ): Promise<void> {
@@ -189,7 +206,7 @@ export type RunColumns = Partial<LockColumns & SettledState & Pick<WorkspaceTabl
 /** With a run's step, in its transaction; the row is held. */
 export async function setRunColumns(
   tx: Tx,
-  _by: Granted<object, "can-move-run">,
+  _by: Capability<"can-move-run" | "job">,
   workspaceId: string,
   columns: RunColumns,
 ): Promise<void> {
@@ -197,7 +214,7 @@ export async function setRunColumns(
 }
 
 /** Whoever brings a configuration, and whoever applies it. */
-type ConfigurationBringer = Granted<object, "can-queue-run" | "can-upload" | "can-move-run"> | "version control";
+type ConfigurationBringer = Granted<object, "can-queue-run" | "can-upload" | "can-move-run" | "job">;
 
 /** Which configuration runs begin with from now on; its readme is the workspace's. The row is held. */
 export async function setCurrentConfiguration(

@@ -3,9 +3,9 @@ import type { Tx } from "../../../database/database.ts";
 import { newToken, tokenHash } from "../../../kernel/ids.ts";
 import type { Context } from "../../shared/context.ts";
 import { hear, type Serving } from "../agents/writes.ts";
-import { engineWord, findClaimable, poolOf } from "../phases/claims/reads.ts";
-import { loadRunToMove } from "../runs/reads.ts";
-import { advance } from "../runs/writes.ts";
+import { engineWord, findClaimable, poolOf } from "../phases/claims.ts";
+import { lockRun } from "../runs/reads.ts";
+import { advance } from "../runs/lifecycle.ts";
 import { type AgentJob, putTogether } from "./job.ts";
 import { lookoutOf } from "./waiting.ts";
 
@@ -57,7 +57,7 @@ async function take(
   for (let tries = 0; tries < triesMax; tries += 1) {
     const candidate = await findClaimable(tx, by, engines);
     if (candidate === undefined) return undefined;
-    const run = await loadRunToMove(tx, "an agent's job", candidate.runId);
+    const run = candidate.claim.grant(await lockRun(tx, candidate.runId));
     const kind = candidate.kind === "plan" ? "plan" : "apply";
     // Somebody may have had it between the two statements.
     if ((kind === "plan" ? run.planStatus : run.applyStatus) !== "queued") continue;

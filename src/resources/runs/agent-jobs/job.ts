@@ -8,7 +8,7 @@ import type { Context } from "../../shared/context.ts";
 import type { Ingress } from "../configuration-versions/ingress.ts";
 import { type IdentityToken, signIdentity } from "../identity-keys/writes.ts";
 import { logBytesMax } from "../phases/logs.ts";
-import { openRunVariables, pinnedVariables } from "../runs/reads.ts";
+import { openRunVariables, openVariableSnapshot } from "../runs/variables.ts";
 
 export const planSecondsByDefault = 2 * 3600;
 export const applySecondsByDefault = 24 * 3600;
@@ -126,9 +126,9 @@ function withinOrganization(place: Place, kind: ClaimedPhase["kind"], allowed: n
   return own > 0 ? Math.min(own, allowed) : allowed;
 }
 
-/** Those that were pinned when it was admitted, with its own. */
+/** The snapshot of its admission, with its own. */
 function variablesOf(vault: Context["vault"], run: RunTable): AgentJob["variables"] {
-  const inForce = withRunVariables(pinnedVariables({ vault }, run), openRunVariables(vault, run));
+  const inForce = withRunVariables(openVariableSnapshot({ vault }, run), openRunVariables({ vault }, run));
   return inForce.map(({ key, value, category, hcl, sensitive }) => ({ key, value, category, hcl, sensitive }));
 }
 

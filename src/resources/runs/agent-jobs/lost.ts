@@ -6,11 +6,12 @@ import type { Tx } from "../../../database/database.ts";
 import { AppError } from "../../../kernel/errors.ts";
 import { silentMs } from "../../connections/agent-pools/reads.ts";
 import type { Context } from "../../shared/context.ts";
+import type { JobWork } from "../../shared/job-work.ts";
 import { tellEndedPhase } from "../../shared/measures.ts";
 import { sayInLog } from "../phases/logs.ts";
-import { findLostPhases, type LostPhase } from "../phases/claims/reads.ts";
-import { loadRunToMove } from "../runs/reads.ts";
-import { advance } from "../runs/writes.ts";
+import { findLostPhases, type LostPhase } from "../phases/claims.ts";
+import { lockRun } from "../runs/reads.ts";
+import { advance } from "../runs/lifecycle.ts";
 import { timeoutSecondsOf } from "./job.ts";
 import { endedPhaseOf } from "./reports.ts";
 
@@ -20,14 +21,8 @@ const returnsMax = 3;
 /** An agent ends a phase itself when its time is over; this long after that it is not believed any more. */
 const lateMs = 10 * 60_000;
 
-interface Steps {
-  readonly context: Context;
-  readonly signal: AbortSignal;
-  step<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
-}
-
 /** Gives how many were decided. */
-export async function decideLostJobs({ context, signal, step }: Steps): Promise<number> {
+export async function decideLostJobs({ context, capability, signal, step }: JobWork): Promise<number> {
   const limits = {
     silentMs,
     planMs: timeoutSecondsOf(context.options, "plan") * 1000 + lateMs,
@@ -40,7 +35,7 @@ export async function decideLostJobs({ context, signal, step }: Steps): Promise<
     const before = decided;
     for (const phase of lost) {
       try {
-        const how = await step((tx) => decide(tx, context, phase, limits));
+        const how = await step((tx) => decide(tx, context, capability, phase, limits));
         if (how !== undefined) decided += 1;
         if (how === "ended") tellEndedPhase(endedPhaseOf(phase, "lost", phase.nowMs));
       } catch (error) {
@@ -59,10 +54,11 @@ export async function decideLostJobs({ context, signal, step }: Steps): Promise<
 async function decide(
   tx: Tx,
   context: Context,
+  capability: JobWork["capability"],
   seen: LostPhase,
   limits: Parameters<typeof findLostPhases>[1],
 ): Promise<"returned" | "ended" | undefined> {
-  const run = await loadRunToMove(tx, "by itself", seen.runId);
+  const run = capability.grant(await lockRun(tx, seen.runId));
   const [phase] = (await findLostPhases(tx, limits, 1_000)).filter(({ id }) => id === seen.id);
   if (phase === undefined || phase.attempt !== seen.attempt) return undefined;
   const isSilent = (phase.heardMs ?? 0) < phase.nowMs - limits.silentMs;
@@ -78,7 +74,7 @@ async function decide(
       }`
     : `The ${phase.kind} took longer than it may (${timeoutSecondsOf(context.options, phase.kind)} seconds) and was given up.`;
   await sayInLog(tx, context.vault, phase.id, errorMessage);
-  await advance(tx, context, await loadRunToMove(tx, "by itself", seen.runId), {
+  await advance(tx, context, capability.grant(await lockRun(tx, seen.runId)), {
     event: "phase-errored",
     phase: { errorMessage, signal: "kill" },
     description: errorMessage,

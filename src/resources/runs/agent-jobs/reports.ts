@@ -15,17 +15,16 @@ import type { Context } from "../../shared/context.ts";
 import { tellEndedPhase } from "../../shared/measures.ts";
 import type { ContentAnswer } from "../../../jsonapi/define.ts";
 import { hear, type Serving } from "../agents/writes.ts";
-import { findHeldPhase, type HeldPhase } from "../phases/claims/reads.ts";
-import { noteGeneratedConfiguration, noteHeard, noteStarted } from "../phases/claims/writes.ts";
+import { findHeldPhase, type HeldPhase } from "../phases/claims.ts";
+import { noteGeneratedConfiguration, noteHeard, noteStarted } from "../phases/writes.ts";
 import { appendLog, sayInLog } from "../phases/logs.ts";
 import { triggeringJob } from "../run-triggers/writes.ts";
-import type { Moving } from "../proofs.ts";
-import { loadRunToMove } from "../runs/reads.ts";
-import { advance } from "../runs/writes.ts";
+import { lockRun } from "../runs/reads.ts";
+import { advance } from "../runs/lifecycle.ts";
 import { type ContentKind, contentKinds } from "./definition.ts";
 import { lookoutOf } from "./waiting.ts";
 
-type Held = Granted<HeldPhase, Moving>;
+type Held = Granted<HeldPhase, "claim">;
 
 export interface Report {
   readonly id: string;
@@ -206,7 +205,7 @@ export async function finish(context: Context, by: Serving, report: Report, outc
     const held = await loadClaimed(tx, by, report.id);
     if (isKnown(held, report, outcome)) return undefined;
     refuseLate(held, report.attempt);
-    let run = await loadRunToMove(tx, "an agent's job", held.runId);
+    let run = held.claim.grant(await lockRun(tx, held.runId));
     const [status, attempt] =
       held.kind === "plan" ? [run.planStatus, run.planAttempt] : [run.applyStatus, run.applyAttempt];
     if (status !== "running" || attempt !== report.attempt) throw fenced(report.attempt, { status, attempt });
@@ -216,7 +215,7 @@ export async function finish(context: Context, by: Serving, report: Report, outc
     const isUnasked = result === "canceled" && run.canceledAt === null;
     if (isUnasked) {
       await sayInLog(tx, context.vault, held.id, stoppedUnasked);
-      run = await loadRunToMove(tx, "an agent's job", held.runId);
+      run = held.claim.grant(await lockRun(tx, held.runId));
     }
     const columns = { ...outcome.columns, ...(isUnasked && { errorMessage: stoppedUnasked }) };
     return advance(tx, context, run, {

@@ -4,7 +4,7 @@
  */
 import { setTimeout as pause } from "node:timers/promises";
 import type { Database } from "../../../database/database.ts";
-import { findSignals, findWaiting, type Signalled, type WaitingKind } from "../phases/claims/reads.ts";
+import { findSignals, findWaiting, type Signalled, type WaitingKind } from "../phases/claims.ts";
 
 const tickMs = 40;
 const lookEveryMs = 320;

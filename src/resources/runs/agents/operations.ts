@@ -10,15 +10,8 @@ import { noteOperations } from "../../identity/organizations/writes.ts";
 import { recordChange } from "../../shared/audit-events/writes.ts";
 import { implement } from "../../shared/context.ts";
 import { agents, type AgentView } from "./definition.ts";
-import {
-  deleteAgentRow,
-  findAgent,
-  type FoundAgent,
-  insertAgent,
-  insertSiteOperations,
-  listAgentRows,
-} from "./store.ts";
-import { hear, servingAs } from "./writes.ts";
+import { deleteAgentRow, findAgent, type FoundAgent, insertAgent, listAgentRows } from "./store.ts";
+import { hear, insertSiteOperations, servingAs } from "./writes.ts";
 
 export const agentResource = implement(agents, {
   async registerAgent({ context, body }) {

@@ -1,6 +1,7 @@
 /** SQL of agents. Every moment is of the database's clock. */
 import { type RawBuilder, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
+import type { Capability } from "../../../access/capability.ts";
 import type { Granted } from "../../../access/granted.ts";
 import { type Standing, standingOf } from "../../../access/organization.ts";
 import type { Tx } from "../../../database/database.ts";
@@ -11,7 +12,7 @@ import { now } from "../../../kernel/time.ts";
 import { silentMs } from "../../connections/agent-pools/reads.ts";
 import { standingColumns } from "../../shared/grants/reads.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
-import type { AgentActor } from "../phases/claims/reads.ts";
+import type { AgentActor } from "../phases/claims.ts";
 import type { AgentView } from "./definition.ts";
 
 const shownStatus = ({ nowMs }: Dialect): RawBuilder<string> =>
@@ -90,20 +91,8 @@ export async function touchAgent(
     .executeTakeFirst();
 }
 
-/** Something can execute for every organization from now on, those to come included. */
-export async function insertSiteOperations(
-  tx: Tx,
-  _by: Granted<object, "can-serve" | "can-administer">,
-): Promise<void> {
-  await tx.db
-    .insertInto("siteOperations")
-    .values({ name: "site", createdAt: now() })
-    .onConflict((conflict) => conflict.column("name").doNothing())
-    .execute();
-}
-
 /** Those of which nothing was heard for so long, as many as this. */
-export async function deleteVanishedAgents(tx: Tx, forMs: number, limit: number) {
+export async function deleteVanishedAgents(tx: Tx, _by: Capability<"job">, forMs: number, limit: number) {
   const { nowMs, lockFreeRows } = tx.dialect;
   return tx.db
     .deleteFrom("agents")

@@ -1,13 +1,13 @@
 /** What agents have done to their own rows, and what becomes of those that vanish. */
-import type { Granted } from "../../../access/granted.ts";
+import { grant, type Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
+import { now } from "../../../kernel/time.ts";
 import { notFound } from "../../../kernel/errors.ts";
 import { recordEvents } from "../../shared/audit-events/writes.ts";
 import type { Context } from "../../shared/context.ts";
-import type { AgentActor } from "../phases/claims/reads.ts";
+import type { JobWork } from "../../shared/job-work.ts";
+import type { AgentActor } from "../phases/claims.ts";
 import { deleteVanishedAgents, touchAgent } from "./store.ts";
-
-export { insertSiteOperations } from "./store.ts";
 
 /** That a token of an agent pool calls: it may serve that pool. */
 export type Serving = Granted<AgentActor, "can-serve">;
@@ -15,7 +15,8 @@ export type Serving = Granted<AgentActor, "can-serve">;
 /** Raises `not-found` for everybody but agents. */
 export function servingAs({ actor }: Pick<Context, "actor">): Serving {
   if (actor.kind !== "agent") throw notFound("thing");
-  return actor as Serving;
+  const check = { thing: "thing", permission: "can-serve", visible: true, allowed: true } as const;
+  return grant(actor, { ...check, needs: "a token of an agent pool" });
 }
 
 /** Raises `not-found` for an agent that the pool does not have: it has to register again. */
@@ -30,15 +31,27 @@ export async function hear(
   return agent;
 }
 
+/** Something can execute for every organization from now on, those to come included. */
+export async function insertSiteOperations(
+  tx: Tx,
+  _by: Granted<object, "can-serve" | "can-administer">,
+): Promise<void> {
+  await tx.db
+    .insertInto("siteOperations")
+    .values({ name: "site", createdAt: now() })
+    .onConflict((conflict) => conflict.column("name").doNothing())
+    .execute();
+}
+
 const forgottenAfterMs = 24 * 3_600_000;
 
 /** At most `limit` of those that vanished long ago. Gives how many. */
 export async function forgetVanished(
   tx: Tx,
-  context: Pick<Context, "actor" | "requestId">,
+  { context, capability }: Pick<JobWork, "context" | "capability">,
   limit: number,
 ): Promise<number> {
-  const gone = await deleteVanishedAgents(tx, forgottenAfterMs, limit);
+  const gone = await deleteVanishedAgents(tx, capability, forgottenAfterMs, limit);
   await recordEvents(
     tx,
     context,

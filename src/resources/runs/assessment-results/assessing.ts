@@ -11,12 +11,13 @@ import { announce } from "../../connections/notification-configurations/writes.t
 import { recordEvent } from "../../shared/audit-events/writes.ts";
 import { findContent } from "../../shared/contents/contents.ts";
 import type { Context } from "../../shared/context.ts";
-import { movedBy } from "../proofs.ts";
+import type { JobWork } from "../../shared/job-work.ts";
 import { isFinal } from "../runs/machine.ts";
-import { loadRunToMove } from "../runs/reads.ts";
-import { advance, createRun } from "../runs/writes.ts";
+import { lockRun } from "../runs/reads.ts";
+import { advance, createRun } from "../runs/lifecycle.ts";
+import type { PlanSummary } from "../plan-outputs/drawing.ts";
 import { bytesOf, summaryInThread } from "../plan-outputs/plan-thread.ts";
-import { type Findings, findingsOf, nothingFound, type PlanSummary } from "./rules.ts";
+import { type Findings, findingsOf, nothingFound } from "./rules.ts";
 import {
   deleteResult,
   findDueWorkspaces,
@@ -28,37 +29,31 @@ import {
   type Underway,
 } from "./store.ts";
 
-interface Work {
-  readonly context: Context;
-  readonly signal: AbortSignal;
-  step<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
-}
-
 const everyMs = 24 * 3_600_000;
 const batch = 50;
 const planBytesMax = 32 * 1024 * 1024;
 
 /** Gives how many were begun or told. Only the hosted edition assesses. */
-export async function assess({ context, signal, step }: Work): Promise<number> {
+export async function assess({ context, capability, signal, step }: JobWork): Promise<number> {
   if (context.options.edition !== "hosted") return 0;
   let handled = 0;
   for (const underway of await findUnderway(context.database.reader)) {
     if (signal.aborted) return handled;
     const found = await lookInto(context, underway);
-    if (await step((tx) => settle(tx, context, underway, found))) handled += 1;
+    if (await step((tx) => settle(tx, context, capability, underway, found))) handled += 1;
   }
   const since = new Date(nowMs() - everyMs).toISOString();
   for (const id of await findDueWorkspaces(context.database.reader, since, batch)) {
     if (signal.aborted) return handled;
-    if (await step((tx) => begin(tx, context, id))) handled += 1;
+    if (await step((tx) => begin(tx, context, capability, id))) handled += 1;
   }
   return handled;
 }
 
-async function begin(tx: Tx, context: Context, workspaceId: string): Promise<boolean> {
+async function begin(tx: Tx, context: Context, by: JobWork["capability"], workspaceId: string): Promise<boolean> {
   const [workspace] = await loadWorkspaces(tx, context, [workspaceId]);
   if (workspace === undefined || !mayAssess(workspace)) return false;
-  const asked = {
+  const input = {
     message: "Assessment of drift",
     planOnly: true,
     refreshOnly: true,
@@ -67,8 +62,8 @@ async function begin(tx: Tx, context: Context, workspaceId: string): Promise<boo
     byNobody: true,
   } as const;
   try {
-    const { id: runId, organizationId } = await createRun(tx, context, workspace, asked, "by itself");
-    await insertResult(tx, movedBy("by itself", workspace), {
+    const { id: runId, organizationId } = await createRun(tx, context, by.grant(workspace), input);
+    await insertResult(tx, by, {
       id: newId("assessment-results"),
       organizationId,
       workspaceId,
@@ -99,11 +94,16 @@ async function lookInto(context: Context, { runId, organizationId }: Underway): 
 }
 
 /** Tells what came of it, once it has ended. A run that began meanwhile cancels it, and then nothing is told. */
-async function settle(tx: Tx, context: Context, underway: Underway, plan: PlanSummary | undefined): Promise<boolean> {
+async function settle(
+  tx: Tx,
+  context: Context,
+  by: JobWork["capability"],
+  underway: Underway,
+  plan: PlanSummary | undefined,
+): Promise<boolean> {
   const [workspace] = await loadWorkspaces(tx, context, [underway.workspaceId]);
   if (workspace === undefined) return false;
-  const by = movedBy("by itself", workspace);
-  const run = await loadRunToMove(tx, "by itself", underway.runId);
+  const run = by.grant(await lockRun(tx, underway.runId));
   const isPassed = workspace.lockedByType === "runs";
   if (!isFinal(run.status)) {
     if (!isPassed || run.canceledAt !== null) return false;

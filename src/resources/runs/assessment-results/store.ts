@@ -6,7 +6,7 @@ import type { AssessmentResultTable } from "../../../database/schema/runs.ts";
 import { now } from "../../../kernel/time.ts";
 import { workspaceAccessColumns, type WorkspaceAccessRow, workspaceFactsOf } from "../../shared/grants/reads.ts";
 import { updateRow } from "../../shared/versions.ts";
-import type { MayMove } from "../proofs.ts";
+import type { Capability } from "../../../access/capability.ts";
 import type { AssessmentResultView } from "./definition.ts";
 import type { Findings } from "./rules.ts";
 
@@ -83,20 +83,20 @@ export async function findDueWorkspaces(tx: Tx, since: string, limit: number): P
   return rows.map(({ id }) => id);
 }
 
-export async function insertResult(tx: Tx, _by: MayMove, result: AssessmentResultTable): Promise<void> {
+export async function insertResult(tx: Tx, _by: Capability<"job">, result: AssessmentResultTable): Promise<void> {
   await insertRow(tx, "assessmentResults", result);
 }
 
 export async function finishResult(
   tx: Tx,
-  _by: MayMove,
+  _by: Capability<"job">,
   id: string,
   changes: Partial<AssessmentResultTable>,
 ): Promise<void> {
   await updateRow(tx, "assessmentResults", id, { ...changes, finished: 1 });
 }
 
-export async function deleteResult(tx: Tx, _by: MayMove, id: string): Promise<void> {
+export async function deleteResult(tx: Tx, _by: Capability<"job">, id: string): Promise<void> {
   await tx.db.deleteFrom("assessmentResults").where("id", "=", id).execute();
 }
 

@@ -1,48 +1,42 @@
-/** The work of the job that destroys workspaces when their time has come: each time exactly one run, or a word on why there is none. */
+/** Scheduled destroys: the job that starts them, each time exactly one run or a word on why there is none, and the one that reminds of them. */
+import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
 import { AppError } from "../../../kernel/errors.ts";
-import { nowMs } from "../../../kernel/time.ts";
+import { activityDurationMs, nowMs } from "../../../kernel/time.ts";
 import { loadWorkspaces } from "../../register/workspaces/reads.ts";
 import { announce } from "../../connections/notification-configurations/writes.ts";
 import { autoDestroyAtOf, type WorkspaceView } from "../../register/workspaces/view.ts";
 import { setRunColumns } from "../../register/workspaces/writes.ts";
 import { recordEvent } from "../../shared/audit-events/writes.ts";
 import type { Context } from "../../shared/context.ts";
-import { movedBy } from "../proofs.ts";
-import { createRun } from "../runs/writes.ts";
-import { scheduledMs } from "./rules.ts";
+import type { JobWork } from "../../shared/job-work.ts";
+import { createRun } from "../runs/lifecycle.ts";
 import { findDue } from "./store.ts";
-
-interface Work {
-  readonly context: Context;
-  readonly signal: AbortSignal;
-  step<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
-}
 
 const batch = 100;
 
 /** Gives how many had their time. */
-export async function destroyDue({ context, signal, step }: Work): Promise<number> {
+export async function destroyDue({ context, capability, signal, step }: JobWork): Promise<number> {
   let handled = 0;
   for (;;) {
     const due = await findDue(context.database.reader, { limit: batch });
     for (const id of due) {
       if (signal.aborted) return handled;
-      if (await step((tx) => destroy(tx, context, id))) handled += 1;
+      if (await step((tx) => destroy(tx, context, capability, id))) handled += 1;
     }
     if (due.length < batch) return handled;
   }
 }
 
 /** The due moment is used up and the run begun in one transaction. Somebody may have changed the schedule meanwhile. */
-async function destroy(tx: Tx, context: Context, id: string): Promise<boolean> {
+async function destroy(tx: Tx, context: Context, capability: JobWork["capability"], id: string): Promise<boolean> {
   const [workspace] = await loadWorkspaces(tx, context, [id]);
   if (workspace === undefined || !isDue(workspace)) return false;
-  const outcome = await begin(tx, context, workspace);
+  const outcome = await begin(tx, context, capability.grant(workspace));
   const autoDestroyStatus = "runId" in outcome ? "queued" : "errored";
   // A time that somebody chose is for once; a duration counts again.
   const used = workspace.autoDestroyActivityDuration === null ? { autoDestroyAt: null } : {};
-  await setRunColumns(tx, movedBy("by itself", workspace), id, { ...used, autoDestroyStatus });
+  await setRunColumns(tx, capability, id, { ...used, autoDestroyStatus });
   await recordEvent(tx, context, {
     organizationId: workspace.organizationId,
     verb: "auto-destroy",
@@ -59,7 +53,7 @@ function isDue(workspace: WorkspaceView): boolean {
   return atMs !== undefined && atMs <= nowMs();
 }
 
-/** A run that there is tells of its end by itself. */
+/** A run that begins notifies of its own end. */
 const notBegun = (workspace: WorkspaceView, { error }: { readonly error: string }) =>
   ({
     about: "auto-destroy",
@@ -73,8 +67,8 @@ const notBegun = (workspace: WorkspaceView, { error }: { readonly error: string 
 
 type Outcome = { readonly runId: string } | { readonly error: string };
 
-async function begin(tx: Tx, context: Context, workspace: WorkspaceView): Promise<Outcome> {
-  const asked = {
+async function begin(tx: Tx, context: Context, workspace: Granted<WorkspaceView, "job">): Promise<Outcome> {
+  const input = {
     message: "Scheduled destroy",
     isDestroy: true,
     // Nobody is there to confirm it.
@@ -84,10 +78,72 @@ async function begin(tx: Tx, context: Context, workspace: WorkspaceView): Promis
     byNobody: true,
   } as const;
   try {
-    return { runId: (await createRun(tx, context, workspace, asked, "by itself")).id };
+    return { runId: (await createRun(tx, context, workspace, input)).id };
   } catch (error) {
     // What can't be run is refused before anything is written.
     if (!(error instanceof AppError) || error.code !== "invalid") throw error;
     return { error: error.message };
   }
+}
+
+/** Undefined where none is to come: as the search has it, a duration is about what is there. */
+function scheduledMs(workspace: WorkspaceView): number | undefined {
+  const at = autoDestroyAtOf(workspace);
+  const { autoDestroyStatus: status, resourceCount, stateEncrypted } = workspace;
+  if (at === null || status === "queued") return undefined;
+  const counts = status !== "errored" && (resourceCount > 0 || stateEncrypted === 1);
+  return workspace.autoDestroyActivityDuration === null || counts ? Date.parse(at) : undefined;
+}
+
+const hourMs = 3_600_000;
+/** The first and the last word, in hours before. */
+const stagesHours = [12, 24] as const;
+const earliestMs = Math.max(...stagesHours) * hourMs;
+
+/**
+ * How many hours before a destroy it is now, as reminders count them; undefined where there is nothing to be reminded of. Something that is
+ * always to be destroyed that soon after it was used reminds nobody: each use would.
+ */
+function stageOf(workspace: WorkspaceView, nowMs: number): (typeof stagesHours)[number] | undefined {
+  const atMs = scheduledMs(workspace);
+  if (atMs === undefined || atMs <= nowMs) return undefined;
+  const stage = stagesHours.find((hours) => atMs - nowMs <= hours * hourMs);
+  const { autoDestroyActivityDuration: duration } = workspace;
+  const isAlwaysSo = stage !== undefined && duration !== null && activityDurationMs(duration) <= stage * hourMs;
+  return isAlwaysSo ? undefined : stage;
+}
+
+const trigger = "workspace:auto_destroy_reminder";
+
+/** Gives how many reminders there are. One that was told already is known by its key, for as long as it matters. */
+export async function remindOfDestroys({ context, signal, step }: JobWork): Promise<number> {
+  let [count, afterId] = [0, ""];
+  while (!signal.aborted) {
+    const search = { limit: batch, withinMs: earliestMs, remind: { trigger, afterId } };
+    const ids = await findDue(context.database.reader, search);
+    if (ids.length > 0) count += await step((tx) => remind(tx, context, ids));
+    if (ids.length < batch) break;
+    afterId = ids.at(-1) ?? "";
+  }
+  return count;
+}
+
+async function remind(tx: Tx, context: Context, ids: readonly string[]): Promise<number> {
+  const workspaces = await loadWorkspaces(tx, context, ids);
+  const announcements = workspaces.flatMap((workspace) => {
+    const stage = stageOf(workspace, nowMs());
+    return stage === undefined ? [] : [reminderOf(workspace, stage)];
+  });
+  return announce(tx, context, announcements);
+}
+
+/** Whoever changes the time is reminded again. */
+function reminderOf(workspace: WorkspaceView, stage: number) {
+  const autoDestroyAt = autoDestroyAtOf(workspace);
+  const nothing = { runId: null, runStatus: null, runCreatedAt: null, error: null } as const;
+  return {
+    workspaceId: workspace.id,
+    happening: { about: "auto-destroy", trigger, autoDestroyAt, ...nothing } as const,
+    onceKey: `${trigger} ${stage} ${autoDestroyAt}`,
+  };
 }

@@ -11,7 +11,7 @@ import { abandonContents, findContent, readContent } from "../../shared/contents
 import { loadIncluded } from "../../shared/includes.ts";
 import { type Context, implement } from "../../shared/context.ts";
 import { configurationVersions, type ConfigurationVersionView } from "./definition.ts";
-import { ofConfigurationVersion } from "./kinds.ts";
+import { ingressAttributes } from "./ingress.ts";
 import { grantConfigurationVersion, loadConfigurationOfRun, loadConfigurationVersion } from "./reads.ts";
 import {
   archiveObstacle,
@@ -19,6 +19,7 @@ import {
   backingDataObstacle,
   becomesCurrent,
   newConfigurationVersion,
+  ofConfigurationVersion,
   reaching,
 } from "./rules.ts";
 import {
@@ -30,9 +31,9 @@ import {
   pageOfVersions,
   updateConfigurationVersion,
 } from "./store.ts";
-import { recordMove } from "./trail.ts";
 import { receiveArchive } from "./upload.ts";
 import { checkUploadUrl, uploadUrl } from "./upload-urls.ts";
+import { recordMove } from "./writes.ts";
 
 export const configurationVersionResource = implement(configurationVersions, {
   async listConfigurationVersions({ context, params, query }) {
@@ -92,6 +93,14 @@ export const configurationVersionResource = implement(configurationVersions, {
   restoreConfigurationBackingData: ({ context, params }) => move(context, params.configurationVersionId, "restore"),
   permanentlyDeleteConfigurationBackingData: ({ context, params }) =>
     move(context, params.configurationVersionId, "permanently-delete"),
+});
+
+export const ingressAttributesResource = implement(ingressAttributes, {
+  async showIngressAttributes({ context, params }) {
+    const version = await loadConfigurationVersion(context.database.reader, context, params.configurationVersionId);
+    if (version.ingressId === null) throw notFound("commit of this configuration version");
+    return { view: version };
+  },
 });
 
 type Load = (tx: Tx) => Promise<ConfigurationVersionView>;

@@ -6,8 +6,8 @@ import { notFound } from "../../../kernel/errors.ts";
 import type { Context } from "../../shared/context.ts";
 import { grantOnWorkspace } from "../../shared/grants/reads.ts";
 import type { LoadMany } from "../../shared/includes.ts";
-import type { IngressView } from "../ingress-attributes/definition.ts";
 import type { ConfigurationVersionView } from "./definition.ts";
+import type { IngressView } from "./ingress.ts";
 import {
   type ConfiguredParent,
   findConfigurationOfRun,

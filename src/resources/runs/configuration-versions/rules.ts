@@ -1,4 +1,6 @@
 /** Pure rules of configuration versions: what a new one is, what may become of one, and which is the workspace's current one. */
+import type { Capability } from "../../../access/capability.ts";
+import type { Granted } from "../../../access/granted.ts";
 import { type Actor, actorId, actorName, tokenIdOf } from "../../../access/actor.ts";
 import type { ConfigurationVersionTable } from "../../../database/schema/runs.ts";
 import { createdColumns } from "../../../jsonapi/columns.ts";
@@ -6,9 +8,21 @@ import type { CreateAttributes } from "../../../jsonapi/define.ts";
 import { AppError, conflict } from "../../../kernel/errors.ts";
 import { newId } from "../../../kernel/ids.ts";
 import { type BackingDataMove, backingDataMovesOf } from "../../shared/backing-data.ts";
+import { contentBytesMax, type ContentLimit, type ContentOwner } from "../../shared/contents/contents.ts";
 import type { Context } from "../../shared/context.ts";
 import { type ConfigurationStatus, configurationVersions, type VcsSource } from "./definition.ts";
 import type { Ingress } from "./ingress.ts";
+
+/** Who may queue runs announces a version or archives it; a signed URL brings its archive; a job does what version control asks for. */
+export type Arrival = Granted<object, "can-queue-run" | "can-upload" | "job"> | Capability<"job">;
+
+/** What is stored of a version: the archive as it was sent, and the readme in it. */
+export type ContentKind = "archive" | "readme";
+
+/** The archive's own limit is lower, and told by its reader. */
+export const archiveLimit: ContentLimit = { bytes: contentBytesMax, thing: "A configuration" };
+
+export const ofConfigurationVersion = (id: string): ContentOwner => ({ column: "configurationVersionId", id });
 
 export type NewConfiguration = Partial<CreateAttributes<typeof configurationVersions>>;
 

@@ -1,8 +1,9 @@
 /** SQL of configuration versions. Whoever changes one holds the lock of its workspace's row, so that all agree on their order. */
+import { Capability } from "../../../access/capability.ts";
 import type { WorkspaceFacts } from "../../../access/permissions/workspace.ts";
 import { type Kysely, sql } from "kysely";
 import { principalOf } from "../../../access/actor.ts";
-import type { Granted } from "../../../access/granted.ts";
+import { type Granted, madeIn } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
 import { insertRow, prepared } from "../../../database/prepared.ts";
 import type { ConfigurationVersionTable } from "../../../database/schema/runs.ts";
@@ -17,7 +18,7 @@ import { held } from "../../shared/locks.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
 import { updateRow } from "../../shared/versions.ts";
 import type { ConfigurationVersionView } from "./definition.ts";
-import type { Arrival } from "./proofs.ts";
+import type { Arrival } from "./rules.ts";
 import type { UploadRight } from "./upload-urls.ts";
 
 type Caller = Pick<Context, "actor">;
@@ -147,7 +148,8 @@ export async function updateConfigurationVersion(
 /** Only in the workspace that it belongs to. No document shows it. */
 export async function approve(
   tx: Tx,
-  { id, workspaceId }: Granted<{ readonly id: string; readonly workspaceId: string }, "can-move-run">,
+  { workspaceId }: Granted<{ readonly workspaceId: string }, "can-move-run">,
+  id: string,
 ): Promise<void> {
   await tx.db
     .updateTable("configurationVersions")
@@ -164,13 +166,13 @@ export interface ArrivingVersion extends ConfigurationVersionTable {
   readonly currentConfigurationVersionId: string | null;
 }
 
-/** There is no caller to ask what it may: a signed URL is the right itself, and version control asks nobody. */
+/** There is no caller with permissions: a signed URL is the right itself, and a job needs none. */
 export async function findArriving(
   tx: Tx,
-  _by: UploadRight | Arrival,
+  by: UploadRight | Capability<"job">,
   id: string,
   lock = false,
-): Promise<Granted<ArrivingVersion, "can-upload"> | undefined> {
+): Promise<Granted<ArrivingVersion, "can-upload" | "job"> | undefined> {
   const row = await tx.db
     .selectFrom("configurationVersions as v")
     .innerJoin("workspaces as w", "w.id", "v.workspaceId")
@@ -180,7 +182,8 @@ export async function findArriving(
     .where("v.id", "=", id)
     .$if(lock, (query) => query.modifyEnd(held(tx.dialect, "w", true)).modifyEnd(tx.dialect.lockRows("v")))
     .executeTakeFirst();
-  return row as Granted<ArrivingVersion, "can-upload"> | undefined;
+  if (row === undefined) return undefined;
+  return by instanceof Capability ? by.grant(row) : madeIn(by, row);
 }
 
 /** Whether any run was ever made with this version. */

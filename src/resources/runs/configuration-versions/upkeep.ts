@@ -7,8 +7,8 @@ import { now } from "../../../kernel/time.ts";
 import { type DeletingPolicy, underPolicies } from "../../register/data-retention-policies/reads.ts";
 import { abandonContents } from "../../shared/contents/contents.ts";
 import type { Context } from "../../shared/context.ts";
-import { ofConfigurationVersion } from "./kinds.ts";
-import { recordMove } from "./trail.ts";
+import type { JobWork } from "../../shared/job-work.ts";
+import { ofConfigurationVersion } from "./rules.ts";
 import {
   type ArrivingVersion,
   findArriving,
@@ -19,12 +19,7 @@ import {
   updateConfigurationVersion,
 } from "./store.ts";
 import { noteFault } from "./upload.ts";
-
-interface Work {
-  readonly context: Context;
-  readonly signal: AbortSignal;
-  step<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
-}
+import { recordMove } from "./writes.ts";
 
 const neverSent = {
   word: "upload_expired",
@@ -33,38 +28,42 @@ const neverSent = {
 } as const;
 
 /** Their runs wait for nothing: a run needs a configuration that is there. Gives how many. */
-export async function giveUpUnsent({ context, signal, step }: Work): Promise<number> {
+export async function giveUpUnsent({ context, capability, signal, step }: JobWork): Promise<number> {
   let handled = 0;
   while (!signal.aborted) {
     const id = await findAwaitedTooLong(context.database.reader, now());
     if (id === undefined) break;
-    await step((tx) => noteFault(tx, context, "a job", id, neverSent));
+    await step((tx) => noteFault(tx, context, capability, id, neverSent));
     handled += 1;
   }
   return handled;
 }
 
 /** Archives that are older than the policy of their workspace or organization allows; the versions stay, for their runs' sake. */
-export const removeOutlivedConfigurations = (work: Work): Promise<number> =>
+export const removeOutlivedConfigurations = (work: JobWork): Promise<number> =>
   underPolicies(work, (policy, before) => removeOlder(work, policy, before));
 
-async function removeOlder({ context, signal, step }: Work, policy: DeletingPolicy, before: string): Promise<number> {
+async function removeOlder(
+  { context, capability, signal, step }: JobWork,
+  policy: DeletingPolicy,
+  before: string,
+): Promise<number> {
   let handled = 0;
   let last: Outlived | undefined;
   while (!signal.aborted) {
     const next = await findOutlived(context.database.reader, policy, before, last);
     if (next === undefined) break;
     last = next;
-    handled += await step((tx) => remove(tx, context, next.id));
+    handled += await step((tx) => remove(tx, context, capability, next.id));
   }
   return handled;
 }
 
 /** Looked at again, now that it is held: somebody may have made a run with it. */
-async function remove(tx: Tx, context: Context, id: string): Promise<number> {
-  const version = await findArriving(tx, "a job", id, true);
+async function remove(tx: Tx, context: Context, by: JobWork["capability"], id: string): Promise<number> {
+  const version = await findArriving(tx, by, id, true);
   if (version === undefined || !isOver(version) || (await hasRunInProgress(tx, id))) return 0;
-  await updateConfigurationVersion(tx, "a job", id, { status: "backing_data_permanently_deleted", hasReadme: 0 });
+  await updateConfigurationVersion(tx, by, id, { status: "backing_data_permanently_deleted", hasReadme: 0 });
   await abandonContents(tx, ofConfigurationVersion(id));
   await recordMove(tx, context, version, "permanently-delete-backing-data", "backing_data_permanently_deleted");
   return 1;

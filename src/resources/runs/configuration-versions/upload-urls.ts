@@ -7,7 +7,7 @@ import type { Context } from "../../shared/context.ts";
 import { checkSignedUrl, type Signed, signUrl } from "../../shared/signed-urls.ts";
 
 /** That somebody came with a URL of ours that has not expired, for the archive of this version. */
-export type UploadRight = Granted<{ readonly configurationVersionId: string }, "can-upload">;
+export type UploadRight = Granted<{ readonly id: string }, "can-upload">;
 
 const arrivalOf = (id: string) => ["PUT", "configuration-versions", id];
 
@@ -21,14 +21,11 @@ export function uploadUrl(
 }
 
 /** Raises `not-found` for a URL that we did not make, and `forbidden` for one that has expired. */
-export function checkUploadUrl(
-  context: Pick<Context, "vault">,
-  configurationVersionId: string,
-  signed: Signed,
-): UploadRight {
-  checkSignedUrl(context, arrivalOf(configurationVersionId), signed, {
+export function checkUploadUrl(context: Pick<Context, "vault">, id: string, signed: Signed): UploadRight {
+  return checkSignedUrl(context, arrivalOf(id), signed, {
+    right: { id },
+    permission: "can-upload",
     thing: "upload",
     expired: "This upload URL has expired. Create the configuration version again, and use its new URL.",
   });
-  return { configurationVersionId } as UploadRight;
 }

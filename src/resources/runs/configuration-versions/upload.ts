@@ -2,11 +2,15 @@
  * Archives on their way in: looked at and streamed into chunks, then given to their version in one short transaction. So an
  * archive that is not taken, or whose sender breaks off, leaves nothing behind but what its version tells of it.
  */
+import type { UploadRight } from "./upload-urls.ts";
+import type { Capability } from "../../../access/capability.ts";
 import { ArchiveCheck, type CheckedArchive } from "../../../archive/check.ts";
 import { ArchiveFault } from "../../../archive/faults.ts";
 import type { Granted } from "../../../access/granted.ts";
+import { workspacePermissions } from "../../../access/permissions/workspace.ts";
 import type { Tx } from "../../../database/database.ts";
-import { AppError, conflict, notFound } from "../../../kernel/errors.ts";
+import type { ConfigurationVersionTable } from "../../../database/schema/runs.ts";
+import { AppError, conflict, forbidden, notFound } from "../../../kernel/errors.ts";
 import { now } from "../../../kernel/time.ts";
 import { recordEvent } from "../../shared/audit-events/writes.ts";
 import type { Context } from "../../shared/context.ts";
@@ -23,15 +27,34 @@ import {
   type StoredContent,
 } from "../../shared/contents/contents.ts";
 import { crowdOfUploads } from "../../shared/contents/crowd.ts";
+import type { JobWork } from "../../shared/job-work.ts";
+import { actorOfToken } from "../../identity/authentication-tokens/reads.ts";
+import { grantWorkspace, loadWorkspace } from "../../register/workspaces/reads.ts";
+import type { WorkspaceView } from "../../register/workspaces/view.ts";
+import { createRun } from "../runs/lifecycle.ts";
 import { setCurrentConfiguration } from "../../register/workspaces/writes.ts";
-import { archiveLimit, type ContentKind, ofConfigurationVersion } from "./kinds.ts";
-import type { Arrival } from "./proofs.ts";
-import { approvalBy, loadUploader, queueRun } from "./queueing.ts";
-import { becomesCurrent, makerOf, reaching } from "./rules.ts";
-import { type ArrivingVersion, findArriving, hasRun, updateConfigurationVersion } from "./store.ts";
+import {
+  archiveLimit,
+  becomesCurrent,
+  type Commit,
+  type ContentKind,
+  makerOf,
+  type NewConfiguration,
+  newConfigurationVersion,
+  ofConfigurationVersion,
+  reaching,
+} from "./rules.ts";
+import {
+  type ArrivingVersion,
+  findArriving,
+  hasRun,
+  insertConfigurationVersion,
+  nextPosition,
+  updateConfigurationVersion,
+} from "./store.ts";
 
 type Bytes = AsyncIterable<Uint8Array>;
-type Version = Granted<ArrivingVersion, "can-upload">;
+type Version = Granted<ArrivingVersion, "can-upload" | "job">;
 
 const uploads = crowdOfUploads("configurations");
 
@@ -40,7 +63,12 @@ const uploads = crowdOfUploads("configurations");
  * sender breaks off, `conflict` for a version that awaits nothing any more, and `forbidden` or `not-found` where its creator may
  * not send it any more.
  */
-export async function receiveArchive(context: Context, by: Arrival, id: string, bytes: Bytes): Promise<void> {
+export async function receiveArchive(
+  context: Context,
+  by: UploadRight | Capability<"job">,
+  id: string,
+  bytes: Bytes,
+): Promise<void> {
   const version = await load(context.database.reader, by, id);
   await uploads.among({ organization: version.organizationId, version: id }, async () => {
     refuseUnawaited(version);
@@ -58,12 +86,46 @@ export async function receiveArchive(context: Context, by: Arrival, id: string, 
   });
 }
 
+type ByJob = Pick<JobWork, "context" | "capability">;
+
+/** A commit that is going to be fetched, in the caller's transaction; the workspace is held. Nobody made it. */
+export async function announceCommit(
+  tx: Tx,
+  { context, capability }: ByJob,
+  workspace: { readonly id: string; readonly organizationId: string },
+  commit: Commit,
+  attributes: NewConfiguration = {},
+): Promise<ConfigurationVersionTable> {
+  const facts = { workspace, position: await nextPosition(tx, workspace.id), createdAt: now() };
+  const row = newConfigurationVersion(attributes, facts, context, commit);
+  await insertConfigurationVersion(tx, capability, row);
+  const { id, organizationId, source, status } = row;
+  const after = { workspace: workspace.id, source, status, "commit-sha": commit.ingress.commitSha };
+  const subject = { type: "configuration-versions", id };
+  await recordEvent(tx, context, { organizationId, verb: "create", subject, after });
+  return row;
+}
+
+/** Its archive, as it was packed. Raises `invalid` or `too-large` for one that is not taken, which the version then tells too. */
+export async function receiveCommit(
+  { context, capability }: ByJob,
+  id: string,
+  bytes: AsyncIterable<Uint8Array>,
+): Promise<void> {
+  await receiveArchive(context, capability, id, bytes);
+}
+
 interface Received {
   readonly content: StoredContent;
   readonly checked: CheckedArchive;
 }
 
-async function receive(context: Context, by: Arrival, version: Version, bytes: Bytes): Promise<Received> {
+async function receive(
+  context: Context,
+  by: UploadRight | Capability<"job">,
+  version: Version,
+  bytes: Bytes,
+): Promise<Received> {
   const place = { organizationId: version.organizationId, owner: ofConfigurationVersion(version.id), kind: "archive" };
   const checking = new ArchiveCheck(version.workingDirectory ?? "");
   let content: StoredContent | undefined;
@@ -90,7 +152,7 @@ const refusalOf = (fault: ArchiveFault): AppError =>
 export async function noteFault(
   tx: Tx,
   context: Context,
-  by: Arrival,
+  by: UploadRight | Capability<"job">,
   id: string,
   { word, message }: Pick<ArchiveFault, "word" | "message"> | { readonly word: string; readonly message: string },
 ): Promise<void> {
@@ -118,7 +180,7 @@ interface Arrived extends Received {
 async function finalize(
   tx: Tx,
   context: Context,
-  by: Arrival,
+  by: UploadRight | Capability<"job">,
   { id, content, contents, startedAt }: Arrived,
 ): Promise<boolean> {
   const version = await load(tx, by, id, true);
@@ -166,7 +228,7 @@ function refuseUnawaited({ status }: Version): void {
 }
 
 /** Raises `not-found`: the version has gone since its URL was signed. */
-async function load(tx: Tx, by: Arrival, id: string, lock = false): Promise<Version> {
+async function load(tx: Tx, by: UploadRight | Capability<"job">, id: string, lock = false): Promise<Version> {
   const version = await findArriving(tx, by, id, lock);
   if (version === undefined) throw notFound("upload");
   return version;
@@ -186,4 +248,53 @@ async function record(tx: Tx, context: Context, version: Version, after: object)
       after,
     },
   );
+}
+
+/** The creator of a version, with what they may do now: nobody else was given the URL, so their authority approves it and queues its run. */
+interface Uploader {
+  readonly caller: Context;
+  readonly workspace: Granted<WorkspaceView, "can-queue-run">;
+}
+
+/** Undefined for version control. Raises `forbidden` or `not-found` where the uploader may not send configurations any more. */
+async function loadUploader(
+  tx: Tx,
+  context: Context,
+  { createdById, createdByTokenId, workspaceId }: Version,
+): Promise<Uploader | undefined> {
+  if (createdById === null) return undefined;
+  const actor = await actorOfToken(tx, createdByTokenId ?? "");
+  if (actor === undefined)
+    throw forbidden(
+      "This upload URL was given to a token that has expired or was revoked. Create the configuration version again with a valid token.",
+    );
+  const caller = { ...context, actor };
+  const isReading = tx === context.database.reader;
+  const workspace = await loadWorkspace(tx, caller, { workspaceId }, !isReading);
+  return { caller, workspace: grantWorkspace(workspace, "can-queue-run") };
+}
+
+/** When the archive that has come is approved by that; null where the uploader may only plan. */
+const approvalBy = (uploader: Uploader | undefined): string | null =>
+  uploader === undefined || workspacePermissions(uploader.workspace)["can-queue-apply"] ? now() : null;
+
+/** For the trail: the run that was queued, or why none was; nothing where none was wanted. */
+type Queued = { readonly run: string } | { readonly run: null; readonly reason: string } | undefined;
+
+/** The archive is taken in any case: where the workspace takes no runs, there is a reason instead of one. Version control queues its own. */
+async function queueRun(tx: Tx, version: Version, uploader: Uploader | undefined): Promise<Queued> {
+  if (version.autoQueueRuns === 0 || uploader === undefined) return undefined;
+  const input = {
+    configurationVersionId: version.id,
+    source: "tfe-configuration-version",
+    triggerReason: "manual",
+  } as const;
+  try {
+    const run = await createRun(tx, uploader.caller, uploader.workspace, input);
+    return { run: run.id };
+  } catch (error) {
+    // It is raised before anything was written.
+    if (error instanceof AppError && error.code === "invalid") return { run: null, reason: error.message };
+    throw error;
+  }
 }

@@ -1,8 +1,11 @@
-/** What runs have done to configuration versions. */
+/** What runs have done to configuration versions, and the audit event of a status that one reaches. */
 import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
-import type { RunTable } from "../../../database/schema/runs.ts";
+import type { ConfigurationVersionTable, RunTable } from "../../../database/schema/runs.ts";
 import { setCurrentConfiguration } from "../../register/workspaces/writes.ts";
+import { recordEvent } from "../../shared/audit-events/writes.ts";
+import type { Context } from "../../shared/context.ts";
+import { configurationVersions } from "./definition.ts";
 import { approve, findVersions } from "./store.ts";
 
 type ConfirmedRun = Pick<
@@ -16,7 +19,7 @@ type ConfirmedRun = Pick<
  */
 export async function approveConfiguration(tx: Tx, run: Granted<ConfirmedRun, "can-move-run">): Promise<void> {
   if (run.configurationVersionId === null || run.configurationApprovedAt !== null || !showsAll(run)) return;
-  await approve(tx, { ...run, id: run.configurationVersionId });
+  await approve(tx, run, run.configurationVersionId);
 }
 
 /** A planner chooses targets and a run's own variables, and could so leave out of the plan what the next run then applies. */
@@ -39,4 +42,15 @@ export async function noteConfigurationApplied(tx: Tx, run: Granted<AppliedRun, 
   const isOther = applied?.workspaceId !== workspaceId || applied.provisional === 0 || applied.speculative === 1;
   if (isOther || (current !== undefined && current.position > applied.position)) return;
   await setCurrentConfiguration(tx, run, workspaceId, applied);
+}
+
+export async function recordMove(
+  tx: Tx,
+  context: Context,
+  { id, organizationId, status }: Pick<ConfigurationVersionTable, "id" | "organizationId" | "status">,
+  verb: string,
+  to: string,
+): Promise<void> {
+  const subject = { type: configurationVersions.type, id };
+  await recordEvent(tx, context, { organizationId, verb, subject, before: { status }, after: { status: to } });
 }

@@ -9,8 +9,9 @@ import { type BackingDataMove, backingDataMovesOf } from "../../shared/backing-d
 import { abandonHidden, hideContents, unhideContents } from "../../shared/contents/contents.ts";
 import type { Context } from "../../shared/context.ts";
 import { loadPhase } from "./reads.ts";
-import { deleteLog, updateBackingData } from "./logs/store.ts";
-import { dataPresent, isFinalPhase, type PhaseKind, type PhaseView } from "./view.ts";
+import type { PhaseView } from "./definition.ts";
+import { dataPresent, isFinalPhase, type PhaseKind } from "./rules.ts";
+import { deleteLog, updateBackingData } from "./store.ts";
 
 const moves = backingDataMovesOf(dataPresent);
 

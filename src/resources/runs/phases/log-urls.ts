@@ -28,14 +28,15 @@ export function logUrl(context: Pick<Context, "actor" | "vault" | "options">, ph
 /** Raises `not-found` for a URL that we did not make, and `forbidden` for one that has expired. */
 export function checkLogUrl(context: Pick<Context, "vault">, logKey: string): LogRight {
   const [phaseId = "", tokenId = "", expires, signature] = logKey.split(".");
-  checkSignedUrl(
+  return checkSignedUrl(
     context,
     readingOf(phaseId, tokenId),
     { expires, signature },
     {
+      right: { phaseId, tokenId },
+      permission: "has-log-url",
       thing: "log",
       expired: "This log's URL has expired. Read the plan or apply again, and use its new log-read-url.",
     },
   );
-  return { phaseId, tokenId } as LogRight;
 }

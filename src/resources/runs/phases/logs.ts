@@ -16,7 +16,7 @@ import {
   insertPieces,
   type LoggedPhase,
   readChunks,
-} from "./logs/store.ts";
+} from "./store.ts";
 
 export type { LoggedPhase };
 

@@ -2,14 +2,13 @@
 import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
 import { forbidden, notFound } from "../../../kernel/errors.ts";
-import type { Context } from "../../shared/context.ts";
 import type { LoadMany } from "../../shared/includes.ts";
 import { grantOnWorkspace } from "../../shared/grants/reads.ts";
 import { actorOfToken } from "../../identity/authentication-tokens/reads.ts";
+import type { PhaseView } from "./definition.ts";
 import type { LogRight } from "./log-urls.ts";
-import { findReadableLog, type LoggedPhase } from "./logs/store.ts";
-import { findPhase, findPhasesOf } from "./store.ts";
-import type { PhaseKind, PhaseView } from "./view.ts";
+import type { PhaseKind } from "./rules.ts";
+import { type Caller, findPhase, findPhasesOf, findReadableLog, type LoggedPhase } from "./store.ts";
 
 /** The plans or applies of runs that the caller may read. */
 export const phasesOfRuns =
@@ -22,7 +21,7 @@ export const phasesOfRuns =
 /** By its own id, or by its run's. Raises `not-found`. */
 export async function loadPhase(
   tx: Tx,
-  context: Pick<Context, "actor" | "vault" | "options">,
+  context: Caller,
   kind: PhaseKind,
   by: { readonly id: string } | { readonly runId: string },
 ): Promise<Granted<PhaseView, "can-read-run">> {

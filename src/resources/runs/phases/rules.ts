@@ -1,7 +1,15 @@
 /** Pure rules of plans and applies: what a new one is, and what becomes of one with each status. */
 import type { RunPhaseTable, RunTable } from "../../../database/schema/runs.ts";
-import type { PhaseStatus } from "../runs/machine.ts";
-import { dataPresent, isFinalPhase, type PhaseKind } from "./view.ts";
+
+export type PhaseKind = "plan" | "apply";
+export type PhaseStatus = "pending" | "queued" | "running" | "finished" | "errored" | "canceled" | "unreachable";
+
+/** While nobody has deleted its log and what the engine said in JSON. */
+export const dataPresent = "present";
+
+/** Log readers, and everybody else, stop at these. */
+export const finalPhaseStatuses = ["finished", "errored", "canceled", "unreachable"] as const;
+export const isFinalPhase = (status: string): boolean => (finalPhaseStatuses as readonly string[]).includes(status);
 
 /** The pool's name for all that serves workspaces in remote mode. */
 export const sitePool = "site";

@@ -1,17 +1,16 @@
-/** What runs have done to their plans and applies, in the run's own transaction. */
+/** What runs have done to their plans and applies, in the run's own transaction, and what agents report beside that. */
 import { sql } from "kysely";
+import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { RunPhaseTable } from "../../../database/schema/runs.ts";
 import { raised, updateRow, updateRows } from "../../shared/versions.ts";
 import type { Vault } from "../../../database/vault.ts";
-import type { MayMove } from "../proofs.ts";
+import type { RunTransition } from "../proofs.ts";
 import { endLogs, type LoggedPhase } from "./logs.ts";
-import { isFinalPhase } from "./view.ts";
-
-export { newPhase, phaseBecoming } from "./rules.ts";
+import { isFinalPhase } from "./rules.ts";
 
 /** Both of a new run, in one statement. One that is queued is claimable from this moment on. */
-export async function insertPhases(tx: Tx, _by: MayMove, phases: readonly RunPhaseTable[]): Promise<void> {
+export async function insertPhases(tx: Tx, _by: RunTransition, phases: readonly RunPhaseTable[]): Promise<void> {
   await tx.db
     .insertInto("runPhases")
     .values(phases.map((phase) => ({ ...phase, queuedMs: phase.status === "queued" ? tx.dialect.nowMs : null })))
@@ -29,7 +28,7 @@ export interface PhaseChange {
  */
 export async function updatePhases(
   tx: Tx,
-  _by: MayMove,
+  _by: RunTransition,
   vault: Vault,
   changed: readonly PhaseChange[],
   how: "each" | "alike" = "each",
@@ -65,4 +64,43 @@ export async function updatePhases(
   const [row, ...others] = rows;
   if (others.length > 0) await updateRows(tx, "runPhases", rows);
   else if (row !== undefined) await updateRow(tx, "runPhases", row.id, row.columns);
+}
+
+type JobInHand = Granted<Pick<RunPhaseTable, "id" | "attempt">, "claim">;
+
+/** Its agent was heard of, by the database's clock, in this attempt. Undefined where it is somebody else's by now, or over. */
+export async function noteHeard(
+  tx: Tx,
+  { id, attempt }: JobInHand,
+): Promise<Pick<RunPhaseTable, "signal" | "agentId"> | undefined> {
+  return tx.db
+    .updateTable("runPhases")
+    .set({ heardMs: tx.dialect.nowMs })
+    .where("id", "=", id)
+    .where("attempt", "=", attempt)
+    .where("status", "=", "running")
+    .returning(["signal", "agentId"])
+    .executeTakeFirst();
+}
+
+/** The engine is about to be started: from now on it is never given to another agent. False where it is not the agent's any more. */
+export async function noteStarted(tx: Tx, { id, attempt }: JobInHand): Promise<boolean> {
+  const rows = await tx.db
+    .updateTable("runPhases")
+    .set({ heardMs: tx.dialect.nowMs, engineStarted: 1 })
+    .where("id", "=", id)
+    .where("attempt", "=", attempt)
+    .where("status", "=", "running")
+    .returning("id")
+    .execute();
+  return rows.length > 0;
+}
+
+/** The engine wrote configuration; the plan's document says so. */
+export async function noteGeneratedConfiguration(tx: Tx, { id }: JobInHand): Promise<void> {
+  await tx.db
+    .updateTable("runPhases")
+    .set({ generatedConfiguration: 1, ...raised })
+    .where("id", "=", id)
+    .execute();
 }

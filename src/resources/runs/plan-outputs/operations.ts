@@ -8,7 +8,8 @@ import { findContent, readContent, type StoredContent } from "../../shared/conte
 import { type Context, implement } from "../../shared/context.ts";
 import { grantOnWorkspace } from "../../shared/grants/reads.ts";
 import { loadPhase } from "../phases/reads.ts";
-import { isFinalPhase, type PhaseView } from "../phases/view.ts";
+import type { PhaseView } from "../phases/definition.ts";
+import { isFinalPhase } from "../phases/rules.ts";
 import { sensitiveVariables } from "../runs/reads.ts";
 import { planOutputs } from "./definition.ts";
 import { bytesOf, drawnInThread } from "./plan-thread.ts";

@@ -1,7 +1,6 @@
 /** The thread that reads plans: what is in them is somebody else's, so reading one must hold up nothing else, and may be ended at any time. */
 import { parentPort, workerData } from "node:worker_threads";
-import { summaryOf } from "../assessment-results/rules.ts";
-import { drawPlan, PlanFault, readPlanMembers } from "./drawing.ts";
+import { drawPlan, PlanFault, readPlanMembers, summaryOf } from "./drawing.ts";
 import type { PlanTask, PlanTaskResult } from "./plan-thread.ts";
 
 function carriedOut(task: PlanTask): PlanTaskResult {

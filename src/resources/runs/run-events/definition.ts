@@ -1,6 +1,6 @@
-/** A run event: something that happened to a run, and who had it happen. */
+/** A run event, something that happened to a run and who caused it; and a comment, which an event tells of. Neither ever changes. */
 import type { WorkspaceFacts } from "../../../access/permissions/workspace.ts";
-import type { RunEventTable } from "../../../database/schema/runs.ts";
+import type { CommentTable, RunEventTable } from "../../../database/schema/runs.ts";
 import { defineResource } from "../../../jsonapi/define.ts";
 import { text, timestamp } from "../../../jsonapi/schemas.ts";
 
@@ -49,6 +49,52 @@ export const runEvents = defineResource<RunEventView>()(({ readOnly, toOne }) =>
       summary: "Show a run event",
       needs: readers,
       query: { include: includes },
+      answer: "document",
+    },
+  },
+}));
+
+export type CommentView = CommentTable & WorkspaceFacts;
+
+const commentLengthMax = 16_384;
+const ofRun = "/runs/:run_id/comments";
+
+export const comments = defineResource<CommentView>()(({ once, toOne }) => ({
+  type: "comments",
+  doc: "What somebody said about a run.",
+  id: (comment) => comment.id,
+  attributes: {
+    body: once(text({ min: 1, max: commentLengthMax }), "What was said."),
+  },
+  relationships: {
+    "run-event": toOne("run-events", "The event that tells who said it, and when.", {
+      id: (comment) => comment.runEventId,
+      related: (comment) => `/api/v2/run-events/${comment.runEventId}`,
+    }),
+  },
+  links: (comment) => ({ self: `/api/v2/comments/${comment.id}` }),
+  operations: {
+    listComments: {
+      method: "GET",
+      path: ofRun,
+      summary: "List what people said about a run, in its order; all of it",
+      needs: readers,
+      answer: "list",
+    },
+    createComment: {
+      method: "POST",
+      path: ofRun,
+      summary: "Say something about a run",
+      needs: "'plan' on the workspace's runs",
+      body: "create",
+      answer: "created",
+      example: { data: { type: "comments", attributes: { body: "This waits for the change of Thursday." } } },
+    },
+    showComment: {
+      method: "GET",
+      path: "/comments/:comment_id",
+      summary: "Show a comment",
+      needs: readers,
       answer: "document",
     },
   },

@@ -1,10 +1,12 @@
-/** Reading run events. They are written with what they tell of (`writes.ts`), and never changed. */
+/** Operations on run events and comments. Events are written with what they tell of (`writes.ts`), and never changed. */
 import { notFound } from "../../../kernel/errors.ts";
 import { implement } from "../../shared/context.ts";
 import { grantOnWorkspace } from "../../shared/grants/reads.ts";
 import { loadIncluded } from "../../shared/includes.ts";
-import { runEvents } from "./definition.ts";
-import { findEventsOfRun, findRunEvent } from "./store.ts";
+import { grantRun, holdRun, loadRun } from "../runs/reads.ts";
+import { RunTransaction } from "../runs/transaction.ts";
+import { comments, runEvents } from "./definition.ts";
+import { findComment, findComments, findEventsOfRun, findRunEvent } from "./store.ts";
 
 export const runEventResource = implement(runEvents, {
   async listRunEvents({ context, params, query }) {
@@ -22,5 +24,30 @@ export const runEventResource = implement(runEvents, {
     if (view === undefined) throw notFound("run event");
     grantOnWorkspace("run event", view, "can-read-run");
     return { view, included: (await loadIncluded(tx, context, runEvents, [view], query.include)) ?? [] };
+  },
+});
+
+export const commentResource = implement(comments, {
+  async listComments({ context, params }) {
+    const tx = context.database.reader;
+    const run = await loadRun(tx, context, params.runId);
+    return { views: await findComments(tx, context.actor, { runId: run.id }) };
+  },
+
+  async createComment({ context, params, body }) {
+    return context.database.write(async (tx) => {
+      const run = grantRun(await holdRun(tx, context, params.runId), "can-comment");
+      const transaction = new RunTransaction(tx, context, run, run.workspaceId);
+      const comment = await transaction.comment(run, body.attributes.body);
+      await transaction.finish();
+      const { access, owner, allowForceDeleteWorkspaces } = run;
+      return { view: { ...comment, access, owner, allowForceDeleteWorkspaces } };
+    });
+  },
+
+  async showComment({ context, params }) {
+    const comment = await findComment(context.database.reader, context.actor, params.commentId);
+    if (comment === undefined) throw notFound("comment");
+    return { view: grantOnWorkspace("comment", comment, "can-read-run") };
   },
 });

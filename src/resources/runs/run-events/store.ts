@@ -1,12 +1,12 @@
-/** SQL that reads run events, with what the caller holds on the workspace of their run. */
-import type { Kysely } from "kysely";
+/** SQL that reads run events and comments, with what the caller holds on the workspace of their run. */
+import { type Kysely, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
 import type { Tx } from "../../../database/database.ts";
 import { prepared } from "../../../database/prepared.ts";
-import type { RunEventTable } from "../../../database/schema/runs.ts";
+import type { CommentTable, RunEventTable } from "../../../database/schema/runs.ts";
 import type { Schema } from "../../../database/schema/schema.ts";
 import { workspaceAccessColumns, type WorkspaceAccessRow, workspaceFactsOf } from "../../shared/grants/reads.ts";
-import type { RunEventView } from "./definition.ts";
+import type { CommentView, RunEventView } from "./definition.ts";
 
 type Wanted = { id: string; principal: string };
 type EventRow = RunEventTable & WorkspaceAccessRow;
@@ -37,4 +37,41 @@ export async function findRunEvent(tx: Tx, actor: Actor, id: string): Promise<Ru
 export async function findEventsOfRun(tx: Tx, actor: Actor, runId: string): Promise<RunEventView[]> {
   const rows = await ofRun(tx, { id: runId, principal: principalOf(actor) });
   return rows.map((row) => toView(actor, row));
+}
+
+type CommentRow = CommentTable & WorkspaceAccessRow;
+
+const commentForActor = (db: Kysely<Schema>, principal: string) =>
+  db
+    .selectFrom("comments as c")
+    .innerJoin("runs as r", "r.id", "c.runId")
+    .innerJoin("workspaces as w", "w.id", "r.workspaceId")
+    .innerJoin("organizations as o", "o.id", "c.organizationId")
+    .innerJoin("runEvents as e", "e.id", "c.runEventId")
+    .selectAll("c")
+    .select("o.allowForceDeleteWorkspaces")
+    .select(workspaceAccessColumns(principal));
+
+const commentById = prepared<{ id: string; principal: string }, CommentRow>((db, { id, principal }) =>
+  commentForActor(db, principal).where("c.id", "=", id),
+);
+
+const toCommentView = (actor: Actor, row: CommentRow): CommentView => ({ ...row, ...workspaceFactsOf(actor, row) });
+
+export async function findComment(tx: Tx, actor: Actor, id: string): Promise<CommentView | undefined> {
+  const [row] = await commentById(tx, { id, principal: principalOf(actor) });
+  return row && toCommentView(actor, row);
+}
+
+/** In the order in which they were made. */
+export async function findComments(
+  tx: Tx,
+  actor: Actor,
+  by: { readonly runId: string } | { readonly ids: readonly string[] },
+): Promise<CommentView[]> {
+  const query = commentForActor(tx.db, principalOf(actor));
+  const wanted =
+    "runId" in by ? query.where("c.runId", "=", by.runId) : query.where(tx.dialect.isOneOf(sql.ref("c.id"), by.ids));
+  const rows = await wanted.orderBy("c.runId").orderBy("e.position").execute();
+  return rows.map((row) => toCommentView(actor, row));
 }

@@ -2,9 +2,12 @@
 import { sql } from "kysely";
 import { type Actor, actorId, actorName } from "../../../access/actor.ts";
 import type { Tx } from "../../../database/database.ts";
+import { insertRow } from "../../../database/prepared.ts";
+import type { CommentTable } from "../../../database/schema/runs.ts";
 import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
-import type { MayMove } from "../proofs.ts";
+import type { AuditEvent } from "../../shared/audit-events/writes.ts";
+import type { RunTransition } from "../proofs.ts";
 
 export interface RunEvent {
   readonly id?: string;
@@ -16,12 +19,13 @@ export interface RunEvent {
   readonly commentId?: string | null;
 }
 
-export async function recordRunEvent(tx: Tx, by: MayMove, actor: Actor, event: RunEvent): Promise<void> {
-  await recordRunEvents(tx, by, actor, [event]);
-}
-
 /** Many at once, of one or several runs, in one statement. */
-export async function recordRunEvents(tx: Tx, _by: MayMove, actor: Actor, events: readonly RunEvent[]): Promise<void> {
+export async function recordRunEvents(
+  tx: Tx,
+  _by: RunTransition,
+  actor: Actor,
+  events: readonly RunEvent[],
+): Promise<void> {
   if (events.length === 0) return;
   const createdAt = now();
   const counted = new Map<string, number>();
@@ -45,4 +49,29 @@ export async function recordRunEvents(tx: Tx, _by: MayMove, actor: Actor, events
     };
   });
   await tx.db.insertInto("runEvents").values(rows).execute();
+}
+
+export interface StoredComment {
+  readonly comment: CommentTable;
+  readonly event: RunEvent;
+  readonly audit: AuditEvent;
+}
+
+/** The comment alone; the caller records its events together with those of its transaction. */
+export async function storeComment(
+  tx: Tx,
+  _by: RunTransition,
+  run: RunEvent["run"],
+  body: string,
+): Promise<StoredComment> {
+  const { id: runId, organizationId } = run;
+  const runEventId = newId("run-events");
+  const comment = { id: newId("comments"), organizationId, runId, body, runEventId, createdAt: now() };
+  await insertRow(tx, "comments", comment);
+  const subject = { type: "comments", id: comment.id };
+  return {
+    comment,
+    event: { id: runEventId, run: { id: runId, organizationId }, action: "commented", commentId: comment.id },
+    audit: { organizationId, verb: "create", subject, after: { body, run: runId } },
+  };
 }

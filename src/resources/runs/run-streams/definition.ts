@@ -1,7 +1,7 @@
 /** Following a run: one stream of server-sent events instead of polling. Why, and how: docs/decisions/0175-runs-are-followed-by-events.md. */
 import { defineResource } from "../../../jsonapi/define.ts";
 import { type Parameter, Unusable } from "../../../jsonapi/query.ts";
-import { runReaders } from "../runs/contract.ts";
+import { runReaders } from "../runs/definition.ts";
 import { parsePosition, type StreamPosition } from "./events.ts";
 
 const position: Parameter<StreamPosition> = {

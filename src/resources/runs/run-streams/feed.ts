@@ -3,13 +3,31 @@
  * few times a second for what other servers wrote; less often while nothing happens, and never so seldom that a line takes a second.
  */
 import { setTimeout as pause } from "node:timers/promises";
-import type { Database } from "../../../database/database.ts";
-import { findProgress, type RunProgress } from "./store.ts";
+import { sql } from "kysely";
+import type { Database, Tx } from "../../../database/database.ts";
 
 const tickMs = 50;
 /** The least time between two looks, and the most while something happens and while nothing does. */
 const [lookMinMs, lookActiveMs, lookIdleMs] = [150, 300, 600];
 const idleAfterMs = 10_000;
+
+interface RunProgress {
+  readonly id: string;
+  readonly version: number;
+  readonly planLogBytes: number;
+  readonly applyLogBytes: number;
+}
+
+/** One narrow statement by primary keys, however many runs are followed. */
+async function findProgress(tx: Tx, ids: readonly string[]): Promise<RunProgress[]> {
+  return tx.db
+    .selectFrom("runs as r")
+    .innerJoin("runPhases as p", "p.id", "r.planId")
+    .innerJoin("runPhases as a", "a.id", "r.applyId")
+    .select(["r.id", "r.version", "p.logBytes as planLogBytes", "a.logBytes as applyLogBytes"])
+    .where(tx.dialect.isOneOf(sql.ref("r.id"), ids))
+    .execute();
+}
 
 interface FollowedRun {
   progress: RunProgress | undefined;

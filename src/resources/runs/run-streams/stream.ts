@@ -3,11 +3,11 @@
  * taken, and looks again and again whether its caller can still read the run.
  */
 import { createHash } from "node:crypto";
-import { tokenIdOf } from "../../../access/actor.ts";
+import type { Actor } from "../../../access/actor.ts";
 import { writeResource } from "../../../jsonapi/document.ts";
 import { AppError } from "../../../kernel/errors.ts";
 import { accessCheckMs, type Context, type StreamLimits } from "../../shared/context.ts";
-import { actorOfToken } from "../../identity/authentication-tokens/reads.ts";
+import { recheckAccess } from "../../identity/authentication-tokens/reads.ts";
 import { loggedPhase, readLog } from "../phases/logs.ts";
 import { runs } from "../runs/definition.ts";
 import { isFinal } from "../runs/machine.ts";
@@ -112,11 +112,10 @@ export class RunStream {
 
   /** Reads the run again, by what the token can read now. Whether it still can. */
   async #check(): Promise<boolean> {
-    const { database, vault, actor: before } = this.#context;
-    const actor = await actorOfToken(database.reader, tokenIdOf(before) ?? "");
-    if (actor === undefined) return false;
+    const { database, vault } = this.#context;
+    const load = (actor: Actor) => loadRun(database.reader, { vault, actor }, this.#view.id);
     try {
-      this.#view = await loadRun(database.reader, { vault, actor }, this.#view.id);
+      this.#view = await recheckAccess(this.#context, load);
     } catch (error) {
       if (error instanceof AppError && error.code !== "unavailable") return false;
       throw error;

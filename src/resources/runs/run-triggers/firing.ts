@@ -1,45 +1,42 @@
 /** The work of the job that starts runs in the workspaces that follow one that was applied. */
+import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
 import { AppError } from "../../../kernel/errors.ts";
 import { counted } from "../../../kernel/text.ts";
 import { loadWorkspaces } from "../../register/workspaces/reads.ts";
 import type { WorkspaceView } from "../../register/workspaces/view.ts";
 import type { Context } from "../../shared/context.ts";
-import { movedBy } from "../proofs.ts";
-import { recordRunEvents, type RunEvent } from "../run-events/writes.ts";
-import { createRun } from "../runs/writes.ts";
+import type { JobWork } from "../../shared/job-work.ts";
+import { createRun } from "../runs/lifecycle.ts";
+import { RunTransaction } from "../runs/transaction.ts";
 import { causedRun, chainLengthMax } from "./rules.ts";
 import { deleteFiring, findFiring, findTargetIds, type FiringRun } from "./store.ts";
 
-interface Work {
-  readonly context: Context;
-  readonly signal: AbortSignal;
-  step<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
-}
-
 /** Gives how many applies had their effect. Each is one step: all runs that it causes begin, or none does. */
-export async function fireTriggers({ context, signal, step }: Work): Promise<number> {
+export async function fireTriggers({ context, capability, signal, step }: JobWork): Promise<number> {
   let handled = 0;
   while (!signal.aborted) {
     const run = await findFiring(context.database.reader);
     if (run === undefined) break;
-    if (await step((tx) => fire(tx, context, run))) handled += 1;
+    if (await step((tx) => fire(tx, context, capability, run))) handled += 1;
   }
   return handled;
 }
 
-async function fire(tx: Tx, context: Context, run: FiringRun): Promise<boolean> {
+async function fire(tx: Tx, context: Context, capability: JobWork["capability"], run: FiringRun): Promise<boolean> {
   const named = await findTargetIds(tx, run.workspaceId);
   const held = await loadWorkspaces(tx, context, [run.workspaceId, ...named]);
-  const by = movedBy("by itself", run);
-  if (!(await deleteFiring(tx, by, run.id))) return false;
+  if (!(await deleteFiring(tx, capability, run.id))) return false;
   if (!held.some(({ id }) => id === run.workspaceId)) return false;
   // Those that were taken away while we waited are not meant any more.
   const ids = new Set(await findTargetIds(tx, run.workspaceId));
   const targets = held.filter(({ id }) => ids.has(id));
-  const events: RunEvent[] = [];
-  for (const target of targets) events.push({ run, ...(await start(tx, context, run, target)) });
-  await recordRunEvents(tx, by, context.actor, events);
+  const transaction = new RunTransaction(tx, context, capability.grant(run), run.workspaceId);
+  for (const target of targets) {
+    const { action, description } = await start(tx, context, run, capability.grant(target));
+    transaction.event(run, action, description);
+  }
+  await transaction.finish();
   return true;
 }
 
@@ -48,8 +45,8 @@ async function start(
   tx: Tx,
   context: Context,
   run: FiringRun,
-  target: WorkspaceView,
-): Promise<Pick<RunEvent, "action" | "description">> {
+  target: Granted<WorkspaceView, "job">,
+): Promise<{ readonly action: string; readonly description: string }> {
   const nothing = (why: string) => ({
     action: "not_triggered",
     description: `No run was started in the workspace ${target.id}: ${why}`,
@@ -59,7 +56,7 @@ async function start(
       `this one was itself caused through ${counted(run.chainLength, "other run")}, and no chain is longer.`,
     );
   try {
-    const caused = await createRun(tx, context, target, causedRun(run, target), "by itself");
+    const caused = await createRun(tx, context, target, causedRun(run, target));
     return { action: "triggered", description: `Started ${caused.id}.` };
   } catch (error) {
     // What can't be run there is refused before anything is written.

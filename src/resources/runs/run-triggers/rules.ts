@@ -4,7 +4,7 @@ import { type Fault, relationshipFault } from "../../../kernel/errors.ts";
 import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
 import type { WorkspaceView } from "../../register/workspaces/view.ts";
-import type { AskedRun } from "../runs/writes.ts";
+import type { RunInput } from "../runs/rules.ts";
 import type { RunTriggerView } from "./definition.ts";
 
 export const sourcesMax = 20;
@@ -54,7 +54,7 @@ export function newTrigger(workspace: WorkspaceView, source: WorkspaceView): Run
 export function causedRun(
   cause: Pick<RunTable, "id" | "chainLength">,
   target: Pick<WorkspaceView, "autoApplyRunTrigger">,
-): AskedRun {
+): RunInput {
   return {
     message: `Started by the apply of ${cause.id}`,
     source: "tfe-run-trigger",

@@ -4,11 +4,10 @@ import { type Actor, principalOf } from "../../../access/actor.ts";
 import type { Granted } from "../../../access/granted.ts";
 import { seesWorkspace } from "../../../access/permissions/workspace.ts";
 import type { Tx } from "../../../database/database.ts";
-import { insertRow, prepared } from "../../../database/prepared.ts";
+import { insertRow } from "../../../database/prepared.ts";
 import type { RunTable, RunTriggerTable } from "../../../database/schema/runs.ts";
 import type { Schema } from "../../../database/schema/schema.ts";
 import type { Page } from "../../../jsonapi/query.ts";
-import { now } from "../../../kernel/time.ts";
 import type { WorkspaceView } from "../../register/workspaces/view.ts";
 import {
   heldOnProject,
@@ -19,7 +18,7 @@ import {
 } from "../../shared/grants/reads.ts";
 import { type Lock, lockable } from "../../shared/locks.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
-import type { MayMove } from "../proofs.ts";
+import type { Capability } from "../../../access/capability.ts";
 import type { RunTriggerForActor, RunTriggerView } from "./definition.ts";
 
 /** Triggers, with what the caller holds on both of their workspaces, which are of one organization. */
@@ -113,31 +112,6 @@ export async function deleteTrigger(tx: Tx, { id }: Granted<RunTriggerForActor, 
 
 // --- applies that are to start runs
 
-const inserting = prepared<{ runId: string; workspaceId: string; createdAt: string }, never>(
-  (db, { runId, workspaceId, createdAt }) =>
-    db
-      .insertInto("runTriggerFirings")
-      .columns(["organizationId", "runId", "createdAt"])
-      .expression(
-        db
-          .selectFrom("runs as r")
-          .select(["r.organizationId", "r.id", sql<string>`cast(${createdAt} as text)`.as("createdAt")])
-          .where("r.id", "=", runId)
-          .where((where) =>
-            where.exists(where.selectFrom("runTriggers as t").select("t.id").where("t.sourceableId", "=", workspaceId)),
-          ),
-      ) as never,
-);
-
-/** Where other workspaces follow this one. */
-export async function insertFiring(
-  tx: Tx,
-  _by: MayMove,
-  { id, workspaceId }: Pick<RunTable, "id" | "workspaceId">,
-): Promise<void> {
-  await inserting(tx, { runId: id, workspaceId, createdAt: now() });
-}
-
 export type FiringRun = Pick<RunTable, "id" | "organizationId" | "workspaceId" | "chainLength">;
 
 /** The oldest apply that is still to start runs. */
@@ -163,7 +137,7 @@ export async function findTargetIds(tx: Tx, sourceableId: string): Promise<strin
 }
 
 /** Tells whether it was still there. */
-export async function deleteFiring(tx: Tx, _by: MayMove, runId: string): Promise<boolean> {
+export async function deleteFiring(tx: Tx, _by: Capability<"job">, runId: string): Promise<boolean> {
   const { numDeletedRows } = await tx.db.deleteFrom("runTriggerFirings").where("runId", "=", runId).executeTakeFirst();
   return Number(numDeletedRows) === 1;
 }

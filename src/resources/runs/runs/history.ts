@@ -10,16 +10,15 @@ import { newId } from "../../../kernel/ids.ts";
 import { grantWorkspace, loadWorkspace } from "../../register/workspaces/reads.ts";
 import type { WorkspaceView } from "../../register/workspaces/view.ts";
 import { setRunColumns } from "../../register/workspaces/writes.ts";
-import { recordEvents } from "../../shared/audit-events/writes.ts";
 import type { Context } from "../../shared/context.ts";
-import { insertPhases, newPhase, updatePhases } from "../phases/writes.ts";
-import { type MayMove, movedBy } from "../proofs.ts";
+import { newPhase, type PhaseStatus } from "../phases/rules.ts";
+import { insertPhases, updatePhases } from "../phases/writes.ts";
+import type { RunTransition } from "../proofs.ts";
 import { runs } from "./definition.ts";
-import { figuresOf, figuresOver } from "./figures.ts";
-import { type finalStatuses, type PhaseStatus } from "./machine.ts";
-import { operationOf, untouched } from "./rules.ts";
-import { currentRun } from "./steps.ts";
+import type { finalStatuses } from "./machine.ts";
+import { currentRun, figuresOf, figuresOver, operationOf, untouched } from "./rules.ts";
 import { findEndedRuns, findLatestRunId, insertRun } from "./store.ts";
+import { RunTransaction } from "./transaction.ts";
 
 export interface HistoricPhase {
   readonly status: Extract<PhaseStatus, "finished" | "errored" | "canceled" | "unreachable">;
@@ -72,21 +71,17 @@ export async function bringRuns(
       throw conflict(
         "The workspace has runs of its own here, made since: what the source has beside them is not brought.",
       );
-    const by = movedBy(workspace, {});
+    const transaction = new RunTransaction(tx, context, workspace, workspaceId);
+    const { by } = transaction;
     const rows = historic.map((run) => rowFor(run, workspace));
     for (const row of rows) await insertRun(tx, by, row);
     await writePhases(tx, context, by, historic, rows);
     await tellWorkspace(tx, by, workspace, rows);
-    await recordEvents(
-      tx,
-      context,
-      rows.map(({ id, organizationId, status, message }) => ({
-        organizationId,
-        verb: "import",
-        subject: { type: "runs", id },
-        after: { status, message, workspace: workspace.id },
-      })),
-    );
+    for (const row of rows)
+      transaction.audit(row, "import", {
+        after: { status: row.status, message: row.message, workspace: workspaceId },
+      });
+    await transaction.finish();
     const ids = rows.map(({ id }) => id);
     await note(tx, ids);
     return ids;
@@ -96,7 +91,7 @@ export async function bringRuns(
 /** Plans alone are never a workspace's current run; nor is one that is older than that: it ended later, and so it came later. */
 async function tellWorkspace(
   tx: Tx,
-  by: MayMove,
+  by: RunTransition,
   { id: workspaceId, organizationId, currentRunCreatedAt }: WorkspaceView,
   rows: readonly RunTable[],
 ): Promise<void> {
@@ -149,7 +144,7 @@ function rowFor(run: HistoricRun, workspace: WorkspaceView): RunTable {
 async function writePhases(
   tx: Tx,
   context: Context,
-  by: MayMove,
+  by: RunTransition,
   historic: readonly HistoricRun[],
   rows: readonly RunTable[],
 ): Promise<void> {

@@ -1,8 +1,9 @@
 /**
  * The life of a run: one table of status × event → statuses, with what happens to its plan, its apply and the workspace's lock
- * beside it. It is total: what no row names is refused. Pure; `writes.ts` carries the steps out, and nothing else changes a
+ * beside it. It is total: what no row names is refused. Pure; `lifecycle.ts` carries the steps out, and nothing else changes a
  * status. See the section on runs in docs/architecture.md.
  */
+import type { PhaseStatus } from "../phases/rules.ts";
 
 export const runStatuses = [
   "pending",
@@ -22,8 +23,6 @@ export const runStatuses = [
   "canceled",
 ] as const;
 export type RunStatus = (typeof runStatuses)[number];
-
-export type PhaseStatus = "pending" | "queued" | "running" | "finished" | "errored" | "canceled" | "unreachable";
 
 /** A run in one of these has ended: it changes no more, and never holds a lock. */
 export const finalStatuses = ["applied", "planned_and_finished", "discarded", "errored", "canceled"] as const;
@@ -50,7 +49,7 @@ export const isForceCancelable = (facts: Pick<RunFacts, "status" | "cancelAsked"
   facts.cancelAsked && facts.coolOffPassed && !isFinal(facts.status);
 
 export const runEventNames = [
-  // by itself
+  // by the service
   "admit",
   "refuse",
   "fetch-succeeded",

@@ -1,21 +1,23 @@
 /** Operations on runs: load → authorize → decide → write. */
+import type { Granted } from "../../../access/granted.ts";
+import type { RunPermission } from "../../../access/permissions/run.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { Included } from "../../../jsonapi/define.ts";
-import { AppError, notFound } from "../../../kernel/errors.ts";
+import { AppError, conflict, forbidden, notFound } from "../../../kernel/errors.ts";
 import { parseTimestamp } from "../../../kernel/time.ts";
 import { organizationsBeside } from "../../identity/admin-organizations/reads.ts";
 import { loadOrganization } from "../../identity/organizations/reads.ts";
 import { grantWorkspace, loadWorkspace } from "../../register/workspaces/reads.ts";
-import { type Administration, requireSiteAdmin } from "../../shared/administration.ts";
+import { administered, type Administration, requireSiteAdmin } from "../../shared/administration.ts";
 import { type Context, implement } from "../../shared/context.ts";
 import { loadIncluded } from "../../shared/includes.ts";
-import { act, forceCancelAsAdmin, forceExecute } from "./actions.ts";
 import { runs } from "./definition.ts";
-import { pageOfOrganizationRuns, pageOfQueue, pageOfSiteRuns, pageOfWorkspaceRuns } from "./list.ts";
-import { loadRun } from "./reads.ts";
-import type { RunFilters } from "./search.ts";
+import { advance, createRun, forceTurn } from "./lifecycle.ts";
+import { pageOfOrganizationRuns, pageOfQueue, pageOfSiteRuns, pageOfWorkspaceRuns, type RunFilters } from "./list.ts";
+import { isDiscardable } from "./machine.ts";
+import { grantRun, holdRun, loadRun, lockRun } from "./reads.ts";
+import { findRunBeside, findWaitingBefore } from "./store.ts";
 import type { RunView } from "./view.ts";
-import { createRun } from "./writes.ts";
 
 export const runResource = implement(runs, {
   async createRun({ context, body: { attributes, relationships } }) {
@@ -26,14 +28,14 @@ export const runResource = implement(runs, {
       const workspace = grantWorkspace(found, "can-queue-run", "hide");
       // A plan alone destroys nothing.
       const destroys = attributes.isDestroy === true && attributes.planOnly !== true;
-      const by = destroys ? grantWorkspace(workspace, "can-queue-destroy", "hide") : workspace;
-      const asked = {
+      if (destroys) grantWorkspace(workspace, "can-queue-destroy", "hide");
+      const input = {
         ...attributes,
         configurationVersionId: relationships.configurationVersion,
         source: sourceOf(context),
         triggerReason: "manual",
       } as const;
-      const { id } = await createRun(tx, context, workspace, asked, by);
+      const { id } = await createRun(tx, context, workspace, input);
       return { view: await loadRun(tx, context, id) };
     });
   },
@@ -75,11 +77,29 @@ export const runResource = implement(runs, {
     return { view, included: await loadIncluded(tx, context, runs, [view], query.include) };
   },
 
-  applyRun: ({ context, params, body }) => act(context, params.runId, "apply", "can-apply", body),
-  discardRun: ({ context, params, body }) => act(context, params.runId, "discard", "can-discard", body),
-  cancelRun: ({ context, params, body }) => act(context, params.runId, "cancel", "can-cancel", body),
-  forceCancelRun: ({ context, params, body }) => act(context, params.runId, "force-cancel", "can-force-cancel", body),
-  forceExecuteRun: ({ context, params, body }) => forceExecute(context, params.runId, body),
+  applyRun: ({ context, params, body }) =>
+    withRun(context, params.runId, "can-apply", (tx, run) =>
+      advance(tx, context, run, { event: "apply", comment: body?.comment }),
+    ),
+  discardRun: ({ context, params, body }) =>
+    withRun(context, params.runId, "can-discard", (tx, run) =>
+      advance(tx, context, run, { event: "discard", comment: body?.comment }),
+    ),
+  cancelRun: ({ context, params, body }) =>
+    withRun(context, params.runId, "can-cancel", (tx, run) =>
+      advance(tx, context, run, { event: "cancel", comment: body?.comment }),
+    ),
+  forceCancelRun: ({ context, params, body }) =>
+    withRun(context, params.runId, "can-force-cancel", (tx, run) =>
+      advance(tx, context, run, { event: "force-cancel", comment: body?.comment }),
+    ),
+  // What holds the workspace, and all that waits before this run, is discarded, and this run is next.
+  forceExecuteRun: ({ context, params, body }) =>
+    withRun(context, params.runId, "can-force-execute", async (tx, run) => {
+      const holder = await holderBefore(tx, run);
+      const waiting = await findWaitingBefore(tx, run);
+      await forceTurn(tx, context, run, { holder, waiting, comment: body?.comment });
+    }),
 
   async listAdminRuns({ context, query }) {
     const admin = requireSiteAdmin(context.actor);
@@ -96,6 +116,56 @@ export const runResource = implement(runs, {
   },
   forceCancelAdminRun: ({ context, params, body }) => forceCancelAsAdmin(context, params.runId, body),
 });
+
+/** An optional word about it. */
+type ActionBody = { readonly comment?: string | null | undefined } | undefined;
+
+/** Raises `not-found` where the caller may not, and `conflict` where the run's status does not allow it. */
+async function withRun<Permission extends RunPermission>(
+  context: Context,
+  runId: string,
+  permission: Permission,
+  move: (tx: Tx, run: Granted<RunView, Permission>) => Promise<unknown>,
+): Promise<void> {
+  await context.database.write(async (tx) => {
+    await move(tx, grantRun(await holdRun(tx, context, runId), permission));
+  });
+}
+
+/** Raises `forbidden` for a run that does not wait for another, and `conflict` where what holds the workspace can't be discarded. */
+async function holderBefore(tx: Tx, run: RunView) {
+  if (run.status !== "pending" || run.lockedByType !== "runs" || run.lockedById === null)
+    throw forbidden(
+      `The run can't be executed by force: it is ${run.status}, and ${
+        run.lockedByType === "runs" ? "a run holds" : "no run holds"
+      } the workspace. Only a run that waits for another one can pass it.`,
+    );
+  const holder = await findRunBeside(tx, run.lockedById);
+  if (holder === undefined) throw notFound("run");
+  if (!isDiscardable(holder.status))
+    throw conflict(
+      `The run can't be executed by force: the run ${holder.id}, which holds the workspace, is ${holder.status} and can't be discarded. Wait until it is planned, or cancel it.`,
+    );
+  return holder;
+}
+
+/** A site admin ends a run, without the time that others have to wait. Raises `not-found` in the hosted edition. */
+async function forceCancelAsAdmin(context: Context, runId: string, body: ActionBody): Promise<void> {
+  const admin = requireSiteAdmin(context.actor);
+  if (context.options.edition === "hosted") throw notFound("path");
+  await context.database.write(async (tx) => {
+    const run = administered(admin, await lockRun(tx, runId));
+    // What is not executed is canceled at once; what is, as if it had been asked to stop long ago.
+    const executed = run.status === "planning" || run.status === "applying";
+    if (!executed && !isDiscardable(run.status)) {
+      await advance(tx, context, run, { event: "cancel", comment: body?.comment });
+      return;
+    }
+    const longAgo = new Date(0).toISOString();
+    const asked = { ...run, canceledAt: run.canceledAt ?? longAgo, forceCancelAvailableAt: longAgo };
+    await advance(tx, context, administered(admin, asked), { event: "force-cancel", comment: body?.comment });
+  });
+}
 
 function sourceOf({ integration, source }: Context): string {
   if (integration === "cloud") return "terraform+cloud";

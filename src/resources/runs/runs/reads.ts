@@ -5,19 +5,14 @@ import { workspacePermissions } from "../../../access/permissions/workspace.ts";
 import type { Tx } from "../../../database/database.ts";
 import { notFound } from "../../../kernel/errors.ts";
 import type { Context } from "../../shared/context.ts";
+import type { RunHooks } from "../../shared/hooks.ts";
 import { grantOnWorkspace } from "../../shared/grants/reads.ts";
-import { loadWorkspace } from "../../register/workspaces/reads.ts";
 import { hasLeaseEnded } from "../../register/workspaces/holder.ts";
-import { movedBy, type Moving } from "../proofs.ts";
+import { loadWorkspace } from "../../register/workspaces/reads.ts";
 import { type EffectiveVariable, effectiveVariables } from "../../variables/vars/reads.ts";
-import { pinnedVariables } from "./pins.ts";
-import { findRun, findRunBeside, findRunInPlace, findRuns } from "./store.ts";
+import { findLiving, findRun, findRunBeside, findRunInPlace, findRuns } from "./store.ts";
+import { openVariableSnapshot } from "./variables.ts";
 import type { RunInPlace, RunView } from "./view.ts";
-
-export { capacityOf } from "./list.ts";
-export { findLiving as livingRuns } from "./store.ts";
-export { pinnedVariables } from "./pins.ts";
-export { openVariables as openRunVariables } from "./store.ts";
 
 type Caller = Pick<Context, "actor" | "vault">;
 
@@ -58,16 +53,16 @@ export function grantRun<Permission extends RunPermission>(
   });
 }
 
-/** For an agent's report, whose right is the job that it holds, and for what happens by itself. Held. Raises `not-found`. */
-export async function loadRunToMove(
-  tx: Tx,
-  by: "an agent's job" | "by itself",
-  id: string,
-): Promise<Granted<RunInPlace, Moving>> {
+/** For what moves it without a caller's permission: an agent, a job, a site admin. Locked. Raises `not-found`. */
+export async function lockRun(tx: Tx, id: string): Promise<RunInPlace> {
   const run = await findRunInPlace(tx, id);
   if (run === undefined) throw notFound("run");
-  return movedBy(by, run);
+  return run;
 }
+
+/** Those of a workspace that have not ended, the oldest first. */
+export const livingRuns: RunHooks["listUnfinished"] = async (tx, workspace) =>
+  (await findLiving(tx, workspace)).map(({ id }) => id);
 
 /** Which of these runs the caller may read. */
 export async function readableRuns(tx: Tx, context: Context, ids: readonly string[]): Promise<RunView[]> {
@@ -87,6 +82,6 @@ export async function sensitiveVariables(
   if (run === undefined) return [];
   const place = { id: run.workspaceId, organizationId: run.organizationId, projectId: run.projectId };
   const given =
-    run.pinnedVariables === null ? await effectiveVariables(tx, vault, place) : pinnedVariables({ vault }, run);
+    run.pinnedVariables === null ? await effectiveVariables(tx, vault, place) : openVariableSnapshot({ vault }, run);
   return given.filter(({ sensitive }) => sensitive);
 }

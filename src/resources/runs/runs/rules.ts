@@ -1,20 +1,24 @@
-/** Pure rules of runs: what a new one is, what is wrong with what is asked, and what a step makes of the rows. */
+/** Pure rules of runs: what a new one is, what is wrong with a request for one, and what a step makes of the rows. */
 import { type Actor, actorId, actorName } from "../../../access/actor.ts";
 import type { RunPhaseTable, RunTable } from "../../../database/schema/runs.ts";
+import type { WorkspaceTable } from "../../../database/schema/workspaces.ts";
 import { createdColumns } from "../../../jsonapi/columns.ts";
 import type { CreateAttributes } from "../../../jsonapi/define.ts";
 import { attributeFault, type Fault, relationshipFault } from "../../../kernel/errors.ts";
 import { newId } from "../../../kernel/ids.ts";
+import { now } from "../../../kernel/time.ts";
 import { agentPoolOf, executionModeOf, type WorkspaceView } from "../../register/workspaces/view.ts";
+import { unlocked } from "../../register/workspaces/holder.ts";
+import type { RunColumns } from "../../register/workspaces/writes.ts";
 import type { Context } from "../../shared/context.ts";
 import type { Ingress } from "../configuration-versions/ingress.ts";
-import { phaseBecoming } from "../phases/writes.ts";
+import { newPhase, phaseBecoming } from "../phases/rules.ts";
 import { runs } from "./definition.ts";
 import { isFinal, type RunEventName, type RunStatus, stampOf, type Step } from "./machine.ts";
 import { coolOffMs, type RunInPlace } from "./view.ts";
 
-/** What somebody, or something, wants to run. */
-export interface AskedRun extends CreateAttributes<typeof runs> {
+/** What a person, a schedule or another run asks to run. */
+export interface RunInput extends CreateAttributes<typeof runs> {
   /** Absent: the workspace's current one. */
   readonly configurationVersionId?: string | null | undefined;
   readonly source: string;
@@ -36,7 +40,7 @@ export interface UsableConfiguration {
 
 /** Everything about a request that the workspace and the configuration show to be wrong. */
 export function runFaults(
-  asked: AskedRun,
+  input: RunInput,
   workspace: WorkspaceView,
   configuration: UsableConfiguration | undefined,
 ): Fault[] {
@@ -48,24 +52,24 @@ export function runFaults(
         "Workspace has the execution mode 'local': its runs are executed where they are started. Set its execution-mode to 'remote' or 'agent'",
       ),
     );
-  if (asked.isDestroy && workspace.allowDestroyPlan === 0)
+  if (input.isDestroy && workspace.allowDestroyPlan === 0)
     faults.push(
       attributeFault(
         "is-destroy",
         "Is destroy is not allowed by the workspace; set its allow-destroy-plan to true first",
       ),
     );
-  const planOnly = isPlanOnly(asked, configuration);
-  if (asked.engineVersion !== undefined && !planOnly)
+  const planOnly = isPlanOnly(input, configuration);
+  if (input.engineVersion !== undefined && !planOnly)
     faults.push(attributeFault("engine-version", "Engine version can only be sent for a plan-only run"));
-  return [...faults, ...configurationFaults(asked, configuration)];
+  return [...faults, ...configurationFaults(input, configuration)];
 }
 
-function configurationFaults(asked: AskedRun, configuration: UsableConfiguration | undefined): Fault[] {
+function configurationFaults(input: RunInput, configuration: UsableConfiguration | undefined): Fault[] {
   const fault = (detail: string) => [relationshipFault("configuration-version", detail)];
   if (configuration === undefined)
     return fault(
-      asked.configurationVersionId
+      input.configurationVersionId
         ? "Configuration version does not exist in this organization"
         : "Configuration version is missing: the workspace has none yet. Upload one first",
     );
@@ -74,19 +78,19 @@ function configurationFaults(asked: AskedRun, configuration: UsableConfiguration
     return fault(
       `Configuration version can't be used: it is ${configuration.status}, and only one that is uploaded can start runs`,
     );
-  if (configuration.speculative === 1 && asked.planOnly === false)
+  if (configuration.speculative === 1 && input.planOnly === false)
     return [
       attributeFault("plan-only", "Plan only must be true, or left out, for a speculative configuration version"),
     ];
   return [];
 }
 
-const isPlanOnly = (asked: AskedRun, configuration: UsableConfiguration | undefined): boolean =>
-  asked.planOnly ?? configuration?.speculative === 1;
+const isPlanOnly = (input: RunInput, configuration: UsableConfiguration | undefined): boolean =>
+  input.planOnly ?? configuration?.speculative === 1;
 
 /** What `filter[operation]` finds it by: the most telling of what it is. */
 export function operationOf(
-  run: Pick<AskedRun, "isDestroy" | "refreshOnly" | "savePlan" | "allowEmptyApply" | "invokeActionAddrs">,
+  run: Pick<RunInput, "isDestroy" | "refreshOnly" | "savePlan" | "allowEmptyApply" | "invokeActionAddrs">,
   planOnly: boolean,
 ): string {
   if (planOnly) return "plan_only";
@@ -97,8 +101,8 @@ export function operationOf(
   return run.allowEmptyApply ? "empty_apply" : "plan_and_apply";
 }
 
-/** Why a run can't be executed as it was asked for, although it can be made; undefined where it can. */
-export const refusalOfRun = ({ invokeActionAddrs }: Pick<AskedRun, "invokeActionAddrs">): string | undefined =>
+/** Why a run can't be executed as it was input for, although it can be made; undefined where it can. */
+export const refusalOfRun = ({ invokeActionAddrs }: Pick<RunInput, "invokeActionAddrs">): string | undefined =>
   invokeActionAddrs?.length
     ? "Invoking actions (invoke-action-addrs, terraform apply -invoke) is not supported yet, so nothing was planned. Start a run without it."
     : undefined;
@@ -132,23 +136,23 @@ export const engineOf = ({ engine }: Pick<WorkspaceView, "engine">, { options }:
   engine ?? options.engine ?? "terraform";
 
 /** A run that waits; its position is given by the statement that writes it. */
-export function newRun(asked: AskedRun, facts: NewRunFacts): RunTable {
+export function newRun(input: RunInput, facts: NewRunFacts): RunTable {
   const { id, workspace, configuration, createdAt, context } = facts;
-  const planOnly = isPlanOnly(asked, configuration);
-  const autoApply = (asked.autoApply ?? workspace.autoApply === 1) && !planOnly && !asked.savePlan && facts.mayApply;
+  const planOnly = isPlanOnly(input, configuration);
+  const autoApply = (input.autoApply ?? workspace.autoApply === 1) && !planOnly && !input.savePlan && facts.mayApply;
   const executionMode = executionModeOf(workspace);
   return {
     ...untouched,
-    ...createdColumns(runs, asked),
+    ...createdColumns(runs, input),
     id,
     organizationId: workspace.organizationId,
     workspaceId: workspace.id,
     position: 0,
     status: "pending",
     statusTimestamps: JSON.stringify({ [stampOf("pending")]: createdAt }),
-    operation: operationOf(asked, planOnly),
-    source: asked.source,
-    triggerReason: asked.triggerReason,
+    operation: operationOf(input, planOnly),
+    source: input.source,
+    triggerReason: input.triggerReason,
     planOnly: Number(planOnly),
     autoApply: Number(autoApply),
     creatorMayApply: Number(facts.mayApply),
@@ -162,17 +166,45 @@ export function newRun(asked: AskedRun, facts: NewRunFacts): RunTable {
     configurationVersionId: configuration.id,
     planId: newId("plans"),
     applyId: newId("applies"),
-    ...makerOf(asked, context.actor),
-    causedByRunId: asked.causedBy?.id ?? null,
-    chainLength: asked.causedBy === undefined ? 0 : asked.causedBy.chainLength + 1,
+    ...makerOf(input, context.actor),
+    causedByRunId: input.causedBy?.id ?? null,
+    chainLength: input.causedBy === undefined ? 0 : input.causedBy.chainLength + 1,
     commitSha: commitOf(configuration),
     createdAt,
   };
 }
 
+/** As it is loaded, once it is stored. */
+export function inPlace(row: RunTable, workspace: WorkspaceView, configurationApprovedAt: string | null): RunInPlace {
+  const [plan, apply] = [newPhase("plan", row), newPhase("apply", row)];
+  return {
+    ...row,
+    configurationApprovedAt,
+    projectId: workspace.projectId,
+    lockedByType: workspace.lockedByType,
+    lockedById: workspace.lockedById,
+    lockedByName: workspace.lockedByName,
+    lockExpiresAt: workspace.lockExpiresAt,
+    currentRunId: workspace.currentRunId,
+    currentRunStatus: workspace.currentRunStatus,
+    currentStateVersionId: workspace.currentStateVersionId,
+    currentConfigurationVersionId: workspace.currentConfigurationVersionId,
+    planStatus: plan.status,
+    planTimestamps: plan.statusTimestamps,
+    planAttempt: 0,
+    planLogBytes: 0,
+    planLogEnded: 0,
+    applyStatus: apply.status,
+    applyTimestamps: apply.statusTimestamps,
+    applyAttempt: 0,
+    applyLogBytes: 0,
+    applyLogEnded: 0,
+  };
+}
+
 type Maker = Pick<RunTable, "createdByKind" | "createdById" | "createdByName">;
 
-function makerOf({ byNobody }: AskedRun, actor: Actor): Maker {
+function makerOf({ byNobody }: RunInput, actor: Actor): Maker {
   if (byNobody) return { createdByKind: null, createdById: null, createdByName: null };
   return { createdByKind: actor.kind, createdById: actorId(actor), createdByName: actorName(actor) };
 }
@@ -234,3 +266,70 @@ function runColumns(run: RunInPlace, { to }: Step, { event, hasChanges }: Happen
     ...(isFinal(status) && { endedAt: at, pinnedVariables: null }),
   } satisfies Partial<RunTable>;
 }
+
+type WorkspaceFigures = Pick<
+  WorkspaceTable,
+  "runsCount" | "runFailures" | "planDurationAverage" | "applyDurationAverage"
+>;
+
+/** Over so many of the latest that were applied or failed. */
+export const figuresOver = 30;
+
+/** A run that ended, with when its phases were where. */
+export interface EndedRun {
+  readonly status: string;
+  readonly planTimestamps: string;
+  readonly applyTimestamps: string;
+}
+
+export function figuresOf(ended: readonly EndedRun[]): WorkspaceFigures {
+  return {
+    runsCount: ended.length,
+    runFailures: ended.filter(({ status }) => status === "errored").length,
+    planDurationAverage: averageOf(ended.map(({ planTimestamps }) => durationOf(planTimestamps))),
+    applyDurationAverage: averageOf(ended.map(({ applyTimestamps }) => durationOf(applyTimestamps))),
+  };
+}
+
+const ends = ["finished-at", "errored-at", "canceled-at"];
+
+/** Undefined for a phase that was not executed. */
+function durationOf(timestamps: string): number | undefined {
+  const stamps = JSON.parse(timestamps) as Readonly<Record<string, string>>;
+  const [start, end] = [stamps["started-at"], ends.map((name) => stamps[name]).find((stamp) => stamp !== undefined)];
+  return start === undefined || end === undefined ? undefined : Date.parse(end) - Date.parse(start);
+}
+
+function averageOf(durations: readonly (number | undefined)[]): number {
+  const known = durations.filter((each) => each !== undefined);
+  return known.length === 0 ? 0 : Math.round(known.reduce((sum, each) => sum + each, 0) / known.length);
+}
+
+/** Whether the end of this run counts. */
+export const countsForFigures = ({ status, planOnly }: Pick<RunTable, "status" | "planOnly">): boolean =>
+  planOnly === 0 && (status === "applied" || status === "errored");
+
+/** What is told of a schedule once the run that it started has ended; undefined where it started none of these. */
+export function scheduleAfter(
+  ended: readonly Pick<RunTable, "status" | "triggerReason">[],
+): { readonly autoDestroyStatus: string | null } | undefined {
+  const scheduled = ended.filter(({ triggerReason }) => triggerReason === "auto_destroy").at(-1);
+  if (scheduled === undefined) return undefined;
+  const isDone = scheduled.status === "applied" || scheduled.status === "planned_and_finished";
+  return { autoDestroyStatus: isDone ? null : "errored" };
+}
+
+/** The lock is the run's, which is the current one; it has no lease, for it ends with the run. */
+export const heldBy = (run: Pick<RunTable, "id" | "status" | "createdAt">): RunColumns => ({
+  ...currentRun(run),
+  ...unlocked,
+  lockedByType: "runs",
+  lockedById: run.id,
+  lockedAt: now(),
+});
+
+export const currentRun = (run: Pick<RunTable, "id" | "status" | "createdAt">): RunColumns => ({
+  currentRunId: run.id,
+  currentRunStatus: run.status,
+  currentRunCreatedAt: run.createdAt,
+});

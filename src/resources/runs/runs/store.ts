@@ -20,9 +20,9 @@ import {
 } from "../../shared/grants/reads.ts";
 import { held } from "../../shared/locks.ts";
 import { raised, updateRow } from "../../shared/versions.ts";
-import type { MayMove } from "../proofs.ts";
-import type { UsableConfiguration } from "./rules.ts";
-import type { EndedRun } from "./figures.ts";
+import type { RunTransition } from "../proofs.ts";
+import type { EndedRun, UsableConfiguration } from "./rules.ts";
+import { openRunVariables } from "./variables.ts";
 import type { RunInPlace, RunSurroundings, RunView } from "./view.ts";
 
 export type RunRow = RunInPlace &
@@ -170,22 +170,12 @@ export function toRunView(row: RunRow, { actor, vault }: Caller): RunView {
     positionInQueue: Number(row.positionInQueue),
     permissions: runPermissions(actor, { ...row, ...facts }),
     triggeringSourceName: workspacePermissions(source)["can-read-run"] ? row.sourceName : null,
-    shownVariables: openVariables(vault, row),
+    shownVariables: openRunVariables({ vault }, row),
   };
 }
 
-export const variablesOwner = (runId: string): string => `runs/${runId}/variables`;
-
-export function openVariables(
-  vault: Context["vault"],
-  { id, variables }: Pick<RunTable, "id" | "variables">,
-): RunView["shownVariables"] {
-  if (variables === null) return [];
-  return JSON.parse(Buffer.from(vault.open(variablesOwner(id), variables)).toString()) as RunView["shownVariables"];
-}
-
 /** Its position is the next in its workspace, which is held. */
-export async function insertRun(tx: Tx, _by: MayMove, row: RunTable): Promise<void> {
+export async function insertRun(tx: Tx, _by: RunTransition, row: RunTable): Promise<void> {
   await tx.db
     .insertInto("runs")
     .values({
@@ -196,7 +186,7 @@ export async function insertRun(tx: Tx, _by: MayMove, row: RunTable): Promise<vo
     .execute();
 }
 
-export async function updateRun(tx: Tx, _by: MayMove, id: string, changes: Partial<RunTable>): Promise<void> {
+export async function updateRun(tx: Tx, _by: RunTransition, id: string, changes: Partial<RunTable>): Promise<void> {
   await updateRow(tx, "runs", id, changes);
 }
 
@@ -301,13 +291,27 @@ export async function findLiving(tx: Tx, workspace: { id: string; organizationId
     .execute();
 }
 
+/** The run of an assessment that goes on in a workspace, unless it was told to stop already. */
+export async function findAssessment(tx: Tx, workspaceId: string): Promise<string | undefined> {
+  const row = await tx.db
+    .selectFrom("assessmentResults as a")
+    .innerJoin("runs as r", "r.id", "a.runId")
+    .select("a.runId")
+    .where("a.workspaceId", "=", workspaceId)
+    .where("a.finished", "=", 0)
+    .where("r.endedAt", "is", null)
+    .where("r.canceledAt", "is", null)
+    .executeTakeFirst();
+  return row?.runId;
+}
+
 /**
  * Many that wait are discarded by one statement: all that has happened to such a run is that it was made. The table of steps was
  * asked for each.
  */
 export async function discardWaitingRuns(
   tx: Tx,
-  _by: MayMove,
+  _by: RunTransition,
   waiting: readonly Pick<RunTable, "id">[],
   at: string,
 ): Promise<void> {

@@ -29,6 +29,7 @@ import {
   removeSome,
   type StoredContent,
 } from "./store.ts";
+import type { JobWork } from "../job-work.ts";
 
 export {
   abandonContents,
@@ -288,19 +289,13 @@ export async function readSmallContents(
 
 const chunksPerStep = 32;
 
-/** What a job gives: short transactions, as long as it may go on. */
-interface Steps {
-  readonly signal: AbortSignal;
-  step<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
-}
-
 /**
  * Removes contents that nothing leads to, and those that nothing was added to since a time. Gives how many. What else the
  * owner of a content has left behind is removed before it, by `leftBy`: once the content is gone, nobody knows of it.
  */
 export async function removeAbandonedContents(
   database: Database,
-  { signal, step }: Steps,
+  { capability, signal, step }: JobWork,
   before: string,
   leftBy: (ownerId: string) => Promise<void>,
 ): Promise<number> {
@@ -309,7 +304,7 @@ export async function removeAbandonedContents(
     const content = await findAbandoned(database.reader, before);
     if (content === undefined) break;
     if (content.ownerId !== null) await leftBy(content.ownerId);
-    while (!(await step((tx) => removeSome(tx, content.id, chunksPerStep))));
+    while (!(await step((tx) => removeSome(tx, capability, content.id, chunksPerStep))));
     removed += 1;
   }
   return removed;

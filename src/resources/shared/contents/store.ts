@@ -1,4 +1,5 @@
 /** SQL of contents and their chunks; others ask `contents.ts`. */
+import type { Capability } from "../../../access/capability.ts";
 import { sql } from "kysely";
 import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
@@ -225,7 +226,7 @@ export async function findAbandoned(tx: Tx, before: string): Promise<AbandonedCo
 }
 
 /** A few chunks of a content, and the content itself with its last ones. Tells whether it is gone. */
-export async function removeSome(tx: Tx, contentId: string, chunks: number): Promise<boolean> {
+export async function removeSome(tx: Tx, _by: Capability<"job">, contentId: string, chunks: number): Promise<boolean> {
   const positions = tx.db
     .selectFrom("contentChunks")
     .select("position")

@@ -11,6 +11,7 @@ import { tellAttempt } from "../measures.ts";
 import { pauseAfter } from "../backoff.ts";
 import { deleteFinished, deleteNotice, findDue, holdOrganization, nextDueInMs, settleNotice } from "./store.ts";
 import type { Waiting } from "./store.ts";
+import type { JobWork } from "../job-work.ts";
 
 export type { Waiting };
 
@@ -43,16 +44,10 @@ export interface Courier {
   /** Outside of any transaction. Raises nothing that can be expected. */
   deliver(context: Context, notice: Waiting): Promise<Outcome>;
   /** In the transaction that notes what came of it, before the notice itself is changed. */
-  noted?(tx: Tx, notice: Waiting, response: DeliveryResponse): Promise<void>;
+  noted?(tx: Tx, by: JobWork["capability"], notice: Waiting, response: DeliveryResponse): Promise<void>;
 }
 
 export type Couriers = Readonly<Record<string, Courier>>;
-
-interface Work {
-  readonly context: Context;
-  readonly signal: AbortSignal;
-  step<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
-}
 
 export interface Pace {
   /** How many are delivered at once, in all and to one destination. */
@@ -71,9 +66,12 @@ const keptMs = 30 * 24 * 3_600_000;
 const batch = 500;
 
 /** Gives how many attempts were made. */
-export async function deliverNotices(work: Work, couriers: Couriers, pace: Pace = paceByDefault): Promise<number> {
+export async function deliverNotices(work: JobWork, couriers: Couriers, pace: Pace = paceByDefault): Promise<number> {
   const before = new Date(nowMs() - keptMs).toISOString();
-  while (!work.signal.aborted && (await work.step((tx) => deleteFinished(tx, before, batch))) === batch);
+  while (
+    !work.signal.aborted &&
+    (await work.step((tx) => deleteFinished(tx, work.capability, before, batch))) === batch
+  );
   return new Deliveries(work, couriers, pace).run();
 }
 
@@ -84,7 +82,7 @@ interface Flight {
 }
 
 class Deliveries {
-  readonly #work: Work;
+  readonly #work: JobWork;
   readonly #couriers: Couriers;
   readonly #pace: Pace;
   readonly #flights = new Map<string, Flight>();
@@ -92,7 +90,7 @@ class Deliveries {
   /** What came of an attempt could not be written down: whoever goes on would make it again at once. */
   #fault: unknown;
 
-  constructor(work: Work, couriers: Couriers, pace: Pace) {
+  constructor(work: JobWork, couriers: Couriers, pace: Pace) {
     this.#work = work;
     this.#couriers = couriers;
     this.#pace = pace;
@@ -165,17 +163,17 @@ class Deliveries {
   }
 
   async #attempt(notice: Waiting): Promise<void> {
-    const { step } = this.#work;
+    const { capability, step } = this.#work;
     const outcome = await this.#delivered(notice);
     this.#attempts += 1;
-    if (outcome === "gone") return step((tx) => deleteNotice(tx, notice));
+    if (outcome === "gone") return step((tx) => deleteNotice(tx, capability, notice));
     const isDelivered = outcome.successful === "true";
     const pauseMs = isDelivered ? undefined : pauseAfter(notice.attempts + 1);
     const state = isDelivered ? "delivered" : pauseMs === undefined ? "failed" : "waiting";
     await step(async (tx) => {
       if (!(await holdOrganization(tx, notice))) return;
-      await this.#couriers[notice.kind]?.noted?.(tx, notice, outcome);
-      await settleNotice(tx, notice, {
+      await this.#couriers[notice.kind]?.noted?.(tx, capability, notice, outcome);
+      await settleNotice(tx, capability, notice, {
         state,
         response: JSON.stringify(outcome),
         inMs: pauseMs ?? 0,

@@ -1,4 +1,5 @@
 /** SQL of the outbox: what is to be delivered, what came of it, and for how long that is kept. */
+import type { Capability } from "../../../access/capability.ts";
 import { type Kysely, type RawBuilder, sql } from "kysely";
 import type { Tx } from "../../../database/database.ts";
 import type { NoticeTable } from "../../../database/schema/notices.ts";
@@ -140,7 +141,12 @@ export interface Settled {
 }
 
 /** The organization is held first, as by every write in it. */
-export async function settleNotice(tx: Tx, { id }: Pick<Waiting, "id">, settled: Settled): Promise<void> {
+export async function settleNotice(
+  tx: Tx,
+  _by: Capability<"job">,
+  { id }: Pick<Waiting, "id">,
+  settled: Settled,
+): Promise<void> {
   const { state, response, inMs, finishedAt } = settled;
   await tx.db
     .updateTable("notices")
@@ -158,7 +164,7 @@ export async function settleNotice(tx: Tx, { id }: Pick<Waiting, "id">, settled:
 }
 
 /** Nobody is left who could be told. */
-export async function deleteNotice(tx: Tx, { id }: Pick<Waiting, "id">): Promise<void> {
+export async function deleteNotice(tx: Tx, _by: Capability<"job">, { id }: Pick<Waiting, "id">): Promise<void> {
   await tx.db.deleteFrom("notices").where("id", "=", id).execute();
 }
 
@@ -175,7 +181,7 @@ export async function holdOrganization(tx: Tx, { organizationId }: Pick<Waiting,
 }
 
 /** Gives how many had been kept for long enough. */
-export async function deleteFinished(tx: Tx, before: string, limit: number): Promise<number> {
+export async function deleteFinished(tx: Tx, _by: Capability<"job">, before: string, limit: number): Promise<number> {
   const some = tx.db
     .selectFrom("notices")
     .select("id")

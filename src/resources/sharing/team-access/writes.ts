@@ -1,4 +1,5 @@
 /** The end of records whose time has passed. They have given nothing since; here they go, and the trail tells of it. */
+import type { Capability } from "../../../access/capability.ts";
 import { type RawBuilder, type SqlBool, sql } from "kysely";
 import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
@@ -24,7 +25,13 @@ export async function endRecord(
 }
 
 /** What ended first goes first, of one organization at a time, on at most `limit` places of it. Gives how many records went. */
-export async function tidyRecords(tx: Tx, context: Maker, kind: AccessKind, limit: number): Promise<number> {
+export async function tidyRecords(
+  tx: Tx,
+  context: Maker,
+  _by: Capability<"job">,
+  kind: AccessKind,
+  limit: number,
+): Promise<number> {
   const { records, places, column } = kind.tables;
   const ended = await holdFirstEnded(tx, records);
   if (ended === undefined) return 0;

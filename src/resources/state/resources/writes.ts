@@ -2,7 +2,7 @@
 import { sql } from "kysely";
 import type { Tx } from "../../../database/database.ts";
 import type { StateResourceTable } from "../../../database/schema/state.ts";
-import type { StateRemover, StateWriter } from "../state-versions/proofs.ts";
+import type { StateRemover, StateWriter } from "../proofs.ts";
 
 /** Many rows need many statements, each of a size that an engine takes. */
 const rowsPerStatement = 500;

@@ -1,7 +1,7 @@
 /** What becomes of outputs when states are written, read and removed. */
 import type { Tx } from "../../../database/database.ts";
 import type { StateVersionOutputTable } from "../../../database/schema/state.ts";
-import type { StateRemover, StateWriter } from "../state-versions/proofs.ts";
+import type { StateRemover, StateWriter } from "../proofs.ts";
 
 /** Many rows need many statements, each of a size that an engine takes. */
 const rowsPerStatement = 500;

@@ -17,7 +17,7 @@ import { countOf, fetchPage } from "../../shared/paging.ts";
 import { raised, updateRow } from "../../shared/versions.ts";
 import { type UploadRight, uploadUrl } from "./arrival/upload-urls.ts";
 import type { StateVersionNeighbours, StateVersionUrls, StateVersionView } from "./definition.ts";
-import type { StateDiscarder } from "./proofs.ts";
+import type { StateDiscarder } from "../proofs.ts";
 import type { LatestVersion } from "./rules.ts";
 
 type PlaceColumn =
@@ -236,24 +236,23 @@ export async function discardVersions(
     .execute();
 }
 
-type AwaitedVersion = Granted<StateVersionTable & Pick<WorkspaceTable, "lockExpiresAt">, "can-upload">;
+type AwaitedVersion = Granted<
+  StateVersionTable & Pick<WorkspaceTable, "lockExpiresAt">,
+  "can-upload" | "can-create-state-versions"
+>;
 
 /** The version that a signed URL is for: there is no caller to ask what it may, the URL is the right itself. */
-export async function findForUpload(
-  tx: Tx,
-  { stateVersionId }: UploadRight,
-  lock = false,
-): Promise<AwaitedVersion | undefined> {
+export async function findForUpload(tx: Tx, right: UploadRight, lock = false): Promise<AwaitedVersion | undefined> {
   const row = await tx.db
     .selectFrom("stateVersions as v")
     .innerJoin("workspaces as w", "w.id", "v.workspaceId")
     .innerJoin("organizations as o", "o.id", "w.organizationId")
     .selectAll("v")
     .select("w.lockExpiresAt")
-    .where("v.id", "=", stateVersionId)
+    .where("v.id", "=", right.id)
     .$if(lock, (query) => query.modifyEnd(held(tx.dialect, "w", true)).modifyEnd(tx.dialect.lockRows("v")))
     .executeTakeFirst();
-  return row as AwaitedVersion | undefined;
+  return row && madeIn(right, row);
 }
 
 /** A version of a workspace that is held, by whoever may write its state. */

@@ -1,11 +1,11 @@
 /** SQL of commit statuses: which run each follows, and what was told last. */
+import type { Capability } from "../../../access/capability.ts";
 import { sql } from "kysely";
 import type { Tx } from "../../../database/database.ts";
 import type { VcsStatusTable } from "../../../database/schema/vcs.ts";
-import type { FromVersionControl } from "../proofs.ts";
 import { stateOfRun } from "./rules.ts";
 
-export async function insertStatus(tx: Tx, _by: FromVersionControl, row: VcsStatusTable): Promise<void> {
+export async function insertStatus(tx: Tx, _by: Capability<"job">, row: VcsStatusTable): Promise<void> {
   await tx.db.insertInto("vcsStatuses").values(row).execute();
 }
 
@@ -42,7 +42,7 @@ export async function findDueStatuses(tx: Tx, busy: readonly string[], limit: nu
 /** `waitMs` null: nothing more is to be told. */
 export async function updateStatus(
   tx: Tx,
-  _by: FromVersionControl,
+  _by: Capability<"job">,
   runId: string,
   changes: { readonly state?: string; readonly attempts: number },
   waitMs: number | null,

@@ -2,16 +2,16 @@
 import { backoffMs } from "../../shared/backoff.ts";
 import { ApiFault, callApi, openConnection } from "../connections.ts";
 import { noteFailure } from "../vcs-events/writes.ts";
-import type { Work } from "../vcs-events/outcomes.ts";
 import { inSlots } from "../slots.ts";
 import { isLast, statusOf } from "./rules.ts";
 import { type DueStatus, findDueStatuses, updateStatus } from "./store.ts";
+import type { JobWork } from "../../shared/job-work.ts";
 
 const slots = 8;
 const perTokenMax = 2;
 const attemptsMax = 8;
 
-export async function tellStatuses(work: Work): Promise<number> {
+export async function tellStatuses(work: JobWork): Promise<number> {
   const { context, signal } = work;
   return inSlots<DueStatus>(
     {
@@ -31,25 +31,26 @@ export async function tellStatuses(work: Work): Promise<number> {
   );
 }
 
-async function tell({ context, step }: Work, due: DueStatus): Promise<void> {
+async function tell({ context, capability, step }: JobWork, due: DueStatus): Promise<void> {
   const status = statusOf(due, context.options.publicUrl);
   const connection = await openConnection(context.database.reader, context, due.oauthTokenId);
   if (connection === undefined) return;
   try {
     await callApi(context, connection, connection.provider.status(connection, due.repository, status));
     const done = { state: status.state, attempts: 0 };
-    await step((tx) => updateStatus(tx, "version control", due.runId, done, isLast(status.state) ? null : 0));
+    await step((tx) => updateStatus(tx, capability, due.runId, done, isLast(status.state) ? null : 0));
   } catch (error) {
     if (!(error instanceof ApiFault)) throw error;
     const attempts = due.attempts + 1;
     const isOver = error.isFinal || attempts >= attemptsMax;
     await step(async (tx) => {
-      await updateStatus(tx, "version control", due.runId, { attempts }, isOver ? null : backoffMs(attempts));
+      await updateStatus(tx, capability, due.runId, { attempts }, isOver ? null : backoffMs(attempts));
       if (!isOver) return;
       const detail = `the status of commit ${due.sha.slice(0, 7)} could not be told: ${error.message}`;
       const { organizationId, workspaceId, repository } = due;
       await noteFailure(
         tx,
+        capability,
         "status",
         { organizationId, workspaceId, repository, oauthClientId: connection.id },
         detail,

@@ -1,4 +1,5 @@
 /** What is told of a commit follows its run, from the transaction on in which that begins. */
+import type { Capability } from "../../../access/capability.ts";
 import type { Tx } from "../../../database/database.ts";
 import { insertStatus } from "./store.ts";
 
@@ -10,11 +11,12 @@ interface Place {
 
 export async function followRun(
   tx: Tx,
+  by: Capability<"job">,
   run: { readonly id: string; readonly organizationId: string },
   { repository, sha, oauthTokenId }: Place,
 ): Promise<void> {
   if (oauthTokenId === null) return;
   const { id: runId, organizationId } = run;
   const told = { state: null, attempts: 0, dueMs: 0 };
-  await insertStatus(tx, "version control", { runId, organizationId, oauthTokenId, repository, sha, ...told });
+  await insertStatus(tx, by, { runId, organizationId, oauthTokenId, repository, sha, ...told });
 }

@@ -1,27 +1,20 @@
 /** How an event ends: with an outcome, and the sentence that says why. */
+import type { Capability } from "../../../access/capability.ts";
 import type { Tx } from "../../../database/database.ts";
 import { now } from "../../../kernel/time.ts";
 import type { WorkspaceView } from "../../register/workspaces/view.ts";
-import type { Context } from "../../shared/context.ts";
 import { tellVcsEvent } from "../../shared/measures.ts";
 import type { OpenConnection } from "../connections.ts";
 import { type Happening, nameOf } from "../triggers/happening.ts";
 import type { Outcome } from "./definition.ts";
 import { lockUndecided, updateEvent, type WaitingEvent } from "./store.ts";
+import type { JobWork } from "../../shared/job-work.ts";
 
 /** An event, and the workspace and connection that it is about. */
 export interface Doing {
   readonly event: WaitingEvent;
   readonly workspace: WorkspaceView;
   readonly connection: OpenConnection;
-}
-
-/** What the job is given. */
-export interface Work {
-  readonly context: Context;
-  /** Aborted when it is to end. */
-  readonly signal: AbortSignal;
-  step<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
 }
 
 /** What people call it. */
@@ -36,8 +29,8 @@ export interface Ending {
 }
 
 /** In a transaction in which the event is held. */
-export async function end(tx: Tx, event: WaitingEvent, { outcome, why }: Ending): Promise<void> {
-  await updateEvent(tx, "version control", event.id, {
+export async function end(tx: Tx, by: Capability<"job">, event: WaitingEvent, { outcome, why }: Ending): Promise<void> {
+  await updateEvent(tx, by, event.id, {
     outcome,
     detail: `${subjectOf(event)} started no run: ${why}`,
     dueMs: null,
@@ -45,16 +38,16 @@ export async function end(tx: Tx, event: WaitingEvent, { outcome, why }: Ending)
   });
 }
 
-export async function settle({ step }: Work, event: WaitingEvent, ending: Ending): Promise<void> {
+export async function settle({ capability, step }: JobWork, event: WaitingEvent, ending: Ending): Promise<void> {
   const isOurs = await step(async (tx) => {
     if ((await lockUndecided(tx, event.id)) === undefined) return false;
-    await end(tx, event, ending);
+    await end(tx, capability, event, ending);
     return true;
   });
   if (isOurs) count(event, ending.outcome);
 }
 
-export const ignored = (work: Work, event: WaitingEvent, why: string): Promise<void> =>
+export const ignored = (work: JobWork, event: WaitingEvent, why: string): Promise<void> =>
   settle(work, event, { outcome: "ignored", why });
 
 export const count = ({ provider }: { readonly provider: string | null }, result: Outcome): void =>

@@ -2,6 +2,7 @@
  * A webhook on its way in: known by its connection's secret before anything of it is read, stored in one transaction, and left to the
  * job. Nothing that takes long happens here.
  */
+import { Capability } from "../../../access/capability.ts";
 import { createHash } from "node:crypto";
 import type { VcsDeliveryTable, VcsEventTable } from "../../../database/schema/vcs.ts";
 import { parseBounded, TooManyMembers } from "../../../kernel/bounded-json.ts";
@@ -15,6 +16,8 @@ import type { Inbound, Received } from "../providers/provider.ts";
 import { providerOf } from "../providers/providers.ts";
 import { type Happening, nameOf } from "../triggers/happening.ts";
 import { holdWorkspacesOf, insertDeliveries, insertEvents } from "./store.ts";
+
+const issueCapability = Capability.issuer("webhook");
 
 /** The job that works off what arrives. */
 export const workingOffJob = "vcs-events";
@@ -35,8 +38,9 @@ export async function receive(context: Context, connection: KnownConnection, inb
   // Each of them, whether or not one was right: so the time tells nothing.
   const authentic = connection.webhookSecrets.map((secret) => provider.isAuthentic(inbound, secret));
   if (!authentic.includes(true)) throw told("refused", refusal(connection));
+  const capability = issueCapability(connection.id);
   const received = provider.read(inbound, parsed(inbound.body), connection);
-  const receipt = received === undefined ? "unknown" : await store(context, connection, received, inbound);
+  const receipt = received === undefined ? "unknown" : await store(context, capability, connection, received, inbound);
   tellVcsEvent({ provider: connection.serviceProvider, result: receipt });
   if (receipt === "stored") context.wake?.(workingOffJob);
   return receipt;
@@ -68,6 +72,7 @@ function parsed(body: Uint8Array): unknown {
 
 async function store(
   context: Context,
+  capability: Capability<"webhook">,
   connection: KnownConnection,
   { repository, deliveryId, happenings }: Received,
   { body }: Inbound,
@@ -81,7 +86,7 @@ async function store(
   return context.database.write(async (tx) => {
     const workspaceIds = await holdWorkspacesOf(tx, connection.id, repository);
     if (workspaceIds.length === 0) return "unknown";
-    const fresh = await insertDeliveries(tx, "version control", deliveries);
+    const fresh = await insertDeliveries(tx, capability, deliveries);
     if (fresh.size === 0) return "repeated";
     const events = deliveries.flatMap(({ id, createdAt }, position) =>
       fresh.has(id)
@@ -93,7 +98,7 @@ async function store(
           )
         : [],
     );
-    await insertEvents(tx, "version control", events);
+    await insertEvents(tx, capability, events);
     return "stored";
   });
 }

@@ -1,28 +1,31 @@
 /** From an event to a run: the commit is fetched, becomes a configuration, and with it a run begins or a plan. */
+import type { Capability } from "../../../access/capability.ts";
 import type { Tx } from "../../../database/database.ts";
 import { AppError } from "../../../kernel/errors.ts";
 import { now } from "../../../kernel/time.ts";
 import { loadOrganization } from "../../identity/organizations/reads.ts";
 import { loadWorkspace } from "../../register/workspaces/reads.ts";
 import type { WorkspaceView } from "../../register/workspaces/view.ts";
-import { announceCommit, type Commit, receiveCommit } from "../../runs/configuration-versions/commits.ts";
 import { loadConfigurationVersion } from "../../runs/configuration-versions/reads.ts";
-import { loadRunToMove } from "../../runs/runs/reads.ts";
-import { advance, createRun } from "../../runs/runs/writes.ts";
+import type { Commit } from "../../runs/configuration-versions/rules.ts";
+import { announceCommit, receiveCommit } from "../../runs/configuration-versions/upload.ts";
+import { lockRun } from "../../runs/runs/reads.ts";
+import { advance, createRun } from "../../runs/runs/lifecycle.ts";
 import type { Context } from "../../shared/context.ts";
 import { followRun } from "../commit-statuses/writes.ts";
 import { repositoryOf, workshopOf } from "../connections.ts";
 import { fetchCommit, type FetchedCommit } from "../fetching/fetch.ts";
 import type { Verdict } from "../triggers/decide.ts";
 import { type Happening, nobody, refOf } from "../triggers/happening.ts";
-import { count, type Doing, end, type Ending, subjectOf, type Work } from "./outcomes.ts";
+import { count, type Doing, end, type Ending, subjectOf } from "./outcomes.ts";
 import { earlierRun, findEarlier, lockUndecided, outdatedRuns, updateEvent, type WaitingEvent } from "./store.ts";
+import type { JobWork } from "../../shared/job-work.ts";
 
 type Taking = Extract<Verdict, { does: "run" | "plan" | "configuration" }>;
 
 /** Raises FetchFault, ApiFault, or what a configuration that is not taken is refused with. */
 export async function takeConfiguration(
-  work: Work,
+  work: JobWork,
   doing: Doing,
   happening: Happening | undefined,
   verdict: Taking,
@@ -35,12 +38,12 @@ export async function takeConfiguration(
     const wanted = { ...wantedOf(happening, workspace), withSubmodules: workspace.vcsIngressSubmodules === 1 };
     const taken = await fetchCommit(workshopOf(context, signal), repository, wanted, async (commit) => {
       const id = await work.step((tx) => announce(tx, work, doing, commitOf(doing, happening, commit), verdict));
-      if (id !== undefined) await receiveCommit(context, id, commit.archive);
+      if (id !== undefined) await receiveCommit(work, id, commit.archive);
       return id !== undefined;
     });
     if (!taken) return;
   }
-  await work.step((tx) => conclude(tx, context, doing, verdict));
+  await work.step((tx) => conclude(tx, work, doing, verdict));
 }
 
 async function isUploaded(context: Context, id: string | null): Promise<boolean> {
@@ -57,7 +60,7 @@ function wantedOf(happening: Happening | undefined, { vcsBranch }: WorkspaceView
 /** Gives the id of the configuration that is to be filled; undefined where there is nothing to be done any more. */
 async function announce(
   tx: Tx,
-  { context }: Work,
+  { context, capability }: JobWork,
   { event }: Doing,
   commit: Commit,
   verdict: Taking,
@@ -69,13 +72,13 @@ async function announce(
   const commitSha = commit.ingress.commitSha;
   const earlier = await earlierRun(tx, { ...current, commitSha });
   if (earlier !== undefined) {
-    await end(tx, event, { outcome: "ignored", why: `this commit had its run before, ${earlier}` });
+    await end(tx, capability, event, { outcome: "ignored", why: `this commit had its run before, ${earlier}` });
     count(event, "ignored");
     return undefined;
   }
   const attributes = { autoQueueRuns: false, speculative: verdict.does === "plan" };
-  const { id } = await announceCommit(tx, context, workspace, commit, attributes);
-  await updateEvent(tx, "version control", event.id, {
+  const { id } = await announceCommit(tx, { context, capability }, workspace, commit, attributes);
+  await updateEvent(tx, capability, event.id, {
     configurationVersionId: id,
     commitSha,
     detail: `${subjectOf(event)} is being fetched`,
@@ -84,29 +87,34 @@ async function announce(
 }
 
 /** The run, where there is to be one, and the outcome with it. */
-async function conclude(tx: Tx, context: Context, { event, connection }: Doing, verdict: Taking): Promise<void> {
+async function conclude(
+  tx: Tx,
+  { context, capability }: JobWork,
+  { event, connection }: Doing,
+  verdict: Taking,
+): Promise<void> {
   const workspace = await loadWorkspace(tx, context, { workspaceId: event.workspaceId ?? "" }, true);
   const current = await lockUndecided(tx, event.id);
   if (current === undefined || current.configurationVersionId === null) return;
   if (verdict.does === "configuration") {
     const why = `${verdict.why}. Its configuration was fetched, and is there for a run that somebody starts`;
-    await supersedeEarlier(tx, event);
-    return ends(tx, event, { outcome: "ignored", why });
+    await supersedeEarlier(tx, capability, event);
+    return ends(tx, capability, event, { outcome: "ignored", why });
   }
-  const canceled = verdict.does === "plan" ? await cancelOutdated(tx, context, event, workspace) : 0;
+  const canceled = verdict.does === "plan" ? await cancelOutdated(tx, context, capability, event, workspace) : 0;
   try {
-    const run = await createRun(tx, context, workspace, await askedRun(tx, context, current), "by itself");
+    const run = await createRun(tx, context, capability.grant(workspace), await askedRun(tx, context, current));
     const place = {
       repository: event.repository,
       sha: current.commitSha ?? "",
       oauthTokenId: workspace.vcsOauthTokenId,
     };
-    await followRun(tx, run, place);
-    await supersedeEarlier(tx, event);
+    await followRun(tx, capability, run, place);
+    await supersedeEarlier(tx, capability, event);
     const what = verdict.does === "plan" ? "a speculative plan" : "a run";
     const beside =
       canceled === 0 ? "" : `, and ${canceled} of an earlier commit ${canceled === 1 ? "was" : "were"} canceled`;
-    await updateEvent(tx, "version control", event.id, {
+    await updateEvent(tx, capability, event.id, {
       outcome: "started",
       detail: `${subjectOf(event)} started ${what}, ${run.id}${beside}`,
       runId: run.id,
@@ -117,18 +125,18 @@ async function conclude(tx: Tx, context: Context, { event, connection }: Doing, 
   } catch (error) {
     // What can't be run is refused before anything is written.
     if (!(error instanceof AppError) || error.code !== "invalid") throw error;
-    await ends(tx, event, { outcome: "failed", why: error.message });
+    await ends(tx, capability, event, { outcome: "failed", why: error.message });
   }
 }
 
 /** A run of an older commit must not follow that of a newer one, so events that wait for another attempt end here. */
-async function supersedeEarlier(tx: Tx, event: WaitingEvent): Promise<void> {
+async function supersedeEarlier(tx: Tx, by: Capability<"job">, event: WaitingEvent): Promise<void> {
   for (const earlier of await findEarlier(tx, event))
-    await ends(tx, earlier, { outcome: "ignored", why: `${subjectOf(event)} superseded it` });
+    await ends(tx, by, earlier, { outcome: "ignored", why: `${subjectOf(event)} superseded it` });
 }
 
-async function ends(tx: Tx, event: WaitingEvent, ending: Ending): Promise<void> {
-  await end(tx, event, ending);
+async function ends(tx: Tx, by: Capability<"job">, event: WaitingEvent, ending: Ending): Promise<void> {
+  await end(tx, by, event, ending);
   count(event, ending.outcome);
 }
 
@@ -151,6 +159,7 @@ async function askedRun(tx: Tx, context: Context, event: { readonly configuratio
 async function cancelOutdated(
   tx: Tx,
   context: Context,
+  by: Capability<"job">,
   { id, pullRequest }: WaitingEvent,
   workspace: WorkspaceView,
 ): Promise<number> {
@@ -159,7 +168,7 @@ async function cancelOutdated(
   if (organization.speculativePlanManagementEnabled === 0) return 0;
   let count = 0;
   for (const runId of await outdatedRuns(tx, workspace.id, pullRequest)) {
-    const run = await loadRunToMove(tx, "by itself", runId);
+    const run = by.grant(await lockRun(tx, runId));
     if (run.canceledAt !== null) continue;
     await advance(tx, context, run, { event: "cancel", description: `The pull request has a newer commit (${id}).` });
     count += 1;

@@ -1,11 +1,13 @@
 /** SQL of what arrives from version control, and of what became of it. */
+import type { ConnectedWorkspace } from "../../shared/hooks.ts";
+import type { Capability } from "../../../access/capability.ts";
+import type { Granted } from "../../../access/granted.ts";
 import { sql } from "kysely";
 import type { Tx } from "../../../database/database.ts";
 import type { VcsDeliveryTable, VcsEventTable } from "../../../database/schema/vcs.ts";
 import type { Page } from "../../../jsonapi/query.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
 import { updateRow } from "../../shared/versions.ts";
-import type { FromVersionControl } from "../proofs.ts";
 import type { VcsEventView } from "./definition.ts";
 
 export interface EventFilter {
@@ -67,19 +69,24 @@ export async function holdWorkspacesOf(tx: Tx, oauthClientId: string, repository
 /** Those that were not there before, by what the provider calls them; gives their ids. */
 export async function insertDeliveries(
   tx: Tx,
-  _by: FromVersionControl,
+  by: Capability<"webhook">,
   rows: readonly VcsDeliveryTable[],
 ): Promise<ReadonlySet<string>> {
   const inserted = await tx.db
     .insertInto("vcsDeliveries")
-    .values([...rows])
+    .values(rows.map((row) => by.grant(row)))
     .onConflict((conflict) => conflict.columns(["oauthClientId", "deliveryKey", "position"]).doNothing())
     .returning("id")
     .execute();
   return new Set(inserted.map(({ id }) => id));
 }
 
-export async function insertEvents(tx: Tx, _by: FromVersionControl, rows: readonly VcsEventTable[]): Promise<void> {
+/** A webhook told of it, a workspace was connected, or a job failed at it. */
+export type EventSource =
+  | Capability<"webhook" | "job">
+  | Granted<ConnectedWorkspace, "can-update" | "can-create-workspace">;
+
+export async function insertEvents(tx: Tx, _by: EventSource, rows: readonly VcsEventTable[]): Promise<void> {
   // Engines bound how many values a statement has.
   for (let at = 0; at < rows.length; at += 500)
     await tx.db
@@ -160,7 +167,7 @@ export async function lockUndecided(tx: Tx, id: string): Promise<VcsEventTable |
 
 export async function updateEvent(
   tx: Tx,
-  _by: FromVersionControl,
+  _by: Capability<"job">,
   id: string,
   changes: Partial<VcsEventTable>,
 ): Promise<void> {
@@ -170,7 +177,7 @@ export async function updateEvent(
 /** It is looked at again after a while, by the database's clock. */
 export async function postponeEvent(
   tx: Tx,
-  _by: FromVersionControl,
+  _by: Capability<"job">,
   id: string,
   { attempts, detail, waitMs }: { readonly attempts: number; readonly detail: string; readonly waitMs: number },
 ): Promise<void> {
@@ -230,7 +237,7 @@ export async function hasManualRun(tx: Tx, workspaceId: string, organizationId: 
 }
 
 /** What is older than a moment; gives how many rows. */
-export async function deleteOlder(tx: Tx, _by: FromVersionControl, before: string, limit: number): Promise<number> {
+export async function deleteOlder(tx: Tx, _by: Capability<"job">, before: string, limit: number): Promise<number> {
   const events = await sql`delete from vcs_events where id in (
     select id from vcs_events where created_at < ${before} order by created_at limit ${limit})`.execute(tx.db);
   const deliveries = await sql`delete from vcs_deliveries where id in (

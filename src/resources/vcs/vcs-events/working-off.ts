@@ -12,9 +12,10 @@ import { changedFiles, defaultBranchOf, type Range } from "../fetching/fetch.ts"
 import { inSlots } from "../slots.ts";
 import { decide, type Known, type Verdict, type Watch } from "../triggers/decide.ts";
 import { type Happening, refOf } from "../triggers/happening.ts";
-import { type Doing, ignored, settle, subjectOf, type Work } from "./outcomes.ts";
+import { type Doing, ignored, settle, subjectOf } from "./outcomes.ts";
 import { takeConfiguration } from "./starting.ts";
 import { deleteOlder, findDue, hasManualRun, lockUndecided, postponeEvent, type WaitingEvent } from "./store.ts";
+import type { JobWork } from "../../shared/job-work.ts";
 
 const slots = 4;
 const perConnectionMax = 2;
@@ -22,8 +23,8 @@ const keptMs = 90 * 24 * 3600 * 1000;
 /** Between attempts; after the last there is none. */
 const waitsMs = [2_000, 10_000, 60_000];
 
-export async function workOff(work: Work): Promise<number> {
-  const { context, signal, step } = work;
+export async function workOff(work: JobWork): Promise<number> {
+  const { context, capability, signal, step } = work;
   const handled = await inSlots<WaitingEvent>(
     {
       slots,
@@ -46,12 +47,12 @@ export async function workOff(work: Work): Promise<number> {
     signal,
   );
   const before = new Date(nowMs() - keptMs).toISOString();
-  if (!signal.aborted) await step((tx) => deleteOlder(tx, "version control", before, 1000));
+  if (!signal.aborted) await step((tx) => deleteOlder(tx, capability, before, 1000));
   return handled;
 }
 
 /** An event that fails is tried again later unless no attempt can succeed; later events do not wait for it. */
-async function workOn(work: Work, event: WaitingEvent): Promise<void> {
+async function workOn(work: JobWork, event: WaitingEvent): Promise<void> {
   try {
     await workOnce(work, event);
   } catch (error) {
@@ -73,16 +74,21 @@ const isTold = (error: unknown): error is Error =>
 const sentenceOf = (error: unknown): string =>
   isTold(error) ? error.message.replace(/\.$/, "") : "something went wrong inside the service; its log tells more";
 
-async function postpone({ step }: Work, event: WaitingEvent, why: string, waitMs: number): Promise<void> {
+async function postpone(
+  { capability, step }: JobWork,
+  event: WaitingEvent,
+  why: string,
+  waitMs: number,
+): Promise<void> {
   const attempts = event.attempts + 1;
   const detail = `${subjectOf(event)} is tried again, attempt ${attempts} failed: ${why}`;
   await step(async (tx) => {
     if ((await lockUndecided(tx, event.id)) !== undefined)
-      await postponeEvent(tx, "version control", event.id, { attempts, detail, waitMs });
+      await postponeEvent(tx, capability, event.id, { attempts, detail, waitMs });
   });
 }
 
-async function workOnce(work: Work, event: WaitingEvent): Promise<void> {
+async function workOnce(work: JobWork, event: WaitingEvent): Promise<void> {
   const { context } = work;
   const tx = context.database.reader;
   const workspace = await loadWorkspace(tx, context, { workspaceId: event.workspaceId ?? "" });
@@ -100,7 +106,7 @@ async function workOnce(work: Work, event: WaitingEvent): Promise<void> {
 }
 
 /** A workspace that was just connected begins with the tip of its branch; with a run, where all are to be queued. */
-async function connected(work: Work, doing: Doing): Promise<void> {
+async function connected(work: JobWork, doing: Doing): Promise<void> {
   const { workspace, event } = doing;
   if (executionModeOf(workspace) === "local")
     return ignored(work, event, "the workspace has the execution mode local, so its configuration is not fetched");
@@ -113,7 +119,7 @@ async function connected(work: Work, doing: Doing): Promise<void> {
 }
 
 /** Asks for what is missing, one after the other, until nothing is. */
-async function decided(work: Work, { event, workspace, connection }: Doing, happening: Happening): Promise<Verdict> {
+async function decided(work: JobWork, { event, workspace, connection }: Doing, happening: Happening): Promise<Verdict> {
   const { context, signal } = work;
   const watch = watchOf(workspace);
   let known: Known = {

@@ -1,8 +1,8 @@
 /** SQL of webhooks at providers: which there are to be, and which were made. Repositories are in lower case. */
+import type { Capability } from "../../../access/capability.ts";
 import { sql } from "kysely";
 import type { Tx } from "../../../database/database.ts";
 import type { VcsWebhookTable } from "../../../database/schema/vcs.ts";
-import type { FromVersionControl } from "../proofs.ts";
 
 export interface WantedWebhook {
   readonly organizationId: string;
@@ -22,7 +22,7 @@ export async function findMissing(tx: Tx, limit: number): Promise<WantedWebhook[
   return rows;
 }
 
-export async function insertWebhooks(tx: Tx, _by: FromVersionControl, rows: readonly VcsWebhookTable[]): Promise<void> {
+export async function insertWebhooks(tx: Tx, _by: Capability<"job">, rows: readonly VcsWebhookTable[]): Promise<void> {
   await tx.db
     .insertInto("vcsWebhooks")
     .values([...rows])
@@ -72,7 +72,7 @@ export async function findDueWebhooks(tx: Tx, busy: readonly string[], limit: nu
 
 export async function updateWebhook(
   tx: Tx,
-  _by: FromVersionControl,
+  _by: Capability<"job">,
   id: string,
   changes: Partial<Pick<VcsWebhookTable, "webhookIds" | "secretNumber">> & { readonly attempts: number },
   waitMs: number,
@@ -84,6 +84,6 @@ export async function updateWebhook(
     .execute();
 }
 
-export async function deleteWebhook(tx: Tx, _by: FromVersionControl, id: string): Promise<void> {
+export async function deleteWebhook(tx: Tx, _by: Capability<"job">, id: string): Promise<void> {
   await tx.db.deleteFrom("vcsWebhooks").where("id", "=", id).execute();
 }

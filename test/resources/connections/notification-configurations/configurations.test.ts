@@ -296,16 +296,6 @@ describe("updateNotificationConfiguration", () => {
     expect(named(shown.body.data)).toEqual([ada.id]);
     expect(named(data(await patch(org, made, { name: "nobody" })))).toEqual([]);
   });
-
-  it("412 for a stale version", async () => {
-    const org = await makePlace();
-    const made = await make(org.owner, org.workspace, { url: "https://x.example" });
-    const body = resource("notification-configurations", { name: "other" });
-    const etag = (await org.owner.get(pathOf(made))).headers.get("etag") ?? "";
-    expect((await org.owner.patch(pathOf(made), body, { "if-match": etag })).status).toBe(200);
-    expect((await org.owner.patch(pathOf(made), body, { "if-match": etag })).status).toBe(412);
-    expect((await org.owner.delete(pathOf(made), undefined, { "if-match": etag })).status).toBe(412);
-  });
 });
 
 describe("verifyNotificationConfiguration", () => {

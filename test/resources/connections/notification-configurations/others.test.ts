@@ -4,7 +4,7 @@
  */
 import { afterEach, describe, expect, it } from "vitest";
 import { assess } from "../../../../src/resources/runs/assessment-results/assessing.ts";
-import { remindOfDestroys } from "../../../../src/resources/runs/auto-destroy/reminders.ts";
+import { remindOfDestroys } from "../../../../src/resources/runs/auto-destroy/schedule.ts";
 import { destroyDue } from "../../../../src/resources/runs/auto-destroy/schedule.ts";
 import { pauseAfter } from "../../../../src/resources/shared/backoff.ts";
 import { type Caller, type Json, useApi } from "../../../support/api.ts";

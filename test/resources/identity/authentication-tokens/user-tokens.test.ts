@@ -153,19 +153,4 @@ describe("showToken and deleteToken", () => {
     expect((await ada.delete(`/authentication-tokens/${token.id}`)).status).toBe(204);
     expect((await ada.get("/account/details")).status).toBe(401);
   });
-
-  it("412: another version; 204 with the right one", async () => {
-    const ada = await makeUser(api);
-    const { id } = data(await ada.post(path(ada)));
-    const remove = (etag: string) => ada.delete(`/authentication-tokens/${id}`, undefined, { "if-match": etag });
-    expect((await remove('"2"')).status).toBe(412);
-    expect((await remove('"1"')).status).toBe(204);
-  });
-
-  it("404: an unknown token; 401: without one", async () => {
-    const ada = await makeUser(api);
-    expect((await ada.get("/authentication-tokens/at-unknown")).status).toBe(404);
-    expect((await ada.delete("/authentication-tokens/at-unknown")).status).toBe(404);
-    expect((await api.nobody.get(path(ada))).status).toBe(401);
-  });
 });

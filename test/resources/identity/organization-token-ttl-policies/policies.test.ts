@@ -77,11 +77,6 @@ describe("policies", () => {
       for (const caller of [await makeMember(api, org.name), await makeTeamToken(api, team.id)])
         expect((await caller.get(path())).status).toBe(403);
     });
-
-    it("404: strangers, and no such organization", async () => {
-      expect((await (await makeUser(api)).get(path())).status).toBe(404);
-      expect((await api.admin.get(path("unknown"))).status).toBe(404);
-    });
   });
 
   describe("updateTokenTtlPolicies", () => {

@@ -153,12 +153,6 @@ describe("create", () => {
       expect((await create({}, org.owner)).status).toBe(403);
     });
 
-    it("refuses whoever has no token, with 401, and makes nothing", async () => {
-      const name = unique("org");
-      expect((await create({ name }, api.nobody)).status).toBe(401);
-      expect((await api.admin.get(`/organizations/${name}`)).status).toBe(404);
-    });
-
     it("tells the faults of the body before 403", async () => {
       const person = await makeUser(api);
       expect((await create({ name: "x" }, person)).status).toBe(422);

@@ -67,16 +67,6 @@ describe("deleteUser", () => {
       { "actor-name": "admin", before: { email: ada.email, teams: [team.id] }, after: null },
     ]);
   });
-
-  it("412: changed since it was read", async () => {
-    const { id } = await makeUser(api);
-    expect((await api.admin.delete(`/admin/users/${id}`, undefined, { "if-match": '"9"' })).status).toBe(412);
-    expect((await api.admin.delete(`/admin/users/${id}`, undefined, { "if-match": '"1"' })).status).toBe(204);
-  });
-
-  it("404: no such user", async () => {
-    expect((await api.admin.delete("/admin/users/user-unknown")).status).toBe(404);
-  });
 });
 
 describe("the last owner of an organization", () => {

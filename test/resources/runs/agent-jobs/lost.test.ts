@@ -2,11 +2,10 @@
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { forgetVanished } from "../../../../src/resources/runs/agents/writes.ts";
 import { decideLostJobs } from "../../../../src/resources/runs/agent-jobs/lost.ts";
-import { operatorContext } from "../../../../src/service.ts";
 import { type Json, useApi } from "../../../support/api.ts";
 import { data, makeOrganization, type Org } from "../../../support/builders.ts";
 import { type Agent, type Job, makeAgent, makeSitePool, type Pool } from "../../../support/machines.ts";
-import { testVault } from "../../../support/phases.ts";
+import { upkeepOf } from "../../../support/states.ts";
 import { happen, makeRun, makeRunnable, showRun } from "../../../support/runs.ts";
 
 const api = useApi();
@@ -28,17 +27,8 @@ beforeEach(async () => {
   job = await agent.job();
 });
 
-const context = () => ({
-  ...operatorContext(api.database, { organizationCreation: "site-admins" }, "test"),
-  vault: testVault,
-});
 /** A run of the job that decides. */
-const decide = () =>
-  decideLostJobs({
-    context: context(),
-    signal: new AbortController().signal,
-    step: (work) => api.database.write(work),
-  });
+const decide = () => decideLostJobs(upkeepOf(api));
 const earlier = (columns: readonly ("heardMs" | "claimedMs")[], ms: number) =>
   api.database.write((tx) =>
     tx.db
@@ -161,7 +151,7 @@ describe("agents that vanished long ago", () => {
         .where("id", "=", gone.id)
         .execute(),
     );
-    expect(await api.database.write((tx) => forgetVanished(tx, context(), 100))).toBe(1);
+    expect(await api.database.write((tx) => forgetVanished(tx, upkeepOf(api), 100))).toBe(1);
     expect((await api.admin.get(`/agents/${gone.id}`)).status).toBe(404);
     expect((await api.admin.get(`/agents/${agent.id}`)).status).toBe(200);
   });

@@ -1,7 +1,8 @@
 /** Assessments of drift: when one is made, what it tells, and who may see it. */
 import { beforeAll, describe, expect, it } from "vitest";
 import { assess } from "../../../../src/resources/runs/assessment-results/assessing.ts";
-import { findingsOf, summaryOf } from "../../../../src/resources/runs/assessment-results/rules.ts";
+import { findingsOf } from "../../../../src/resources/runs/assessment-results/rules.ts";
+import { summaryOf } from "../../../../src/resources/runs/plan-outputs/drawing.ts";
 import type { Json } from "../../../support/api.ts";
 import { useApi } from "../../../support/api.ts";
 import {

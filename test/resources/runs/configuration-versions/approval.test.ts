@@ -3,7 +3,7 @@ import { CompiledQuery } from "kysely";
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { approvedConfigurations } from "../../../../src/database/migrations/0040-approved-configurations.ts";
 import { destroyDue } from "../../../../src/resources/runs/auto-destroy/schedule.ts";
-import { receiveCommit } from "../../../../src/resources/runs/configuration-versions/commits.ts";
+import { receiveCommit } from "../../../../src/resources/runs/configuration-versions/upload.ts";
 import { fireTriggers } from "../../../../src/resources/runs/run-triggers/firing.ts";
 import { type Caller, type Json, useApi } from "../../../support/api.ts";
 import { archive } from "../../../support/archives.ts";
@@ -222,7 +222,7 @@ describe("a configuration is approved", () => {
 
   it("where version control fetched it", async () => {
     const { id } = await storeCommit(api, { id: target.id, organizationId: org.id });
-    await receiveCommit(upkeepOf(api).context, id, streamOf(archive([mainTf])));
+    await receiveCommit(upkeepOf(api), id, streamOf(archive([mainTf])));
     expect((await triggered()).attributes.status).toBe("applied");
   });
 
@@ -275,7 +275,7 @@ describe("the configurations of before", () => {
     await automatic();
     await sendConfiguration(org.owner, target.id);
     const commit = await storeCommit(api, { id: target.id, organizationId: org.id });
-    await receiveCommit(upkeepOf(api).context, commit.id, streamOf(archive([mainTf])));
+    await receiveCommit(upkeepOf(api), commit.id, streamOf(archive([mainTf])));
     await api.database.write(async (tx) => {
       await tx.db.updateTable("configurationVersions").set({ approvedAt: null }).execute();
       for (const statement of approvedConfigurations.statements)

@@ -1,6 +1,6 @@
 /** Showing and fetching configurations, what becomes of them, and commits. */
 import { describe, expect, it } from "vitest";
-import { noteCommitFailed, receiveCommit } from "../../../../src/resources/runs/configuration-versions/commits.ts";
+import { receiveCommit } from "../../../../src/resources/runs/configuration-versions/upload.ts";
 import { noteConfigurationApplied } from "../../../../src/resources/runs/configuration-versions/writes.ts";
 import { now } from "../../../../src/kernel/time.ts";
 import { type Json, startApi, useApi } from "../../../support/api.ts";
@@ -267,12 +267,11 @@ describe("backing data", () => {
 
 describe("a configuration from version control", () => {
   it("is fetching, then uploaded; its commit is shown", async () => {
-    const { context } = upkeepOf(api);
     const version = await storeCommit(api, place(), { autoQueueRuns: false });
     const shown = await stage.show(version.id);
     expect(shown.attributes).toMatchObject({ status: "fetching", source: "github", "upload-url": null });
     expect(Object.keys(shown.attributes["status-timestamps"])).toEqual(["queued-at", "fetching-at"]);
-    await receiveCommit(context, version.id, inPieces(whole));
+    await receiveCommit(upkeepOf(api), version.id, inPieces(whole));
     expect((await stage.show(version.id)).attributes.status).toBe("uploaded");
     expect(await stage.currentId()).toBe(version.id);
     const ingress = data(await stage.owner.get(`/configuration-versions/${version.id}/ingress-attributes`));
@@ -293,17 +292,9 @@ describe("a configuration from version control", () => {
     expect(included.map(({ type }: Json) => type)).toEqual(["configuration-versions", "ingress-attributes"]);
   });
 
-  it("that can't be fetched, or is no archive, tells why", async () => {
-    const { context } = upkeepOf(api);
-    const failed = await storeCommit(api, place());
-    await noteCommitFailed(context, failed.id, "clone_failed", "The repository does not answer.");
-    expect((await stage.show(failed.id)).attributes).toMatchObject({
-      status: "errored",
-      error: "clone_failed",
-      "error-message": "The repository does not answer.",
-    });
+  it("that is no archive tells why", async () => {
     const broken = await storeCommit(api, place());
-    await expect(receiveCommit(context, broken.id, inPieces(Buffer.from("no")))).rejects.toThrow(/no gzip/);
+    await expect(receiveCommit(upkeepOf(api), broken.id, inPieces(Buffer.from("no")))).rejects.toThrow(/no gzip/);
     expect((await stage.show(broken.id)).attributes).toMatchObject({ status: "errored", error: "not_gzip" });
   });
 

@@ -39,7 +39,7 @@ async function verified(token = ""): Promise<Json> {
 }
 
 const rotate = (revoke: boolean) =>
-  api.database.write((tx) =>
+  api.audited.write((tx) =>
     rotateIdentityKey(tx, operatorContext(api.database, { organizationCreation: "anyone" }, "test"), testVault, {
       revoke,
     }),

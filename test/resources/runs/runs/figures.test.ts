@@ -1,6 +1,6 @@
 /** The figures of a workspace over its latest runs. */
 import { beforeAll, describe, expect, it } from "vitest";
-import { figuresOf } from "../../../../src/resources/runs/runs/figures.ts";
+import { figuresOf } from "../../../../src/resources/runs/runs/rules.ts";
 import type { Json } from "../../../support/api.ts";
 import { useApi } from "../../../support/api.ts";
 import { data, makeOrganization, type Org } from "../../../support/builders.ts";

@@ -1,6 +1,6 @@
 /** Every row of the table of a run's life over HTTP: what the run, its plan, its apply, the lock and the events say afterwards. */
 import { beforeAll, describe, expect, it } from "vitest";
-import type { Happening } from "../../../../src/resources/runs/runs/writes.ts";
+import type { Happening } from "../../../../src/resources/runs/runs/rules.ts";
 import { type Json, useApi } from "../../../support/api.ts";
 import { data, details, makeOrganization, type Org } from "../../../support/builders.ts";
 import { bring, happen, makeRun, makeRunnable, passCoolOff, showRun } from "../../../support/runs.ts";

@@ -33,8 +33,7 @@ beforeEach(async () => {
   version = data(await create({ version: nextVersion(), url: "https://example.com/engine.zip", sha }));
 });
 const at = () => `/admin/terraform-versions/${version.id}`;
-const update = (attributes: object, headers: Record<string, string> = {}) =>
-  api.admin.patch(at(), resource("terraform-versions", attributes), headers);
+const update = (attributes: object) => api.admin.patch(at(), resource("terraform-versions", attributes));
 
 function expectRefused(answer: Answer, attribute: string, detail: string): void {
   expect(answer.status).toBe(422);
@@ -190,16 +189,6 @@ describe("deleteTerraformVersion", () => {
     expect((await api.admin.delete(at())).status).toBe(204);
     expect((await api.admin.get(at())).status).toBe(404);
     expect((await api.admin.delete(at())).status).toBe(404);
-  });
-});
-
-describe("If-Match", () => {
-  it("refuses what was decided on an old version", async () => {
-    const tag = (await api.admin.get(at())).headers.get("etag") ?? "";
-    expect((await update({ beta: true }, { "if-match": tag })).status).toBe(200);
-    expect((await update({ beta: false }, { "if-match": tag })).status).toBe(412);
-    expect((await api.admin.delete(at(), undefined, { "if-match": tag })).status).toBe(412);
-    expect((await api.admin.delete(at(), undefined, { "if-match": "*" })).status).toBe(204);
   });
 });
 

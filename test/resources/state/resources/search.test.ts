@@ -141,11 +141,6 @@ describe("listOrganizationResources", () => {
     expect(await count(`/organizations/${own.name}/resources?filter[type]=aws_vpc`)).toBe(1);
   });
 
-  it("404: for strangers", async () => {
-    const other = await makeOrganization(api);
-    expect((await other.owner.get(`/organizations/${org.name}/resources`)).status).toBe(404);
-  });
-
   it("is about the state in force: neither what is written under a lock, nor what was before, nor what nobody can read", async () => {
     const own = await makeOrganization(api);
     const { id } = await makeWorkspace(api, own.name);

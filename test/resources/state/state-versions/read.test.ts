@@ -201,11 +201,6 @@ describe("downloads", () => {
     }
   });
 
-  it("without a token: 401", async () => {
-    const version = await stage.write(stateOf());
-    expect((await api.nobody.get(`/state-versions/${version.id}/download`)).status).toBe(401);
-  });
-
   it("what is not there: 404", async () => {
     const version = await stage.write(stateOf());
     expectRefused(

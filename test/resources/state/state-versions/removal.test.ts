@@ -8,8 +8,8 @@ import {
   enforceRetention,
   readLargeStates,
   removeAbandonedUploads,
-  type Upkeep,
 } from "../../../../src/resources/state/state-versions/upkeep/upkeep.ts";
+import type { JobWork } from "../../../../src/resources/shared/job-work.ts";
 import { type Answer, type Caller, type Json, startApi, useApi } from "../../../support/api.ts";
 import {
   data,
@@ -45,7 +45,7 @@ const rowsOf = async (id: string): Promise<number> =>
   ).length;
 
 /** Work that notes what is left after each of its steps. */
-function noting(id: string, left: number[], work: Upkeep = upkeepOf(api)): Upkeep {
+function noting(id: string, left: number[], work: JobWork = upkeepOf(api)): JobWork {
   return {
     ...work,
     step: async (inner) => {

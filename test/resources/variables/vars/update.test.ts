@@ -198,17 +198,6 @@ describe.each(homes)("a variable of %s", (type) => {
     });
   });
 
-  describe("If-Match", () => {
-    it("refuses what was decided on an old version", async () => {
-      const tag = await stage.etag();
-      expect((await stage.update({ value: "new" }, { "if-match": tag })).status).toBe(200);
-      expect((await stage.update({ value: "newer" }, { "if-match": tag })).status).toBe(412);
-      expect((await stage.org.owner.delete(stage.at, undefined, { "if-match": tag })).status).toBe(412);
-      expect(data(await stage.show()).attributes.value).toBe("new");
-      expect((await stage.org.owner.delete(stage.at, undefined, { "if-match": "*" })).status).toBe(204);
-    });
-  });
-
   describe("the audit trail", () => {
     it("tells each change, whose variable it is, and that a value was replaced", async () => {
       const place = { [type === "workspaces" ? "workspace" : "varset"]: stage.home.id };

@@ -3,7 +3,7 @@
  * there. Only into a workspace that nobody here writes to: it is unlocked, and its latest version is the one that was brought last.
  * Two steps, so that whoever is interrupted knows what there is: the version is announced, then its content comes.
  */
-import type { Granted } from "../../../../access/granted.ts";
+import { type Granted, madeIn } from "../../../../access/granted.ts";
 import type { Tx } from "../../../../database/database.ts";
 import type { StateVersionTable } from "../../../../database/schema/state.ts";
 import { conflict, notFound } from "../../../../kernel/errors.ts";
@@ -116,7 +116,7 @@ async function finalize(
   await insertOutputs(tx, workspace, rows.outputs);
   await insertResources(tx, workspace, rows.resources, predecessor?.id);
   const before = workspace.currentStateVersionId;
-  if (before !== null) await updateStateVersion(tx, { ...version, id: before }, { superseded: 1 });
+  if (before !== null) await updateStateVersion(tx, madeIn(workspace, { id: before, workspaceId }), { superseded: 1 });
   const { resourceCount, outputIds, encrypted: stateEncrypted } = rows.columns;
   await setBroughtState(tx, workspace, workspace.id, {
     currentStateVersionId: id,

@@ -5,7 +5,7 @@ import { noteStateWritten } from "../../../register/workspaces/writes.ts";
 import type { Context } from "../../../shared/context.ts";
 import { insertResources } from "../../resources/writes.ts";
 import { insertOutputs } from "../../state-version-outputs/writes.ts";
-import type { StateArrival } from "../proofs.ts";
+import type { StateArrival } from "../../proofs.ts";
 import { discardVersions } from "../store.ts";
 import { recordDiscarded } from "../writes.ts";
 import type { ReadRows } from "./reading.ts";
@@ -29,5 +29,5 @@ export async function writeOutcome(
   await insertOutputs(tx, by, rows.outputs);
   await insertResources(tx, by, rows.resources, predecessorId);
   if (awaits) await recordDiscarded(tx, context, await discardVersions(tx, by, version));
-  await noteStateWritten(tx, version.workspaceId, version.createdAt);
+  await noteStateWritten(tx, by, version.workspaceId, version.createdAt);
 }

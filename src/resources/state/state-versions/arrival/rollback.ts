@@ -2,6 +2,7 @@
  * Going back to an earlier state: its content once more, as a new version with the next serial. The content streams from the one to
  * the other, so that a large one needs the memory of a few chunks; meanwhile the new version is awaited, as one that is uploaded.
  */
+import { madeIn } from "../../../../access/granted.ts";
 import type { StateVersionTable } from "../../../../database/schema/state.ts";
 import type { DocumentAnswer } from "../../../../jsonapi/define.ts";
 import { conflict, invalid, relationshipFault } from "../../../../kernel/errors.ts";
@@ -26,7 +27,7 @@ import { recordDiscarded } from "../writes.ts";
 import { loadWritable } from "./creation.ts";
 import { PassingState, processingJob, type ReadState } from "./reading.ts";
 import { finalize, uploads } from "./upload.ts";
-import { rightOfMaker, type UploadRight } from "./upload-urls.ts";
+import type { UploadRight } from "./upload-urls.ts";
 
 /** The new version, and whose content it is to have. */
 interface Begun {
@@ -76,7 +77,11 @@ function begin(context: Context, workspaceId: string, sourceId: string): Promise
       { after: inWorkspace(version, workspace, context) },
       { after: { workspace: workspace.id, "rollback-state-version": source.id } },
     );
-    return { version, source, right: rightOfMaker(workspace, version.id) };
+    return {
+      version,
+      source,
+      right: madeIn(workspace, { id: version.id, workspaceId: version.workspaceId, kind: "state" as const }),
+    };
   });
 }
 

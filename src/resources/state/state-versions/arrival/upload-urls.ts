@@ -7,8 +7,11 @@ import type { Context } from "../../../shared/context.ts";
 import { checkSignedUrl, type Signed, signUrl } from "../../../shared/signed-urls.ts";
 import type { ContentKind } from "../kinds.ts";
 
-/** That somebody came with a URL of ours that has not expired, for this content of this version. */
-export type UploadRight = Granted<{ readonly stateVersionId: string; readonly kind: ContentKind }, "can-upload">;
+/** For one content of the version with this id: by a URL of ours that has not expired, or by who may create the version. */
+export type UploadRight = Granted<
+  { readonly id: string; readonly kind: ContentKind },
+  "can-upload" | "can-create-state-versions"
+>;
 
 const paths: Record<ContentKind, string> = { state: "upload", json: "json-upload" };
 
@@ -25,22 +28,17 @@ export function uploadUrl(
   return `${context.options.publicUrl}/api/v2/state-versions/${id}/${paths[kind]}?expires=${expires}&signature=${signature}`;
 }
 
-/** Whoever may make a version may fill it, also without a URL. */
-export const rightOfMaker = (
-  _maker: Granted<object, "can-create-state-versions">,
-  stateVersionId: string,
-): UploadRight => ({ stateVersionId, kind: "state" }) as UploadRight;
-
 /** Raises `not-found` for a URL that we did not make, and `forbidden` for one that has expired. */
 export function checkUploadUrl(
   context: Pick<Context, "vault">,
-  stateVersionId: string,
+  id: string,
   kind: ContentKind,
   signed: Signed,
 ): UploadRight {
-  checkSignedUrl(context, arrivalOf(stateVersionId, kind), signed, {
+  return checkSignedUrl(context, arrivalOf(id, kind), signed, {
+    right: { id, kind },
+    permission: "can-upload",
     thing: "upload",
     expired: "This upload URL has expired. Create the state version again, and use its new URL.",
   });
-  return { stateVersionId, kind } as UploadRight;
 }

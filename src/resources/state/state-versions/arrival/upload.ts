@@ -1,5 +1,5 @@
 /** Contents that are sent to a signed URL: streamed into chunks, then given to their version in one short transaction. */
-import type { Granted } from "../../../../access/granted.ts";
+import { type Granted, madeIn } from "../../../../access/granted.ts";
 import type { Tx } from "../../../../database/database.ts";
 import type { StateVersionTable } from "../../../../database/schema/state.ts";
 import { type AppError, attributeFault, conflict, forbidden, invalid, notFound } from "../../../../kernel/errors.ts";
@@ -26,7 +26,7 @@ import { PassingState, processingJob, type ReadState, rowsOf } from "./reading.t
 import type { UploadRight } from "./upload-urls.ts";
 
 type Bytes = AsyncIterable<Uint8Array>;
-type Version = Granted<StateVersionTable, "can-upload">;
+type Version = Granted<StateVersionTable, "can-upload" | "can-create-state-versions">;
 
 export const uploads = crowdOfUploads("states");
 
@@ -139,7 +139,9 @@ async function load(tx: Tx, right: UploadRight, lock = false): Promise<Version> 
   const version = await findForUpload(tx, right, lock);
   if (version === undefined) throw notFound("upload");
   // What was to be written under a lock is given up when its lease ends, also before somebody comes by and says so.
-  return version.status === "pending" && hasLeaseEnded(version) ? { ...version, status: "discarded" } : version;
+  return version.status === "pending" && hasLeaseEnded(version)
+    ? madeIn(version, { ...version, status: "discarded" })
+    : version;
 }
 
 /** Raises `forbidden` or `not-found` where the creator of the version may not write the workspace's state any more. */

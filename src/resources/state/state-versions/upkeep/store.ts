@@ -1,4 +1,5 @@
 /** SQL of what is done for state versions by jobs. Each look-up has its index, and takes a batch. */
+import type { Capability } from "../../../../access/capability.ts";
 import { sql } from "kysely";
 import type { Tx } from "../../../../database/database.ts";
 import type { StateVersionTable } from "../../../../database/schema/state.ts";
@@ -81,12 +82,17 @@ export async function hasLeftResources(tx: Tx, id: string): Promise<boolean> {
   return row !== undefined;
 }
 
-export async function finishReading(tx: Tx, id: string, read: ReadColumns): Promise<void> {
+export async function finishReading(tx: Tx, _by: Capability<"job">, id: string, read: ReadColumns): Promise<void> {
   await updateRow(tx, "stateVersions", id, read);
 }
 
 /** Versions whose upload URL has expired are awaited no more. Gives them. */
-export async function discardExpiredUploads(tx: Tx, at: string, limit: number): Promise<DiscardedVersion[]> {
+export async function discardExpiredUploads(
+  tx: Tx,
+  _by: Capability<"job">,
+  at: string,
+  limit: number,
+): Promise<DiscardedVersion[]> {
   const expired = await tx.db
     .selectFrom("stateVersions as v")
     .innerJoin("workspaces as w", "w.id", "v.workspaceId")
@@ -148,7 +154,7 @@ export async function findOutlived(
 }
 
 /** Their outputs go with them; contents and resources are left for the clean-up of what nothing leads to. */
-export async function deleteVersions(tx: Tx, ids: readonly string[]): Promise<void> {
+export async function deleteVersions(tx: Tx, _by: Capability<"job">, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return;
   await tx.db
     .deleteFrom("stateVersions")
@@ -185,6 +191,6 @@ export async function lockVersion(tx: Tx, id: string): Promise<void> {
 }
 
 /** Its resources are gone; its document never showed them, so its version stays. */
-export async function finishSuperseded(tx: Tx, stateVersionId: string): Promise<void> {
+export async function finishSuperseded(tx: Tx, _by: Capability<"job">, stateVersionId: string): Promise<void> {
   await tx.db.updateTable("stateVersions").set({ superseded: 0 }).where("id", "=", stateVersionId).execute();
 }

@@ -7,7 +7,6 @@ import type { StateVersionTable } from "../../../../database/schema/state.ts";
 import { now, nowMs } from "../../../../kernel/time.ts";
 import { recordEvents } from "../../../shared/audit-events/writes.ts";
 import { type DeletingPolicy, underPolicies } from "../../../register/data-retention-policies/reads.ts";
-import type { Context } from "../../../shared/context.ts";
 import { noteStateRead } from "../../../register/workspaces/writes.ts";
 import { StateFileReader } from "../../../../statefile/state-file.ts";
 import { newResources } from "../../resources/rules.ts";
@@ -33,13 +32,7 @@ import {
   lockVersion,
 } from "./store.ts";
 import { recordDiscarded } from "../writes.ts";
-
-/** What a job gives: short transactions, as long as it may go on. */
-export interface Upkeep {
-  readonly context: Context;
-  readonly signal: AbortSignal;
-  step<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
-}
+import type { JobWork } from "../../../shared/job-work.ts";
 
 const resourcesPerStep = 500;
 const versionsPerStep = 100;
@@ -51,7 +44,7 @@ const turnsAtOnce = 16;
  * Reads the states that were too large for their request, the oldest first; but now and then those go first that are much
  * smaller, so that a huge one keeps nobody waiting. Raises what the last one that failed raised.
  */
-export async function readLargeStates(work: Upkeep): Promise<number> {
+export async function readLargeStates(work: JobWork): Promise<number> {
   const { context, signal } = work;
   const underWay: string[] = [];
   /** One that can't be read must not keep the others waiting. */
@@ -79,7 +72,7 @@ export async function readLargeStates(work: Upkeep): Promise<number> {
 }
 
 async function readState(
-  { context, step, signal }: Upkeep,
+  { context, capability, step, signal }: JobWork,
   version: StateVersionTable,
   letOthersPass: () => Promise<void>,
 ): Promise<void> {
@@ -97,7 +90,7 @@ async function readState(
     const rows = newResources(version, waiting.splice(0, resourcesPerStep));
     await step(async (tx) => {
       // Nobody would remove those of a version that is gone.
-      if (await lockUnread(tx, version.id)) await insertResources(tx, "a job", rows, predecessor?.id);
+      if (await lockUnread(tx, version.id)) await insertResources(tx, capability, rows, predecessor?.id);
     });
     await takeTurn();
   };
@@ -115,29 +108,29 @@ async function readState(
   const outputs = version.outputIds === "" ? newOutputs(context.vault, version, file.outputs) : [];
   await step(async (tx) => {
     if (!(await lockUnread(tx, version.id))) return;
-    await insertOutputs(tx, "a job", outputs);
+    await insertOutputs(tx, capability, outputs);
     const outputIds = version.outputIds || namedIds(outputs);
     const read = { resourceCount: await countResources(tx, version.id), outputIds };
-    await finishReading(tx, version.id, { ...headOf(file), ...read, resourcesProcessed: 1 });
-    await noteStateRead(tx, version, read);
+    await finishReading(tx, capability, version.id, { ...headOf(file), ...read, resourcesProcessed: 1 });
+    await noteStateRead(tx, capability, version, read);
   });
 }
 
 /** Gives up what was announced and never sent, and removes what versions that are gone have left behind. */
-export async function removeAbandonedUploads(work: Upkeep): Promise<number> {
+export async function removeAbandonedUploads(work: JobWork): Promise<number> {
   const { database } = work.context;
   const discarded = await discardExpired(work);
   const before = new Date(nowMs() - uploadLifetimeMs).toISOString();
   const leftBy = async (versionId: string) => {
     if (!(await hasLeftResources(database.reader, versionId))) return;
-    await removeResources(work.step, versionId);
+    await removeResources(work, versionId);
   };
   return discarded + (await removeAbandonedContents(database, work, before, leftBy));
 }
 
 /** In steps, each of which may have to hold something first. */
 async function removeResources(
-  step: Upkeep["step"],
+  { capability, step }: JobWork,
   versionId: string,
   hold: (tx: Tx, versionId: string) => Promise<void> = async () => {},
 ): Promise<void> {
@@ -146,16 +139,16 @@ async function removeResources(
     const some: { after: string; limit: number } = { after: next, limit: resourcesPerStep };
     next = await step(async (tx) => {
       await hold(tx, versionId);
-      return deleteSomeResources(tx, "a job", versionId, some);
+      return deleteSomeResources(tx, capability, versionId, some);
     });
   } while (next !== undefined);
 }
 
-async function discardExpired({ context, signal, step }: Upkeep): Promise<number> {
+async function discardExpired({ context, capability, signal, step }: JobWork): Promise<number> {
   let handled = 0;
   for (let found = versionsPerStep; found === versionsPerStep && !signal.aborted; handled += found) {
     found = await step(async (tx) => {
-      const expired = await discardExpiredUploads(tx, now(), versionsPerStep);
+      const expired = await discardExpiredUploads(tx, capability, now(), versionsPerStep);
       await recordDiscarded(tx, context, expired);
       return expired.length;
     });
@@ -164,16 +157,21 @@ async function discardExpired({ context, signal, step }: Upkeep): Promise<number
 }
 
 /** Removes versions that are older than the policy of their workspace or organization allows; never the state in force. */
-export const enforceRetention = (work: Upkeep): Promise<number> =>
+export const enforceRetention = (work: JobWork): Promise<number> =>
   underPolicies(work, (policy, before) => enforce(work, policy, before));
 
-async function enforce({ context, signal, step }: Upkeep, policy: DeletingPolicy, before: string): Promise<number> {
+async function enforce(
+  { context, capability, signal, step }: JobWork,
+  policy: DeletingPolicy,
+  before: string,
+): Promise<number> {
   let handled = 0;
   for (let found = versionsPerStep; found === versionsPerStep && !signal.aborted; handled += found) {
     found = await step(async (tx) => {
       const outlived = await findOutlived(tx, policy, before, versionsPerStep);
       await deleteVersions(
         tx,
+        capability,
         outlived.map((version) => version.id),
       );
       await recordEvents(tx, context, outlived.map(removal));
@@ -189,13 +187,14 @@ function removal({ id, organizationId, workspaceId, serial, createdAt }: StateVe
 }
 
 /** Removes the resources of states that are no longer in force: their versions keep the summary. */
-export async function removeSupersededResources({ context, signal, step }: Upkeep): Promise<number> {
+export async function removeSupersededResources(work: JobWork): Promise<number> {
+  const { context, capability, signal, step } = work;
   let handled = 0;
   while (!signal.aborted) {
     const id = await findSuperseded(context.database.reader);
     if (id === undefined) break;
-    await removeResources(step, id, lockVersion);
-    await step((tx) => finishSuperseded(tx, id));
+    await removeResources(work, id, lockVersion);
+    await step((tx) => finishSuperseded(tx, capability, id));
     handled += 1;
   }
   return handled;

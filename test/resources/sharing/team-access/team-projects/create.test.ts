@@ -28,89 +28,39 @@ beforeAll(async () => {
 const create = (attributes: object, teamId: string, projectId = project.id) =>
   org.owner.post("/team-projects", resource("team-projects", attributes, onProject(projectId, teamId)));
 
-/** The specification's table of implied values, a column for each level. */
-const implied = {
-  read: {
-    "project-access": { settings: "read", teams: "none", "variable-sets": "read" },
-    "workspace-access": {
-      runs: "read",
-      "policy-mocks": "none",
-      "sentinel-mocks": "none",
-      "state-versions": "read",
-      variables: "read",
-      create: false,
-      locking: false,
-      delete: false,
-      move: false,
-      "run-tasks": false,
-      "policy-overrides": false,
-    },
+/** The specification's table of implied values: a row for each permission, a column for each level. */
+const levels = ["read", "write", "maintain", "admin", "custom"];
+const impliedValues = {
+  "project-access": {
+    settings: ["read", "read", "read", "delete", "read"],
+    teams: ["none", "none", "none", "manage", "none"],
+    "variable-sets": ["read", "write", "write", "write", "none"],
   },
-  write: {
-    "project-access": { settings: "read", teams: "none", "variable-sets": "write" },
-    "workspace-access": {
-      runs: "apply",
-      "policy-mocks": "read",
-      "sentinel-mocks": "read",
-      "state-versions": "write",
-      variables: "write",
-      create: false,
-      locking: true,
-      delete: false,
-      move: false,
-      "run-tasks": false,
-      "policy-overrides": false,
-    },
-  },
-  maintain: {
-    "project-access": { settings: "read", teams: "none", "variable-sets": "write" },
-    "workspace-access": {
-      runs: "apply",
-      "policy-mocks": "read",
-      "sentinel-mocks": "read",
-      "state-versions": "write",
-      variables: "write",
-      create: true,
-      locking: true,
-      delete: true,
-      move: false,
-      "run-tasks": true,
-      "policy-overrides": true,
-    },
-  },
-  admin: {
-    "project-access": { settings: "delete", teams: "manage", "variable-sets": "write" },
-    "workspace-access": {
-      runs: "apply",
-      "policy-mocks": "read",
-      "sentinel-mocks": "read",
-      "state-versions": "write",
-      variables: "write",
-      create: true,
-      locking: true,
-      delete: true,
-      move: true,
-      "run-tasks": true,
-      "policy-overrides": true,
-    },
-  },
-  custom: {
-    "project-access": { settings: "read", teams: "none", "variable-sets": "none" },
-    "workspace-access": {
-      runs: "read",
-      "policy-mocks": "none",
-      "sentinel-mocks": "none",
-      "state-versions": "none",
-      variables: "none",
-      create: false,
-      locking: false,
-      delete: false,
-      move: false,
-      "run-tasks": false,
-      "policy-overrides": false,
-    },
+  "workspace-access": {
+    runs: ["read", "apply", "apply", "apply", "read"],
+    "policy-mocks": ["none", "read", "read", "read", "none"],
+    "sentinel-mocks": ["none", "read", "read", "read", "none"],
+    "state-versions": ["read", "write", "write", "write", "none"],
+    variables: ["read", "write", "write", "write", "none"],
+    create: [false, false, true, true, false],
+    locking: [false, true, true, true, false],
+    delete: [false, false, true, true, false],
+    move: [false, false, false, true, false],
+    "run-tasks": [false, false, true, true, false],
+    "policy-overrides": [false, false, true, true, false],
   },
 };
+const column = (rows: Readonly<Record<string, readonly unknown[]>>, index: number) =>
+  Object.fromEntries(Object.entries(rows).map(([name, values]) => [name, values[index]]));
+const implied = Object.fromEntries(
+  levels.map((level, index) => [
+    level,
+    {
+      "project-access": column(impliedValues["project-access"], index),
+      "workspace-access": column(impliedValues["workspace-access"], index),
+    },
+  ]),
+);
 
 /** Every value of every permission that can be chosen. */
 const choices: readonly (readonly [string, string, readonly unknown[]])[] = [

@@ -1,0 +1,195 @@
+/** The lists that pages begin with: the routes start them while a page's code loads, and the page reads the same ones. */
+import type { Search } from "../paths.ts";
+import { firstPage } from "./pages.ts";
+import { asking, askingOn, askingWhole } from "./queries.ts";
+
+export const at = (organization: string) => ({ organization_name: organization });
+export const paged = ({ page }: Search, size = 50) => ({ "page[number]": page, "page[size]": size });
+const searched = (search: Search) => ({ q: search["q"], ...paged(search) });
+
+// ---- site administration ----
+
+export const siteUsers = (search: Search) => askingOn("GET /admin/users", { query: searched(search) });
+export const siteOrganizations = (search: Search) => askingOn("GET /admin/organizations", { query: searched(search) });
+export const siteAgentPools = (search: Search) => askingOn("GET /admin/agent-pools", { query: searched(search) });
+export const siteVersions = (search: Search) =>
+  askingOn("GET /admin/terraform-versions", { query: { "search[version]": search["q"], ...paged(search) } });
+export const siteProviders = (search: Search) => askingOn("GET /admin/sso-providers", { query: paged(search) });
+export const siteRuns = (search: Search) =>
+  askingOn("GET /admin/runs", {
+    query: {
+      q: search["q"],
+      "filter[status]": search["status"],
+      include: "workspace,workspace.organization",
+      ...paged(search, 30),
+    },
+  });
+// ---- lists of an organization ----
+
+export const needsConfirmation = "planned,cost_estimated,policy_checked,planned_and_saved";
+export const waitingWorkspaces = (organization: string) =>
+  asking("GET /organizations/{organization_name}/workspaces", {
+    path: at(organization),
+    query: {
+      "filter[current-run][status]": needsConfirmation,
+      include: "current_run",
+      sort: "-current-run.created-at",
+      "page[size]": 5,
+    },
+  });
+export const projectsInShort = (organization: string, search: Search) =>
+  askingOn("GET /organizations/{organization_name}/projects", {
+    path: at(organization),
+    query: { sort: "name", ...paged(search, 24) },
+  });
+
+const list = "GET /organizations/{organization_name}/workspaces";
+type Filters = Readonly<Record<string, string | undefined>>;
+
+/** What the address of the list of workspaces says, as the API asks for it. */
+export function workspaceFilters(search: Search): Filters {
+  const all = {
+    "search[name]": search["q"],
+    "search[tags]": search["tags"],
+    "filter[project][id]": search["project"],
+    "filter[current-run][status]": search["run"],
+    "filter[locked-longer-than]": search["locked"],
+  };
+  return Object.fromEntries(Object.entries(all).filter(([, value]) => value));
+}
+export const workspaceOrder = (search: Search) => search["sort"] ?? "name";
+export const workspaceRows = (organization: string, search: Search) =>
+  [
+    list,
+    {
+      path: at(organization),
+      query: {
+        ...workspaceFilters(search),
+        sort: workspaceOrder(search),
+        include: "project,current_run,locked_by",
+      },
+    },
+  ] as const;
+export const workspaces = (organization: string, search: Search) => firstPage(...workspaceRows(organization, search));
+
+export const movableFilters = (search: Search): Filters => ({
+  "search[name]": search["q"],
+  "filter[project][id]": search["from"],
+});
+export const movableRows = (organization: string, search: Search) =>
+  [list, { path: at(organization), query: { ...movableFilters(search), sort: "name", include: "project" } }] as const;
+export const movableWorkspaces = (organization: string, search: Search) =>
+  firstPage(...movableRows(organization, search));
+
+export const projectsForWorkspaces = (organization: string, { q = "" }: Search) =>
+  askingOn("GET /organizations/{organization_name}/projects", {
+    path: at(organization),
+    query: { "filter[permissions][create-workspace]": "true", sort: "name", q, "page[size]": 30 },
+  });
+export const projects = (organization: string, search: Search) =>
+  askingOn("GET /organizations/{organization_name}/projects", {
+    path: at(organization),
+    query: { ...searched(search), sort: workspaceOrder(search) },
+  });
+export const workspacesOfProject = (organization: string, project: string, search: Search) =>
+  askingOn(list, {
+    path: at(organization),
+    query: {
+      "filter[project][id]": project,
+      "search[name]": search["q"],
+      include: "current_run",
+      sort: workspaceOrder(search),
+      ...paged(search),
+    },
+  });
+export const teams = (organization: string, search: Search) =>
+  askingOn("GET /organizations/{organization_name}/teams", { path: at(organization), query: searched(search) });
+export const allTeams = (organization: string) =>
+  askingWhole("GET /organizations/{organization_name}/teams", { path: at(organization) });
+export const people = (organization: string, search: Search) =>
+  askingOn("GET /organizations/{organization_name}/organization-memberships", {
+    path: at(organization),
+    query: { "filter[status]": search["status"], include: "user,teams", ...searched(search) },
+  });
+export const variableSets = (organization: string, search: Search) =>
+  askingOn("GET /organizations/{organization_name}/varsets", { path: at(organization), query: searched(search) });
+export const sshKeys = (organization: string, search: Search) =>
+  askingOn("GET /organizations/{organization_name}/ssh-keys", { path: at(organization), query: paged(search) });
+export const agentPools = (organization: string, search: Search) =>
+  askingOn("GET /organizations/{organization_name}/agent-pools", { path: at(organization), query: searched(search) });
+export const connections = (organization: string, search: Search) =>
+  askingOn("GET /organizations/{organization_name}/oauth-clients", { path: at(organization), query: paged(search) });
+export const identityTrusts = (organization: string, search: Search) =>
+  askingOn("GET /organizations/{organization_name}/identity-trusts", { path: at(organization), query: paged(search) });
+export const auditWebhooks = (organization: string) =>
+  askingWhole("GET /organizations/{organization_name}/audit-webhooks", { path: at(organization) });
+export const reservedKeys = (organization: string) =>
+  askingWhole("GET /organizations/{organization_name}/reserved-tag-keys", { path: at(organization) });
+
+export const resourceOrder = (search: Search) => (search["sort"] === "-address" ? "-address" : "address");
+export const resources = (organization: string, search: Search) =>
+  askingOn("GET /organizations/{organization_name}/resources", {
+    path: at(organization),
+    query: {
+      sort: resourceOrder(search),
+      include: "workspace",
+      "filter[type]": search["type"],
+      "filter[provider]": search["provider"],
+      "filter[module]": search["module"],
+      ...paged(search),
+    },
+  });
+
+const tagOrders = ["name", "-name", "created-at", "-created-at"] as const;
+export const tagOrder = (search: Search) => tagOrders.find((order) => order === search["sort"]) ?? "name";
+export const tags = (organization: string, search: Search) =>
+  askingOn("GET /organizations/{organization_name}/tags", {
+    path: at(organization),
+    query: { sort: tagOrder(search), ...searched(search) },
+  });
+
+export const holdersPermission = (search: Search) => search["permission"] ?? "can-queue-apply";
+export const accessHolders = (organization: string, search: Search) =>
+  askingOn("GET /organizations/{organization_name}/access-holders", {
+    path: at(organization),
+    query: { "filter[permission]": holdersPermission(search), "filter[kind]": search["kind"], ...paged(search) },
+  });
+
+export const outcomes = (search: Search) => ({ "filter[outcome]": search["outcome"], ...paged(search, 30) });
+export const repositoryEvents = (organization: string, search: Search) =>
+  askingOn("GET /organizations/{organization_name}/vcs-events", {
+    path: at(organization),
+    query: { ...outcomes(search), include: "workspace" },
+  });
+
+// ---- runs ----
+
+export const runIncludes = "created_by,plan";
+export const runOperations = [
+  "plan_and_apply",
+  "plan_only",
+  "save_plan",
+  "refresh_only",
+  "destroy",
+  "empty_apply",
+] as const;
+
+/** What the address of a list of runs says. Plans that can't be applied are left out unless they are asked for. */
+export const runFilters = (search: Search) => ({
+  "search[basic]": search["q"],
+  "filter[status]": search["status"],
+  "filter[operation]": search["does"] ?? runOperations.join(","),
+  ...paged(search, 30),
+});
+export const runs = (organization: string, search: Search) =>
+  askingOn("GET /organizations/{organization_name}/runs", {
+    path: at(organization),
+    query: { ...runFilters(search), include: `${runIncludes},workspace` },
+  });
+export const runQueue = (organization: string, search: Search) =>
+  askingOn("GET /organizations/{organization_name}/runs/queue", {
+    path: at(organization),
+    query: { include: `${runIncludes},workspace`, ...paged(search, 30) },
+  });
+export const capacity = (organization: string) =>
+  askingOn("GET /organizations/{organization_name}/capacity", { path: at(organization) });

@@ -1,0 +1,104 @@
+/** A list that is searched and turned over by the address: the search, the rows, the pages, or what to do first. */
+import { Group } from "@mantine/core";
+import type { UseQueryResult } from "@tanstack/react-query";
+import { IconSearch } from "@tabler/icons-react";
+import type { ReactNode } from "react";
+import { useAddress } from "../ui/address.ts";
+import { SearchInput } from "../ui/inputs.tsx";
+import { Asked, NoMatches } from "./states.tsx";
+import { Pager, Table, type Column } from "../ui/table.tsx";
+import { paths } from "../paths.ts";
+import { Link } from "../ui/link.tsx";
+import { Name } from "../ui/text.tsx";
+
+export interface Listed {
+  readonly data: readonly any[];
+  readonly meta?: { readonly pagination?: PaginationOf } | undefined;
+}
+type PaginationOf = { readonly "current-page": number; readonly "total-pages": number; readonly "total-count": number };
+
+type RowOf<A extends Listed> = A["data"][number];
+
+export interface ListProps<A extends Listed> {
+  /** "team": what one of them is. */
+  readonly one: string;
+  /** Where it is not the word with an s. */
+  readonly many?: string;
+  readonly label: string;
+  readonly query: UseQueryResult<A, unknown>;
+  readonly columns: (answer: A) => readonly Column<RowOf<A>>[];
+  readonly keyOf: (row: RowOf<A>) => string;
+  readonly isSearched?: boolean;
+  readonly filters?: ReactNode;
+  readonly sort?: string;
+  /** Shown where there are none at all. */
+  readonly empty: ReactNode;
+}
+
+export function List<A extends Listed>(props: ListProps<A>) {
+  const { one, many = `${one}s`, label, query, columns, keyOf, isSearched = true, filters, sort, empty } = props;
+  const { search, set } = useAddress();
+  return (
+    <>
+      {(isSearched || filters) && (
+        <Group mb="sm" gap="xs">
+          {isSearched && (
+            <SearchInput
+              placeholder={`Search ${label.toLowerCase()}…`}
+              aria-label={`Search ${label.toLowerCase()}`}
+              data-search
+              leftSection={<IconSearch size={14} />}
+              value={search["q"]}
+              onChange={(q) => set({ q, page: undefined })}
+              w={{ base: "100%", xs: 240 }}
+            />
+          )}
+          {filters}
+        </Group>
+      )}
+      <Asked query={query}>
+        {(answer) =>
+          answer.data.length === 0 ? (
+            search["q"] ? (
+              <NoMatches many={many} search={search["q"]} />
+            ) : (
+              empty
+            )
+          ) : (
+            <>
+              <Table
+                label={label}
+                columns={columns(answer)}
+                rows={answer.data}
+                keyOf={keyOf}
+                sort={sort}
+                onSort={(sort) => set({ sort, page: undefined })}
+              />
+              <Pager
+                pagination={answer.meta?.pagination}
+                one={one}
+                many={many}
+                onPage={(page) => set({ page: page === 1 ? undefined : String(page) })}
+              />
+            </>
+          )
+        }
+      </Asked>
+    </>
+  );
+}
+
+export const WorkspaceLink = ({ organization, name }: { readonly organization: string; readonly name: string }) => (
+  <Link to={paths.workspace(organization, name)}>
+    <Name>{name}</Name>
+  </Link>
+);
+
+interface Named {
+  readonly attributes: { readonly name: string };
+}
+
+export const workspaceColumn = (organization: string): Column<Named> => ({
+  title: "Workspace",
+  cell: ({ attributes: { name } }) => <WorkspaceLink organization={organization} name={name} />,
+});

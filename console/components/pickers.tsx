@@ -1,0 +1,177 @@
+/** Choosing teams, projects and workspaces by searching for them; what is chosen is known by its id, and shown by its name. */
+import { ActionIcon, Badge, Group, Select, Text, type SelectProps } from "@mantine/core";
+import { useDebouncedValue } from "@mantine/hooks";
+import { IconX } from "@tabler/icons-react";
+import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import type { Resource } from "../api/client.ts";
+import type { ApiError } from "../api/errors.ts";
+import { asking, askingOn } from "../api/queries.ts";
+import { paths } from "../paths.ts";
+import { Link } from "../ui/link.tsx";
+
+export type Kind = "teams" | "projects" | "workspaces";
+
+interface Found {
+  readonly id: string;
+  readonly attributes: { readonly name: string };
+}
+
+const size = 30;
+
+/** Each kind is listed, searched and shown in the same way, but for the words. */
+const ways = {
+  teams: {
+    one: "team",
+    show: (id: string) => asking("GET /teams/{team_id}", { path: { team_id: id } }),
+    list: (organization: string, q: string) =>
+      askingOn("GET /organizations/{organization_name}/teams", {
+        path: { organization_name: organization },
+        query: { q, "page[size]": size },
+      }),
+  },
+  projects: {
+    one: "project",
+    show: (id: string) => asking("GET /projects/{project_id}", { path: { project_id: id } }),
+    list: (organization: string, q: string) =>
+      askingOn("GET /organizations/{organization_name}/projects", {
+        path: { organization_name: organization },
+        query: { q, "page[size]": size },
+      }),
+  },
+  workspaces: {
+    one: "workspace",
+    show: (id: string) => asking("GET /workspaces/{workspace_id}", { path: { workspace_id: id } }),
+    list: (organization: string, name: string) =>
+      askingOn("GET /organizations/{organization_name}/workspaces", {
+        path: { organization_name: organization },
+        query: { "search[name]": name, "page[size]": size },
+      }),
+  },
+};
+
+/** One of them by its id; undefined until it is known. */
+export function useThing<K extends Kind>(kind: K, id: string | undefined): Resource<K> | undefined {
+  return useQuery<{ readonly data: any }, ApiError>({ ...ways[kind].show(id ?? ""), enabled: !!id }).data?.data;
+}
+
+const useFound = (kind: Kind, organization: string, text: string, enabled: boolean): readonly Found[] =>
+  useQuery<{ readonly data: readonly any[] }, ApiError>({ ...ways[kind].list(organization, text), enabled }).data
+    ?.data ?? [];
+
+interface PickerProps extends Pick<
+  SelectProps,
+  "label" | "placeholder" | "aria-label" | "w" | "size" | "error" | "autoFocus"
+> {
+  readonly kind: Kind;
+  readonly organization: string;
+  readonly value: string | undefined;
+  readonly onChange: (id: string | undefined) => void;
+  /** Those that can't be chosen. */
+  readonly without?: readonly string[];
+  /** What choosing none is called, where one can. */
+  readonly clearLabel?: string;
+}
+
+export function Picker({ kind, organization, value, onChange, without = [], clearLabel, ...rest }: PickerProps) {
+  const chosen = useThing(kind, value);
+  const [typed, setTyped] = useState("");
+  const [text] = useDebouncedValue(typed.trim(), 150);
+  // What stands in the field may only be the name of what is chosen.
+  const [isUsed, setUsed] = useState(false);
+  const found = useFound(kind, organization, text === chosen?.attributes.name ? "" : text, isUsed);
+  const all = chosen && !found.some(({ id }) => id === chosen.id) ? [chosen, ...found] : found;
+  return (
+    <Select
+      {...rest}
+      searchable
+      clearable={clearLabel !== undefined}
+      clearButtonProps={{ "aria-label": clearLabel }}
+      data={all
+        .filter(({ id }) => !without.includes(id))
+        .map(({ id, attributes }) => ({ value: id, label: attributes.name }))}
+      value={value ?? null}
+      onChange={(id) => {
+        if (value === undefined) setTyped("");
+        onChange(id ?? undefined);
+      }}
+      searchValue={typed}
+      onSearchChange={setTyped}
+      // Not before somebody comes to choose: most visits to a page don't.
+      onFocus={() => setUsed(true)}
+      nothingFoundMessage={typed.trim() === "" ? `No ${kind} yet` : `No ${kind} match "${typed.trim()}".`}
+      // The server has searched.
+      filter={({ options }) => options}
+    />
+  );
+}
+
+export interface ChosenThing {
+  readonly id: string;
+  /** Undefined where the caller may not see it. */
+  readonly name: string | undefined;
+}
+
+interface ChosenThingsProps {
+  readonly organization: string;
+  readonly kind: "projects" | "workspaces";
+  readonly label: string;
+  readonly chosen: readonly ChosenThing[];
+  /** Undefined where the caller may only look. */
+  readonly change?: { readonly onAdd: (id: string) => void; readonly onRemove: (id: string) => void } | undefined;
+}
+
+/** Several of them, each with the way to take it away, and a field for one more. */
+export function ChosenThings({ organization, kind, label, chosen, change }: ChosenThingsProps) {
+  const { one } = ways[kind];
+  return (
+    <Group gap="xs" role="group" aria-label={label}>
+      {chosen.map(({ id, name }) => (
+        <Badge
+          key={id}
+          tt="none"
+          fw={400}
+          size="lg"
+          variant="default"
+          rightSection={
+            change && (
+              <ActionIcon
+                size="xs"
+                variant="subtle"
+                color="gray"
+                aria-label={`Remove ${one} ${name ?? id}`}
+                onClick={() => change.onRemove(id)}
+              >
+                <IconX size={12} />
+              </ActionIcon>
+            )
+          }
+        >
+          <Text span inherit c="dimmed">
+            {one}{" "}
+          </Text>
+          {name === undefined ? (
+            id
+          ) : (
+            <Link to={kind === "projects" ? paths.project(organization, id) : paths.workspace(organization, name)}>
+              {name}
+            </Link>
+          )}
+        </Badge>
+      ))}
+      {!change && chosen.length === 0 && <Text c="dimmed">None</Text>}
+      {change && (
+        <Picker
+          kind={kind}
+          organization={organization}
+          aria-label={`${label}: add a ${one}`}
+          placeholder={`Add ${one}`}
+          w={220}
+          without={chosen.map(({ id }) => id)}
+          value={undefined}
+          onChange={(id) => id && change.onAdd(id)}
+        />
+      )}
+    </Group>
+  );
+}

@@ -1,0 +1,103 @@
+/** The settings of one thing: a form that is bound to the version that it was filled from, and below it the thing's end. */
+import { Box, Fieldset, Stack } from "@mantine/core";
+import { useQueryClient, type FetchQueryOptions } from "@tanstack/react-query";
+import type { ReactNode } from "react";
+import { useAction } from "../api/actions.ts";
+import type { Answer, Input, Operation } from "../api/client.ts";
+import { DangerButton } from "../ui/dialog.tsx";
+import { useGo } from "../ui/link.tsx";
+import { Section } from "../ui/page.tsx";
+import { ActionForm, type Draft } from "./forms.tsx";
+
+interface SettingsFormProps<Values extends object, O extends Operation> {
+  readonly title?: string;
+  readonly about?: ReactNode;
+  readonly draft: Draft<Values>;
+  readonly operation: O;
+  /** How the thing is read, for when somebody else was faster. */
+  readonly query: FetchQueryOptions<any, any, any, any>;
+  readonly etag: string | undefined;
+  readonly mayUpdate?: boolean;
+  /** What is said to those who may only read. */
+  readonly readOnly?: string;
+  readonly verb?: string;
+  readonly done: string;
+  readonly after?: (answer: Answer<O>) => void;
+  readonly input: (version: string | undefined) => Input<O>;
+  readonly children: ReactNode;
+}
+
+/** The settings of one thing, bound to the version that the form was filled from. */
+export function SettingsForm<Values extends object, O extends Operation>(props: SettingsFormProps<Values, O>) {
+  const { title = "Settings", about, draft, operation, query, etag, mayUpdate = true, input, children } = props;
+  const client = useQueryClient();
+  const save = useAction(operation, {
+    done: props.done,
+    refusal: "form",
+    after: (answer) => {
+      draft.resetDirty();
+      props.after?.(answer);
+    },
+  });
+  return (
+    <Section
+      title={title}
+      about={mayUpdate ? about : (props.readOnly ?? "You can view these settings but not change them.")}
+    >
+      <Box maw="34rem">
+        <ActionForm
+          draft={draft}
+          action={save}
+          verb={props.verb ?? "Save"}
+          etag={etag}
+          reload={async () => ((await client.fetchQuery({ ...query, staleTime: 0 })) as { etag?: string }).etag}
+          isReady={mayUpdate && draft.isDirty()}
+          input={(_, version) => input(version)}
+        >
+          <Fieldset disabled={!mayUpdate} variant="unstyled" p={0}>
+            <Stack gap="sm">{children}</Stack>
+          </Fieldset>
+        </ActionForm>
+      </Box>
+    </Section>
+  );
+}
+
+interface EndProps<O extends Operation> {
+  /** "team": what it is. */
+  readonly one: string;
+  readonly name: string;
+  readonly title?: string;
+  readonly about?: ReactNode;
+  readonly operation: O;
+  readonly input: Input<O>;
+  /** Where one is afterwards. */
+  readonly to: string;
+  /** What goes with it. */
+  readonly children: ReactNode;
+}
+
+/** Its end, by typing its name. */
+export function End<O extends Operation>(props: EndProps<O>) {
+  const { one, name, title = "Delete", about, operation, input, to, children } = props;
+  const go = useGo();
+  const remove = useAction(operation, {
+    done: `Deleted ${one} ${name}.`,
+    after: () => go(to, { replace: true }),
+  });
+  return (
+    <Section title={title} about={about}>
+      <Box>
+        <DangerButton
+          verb={`Delete ${one}`}
+          title={`Delete ${one} ${name}?`}
+          typed={name}
+          isBusy={remove.isPending}
+          onConfirm={() => remove.mutate(input)}
+        >
+          {children}
+        </DangerButton>
+      </Box>
+    </Section>
+  );
+}

@@ -1,0 +1,203 @@
+/** What a part of a page shows: a query's answer, or what stands in its place while it loads, is empty, or could not be had. */
+import { Alert, Button, Group, List, Loader, Paper, Stack, Text, Center, Skeleton } from "@mantine/core";
+import type { UseQueryResult } from "@tanstack/react-query";
+import type { ReactNode } from "react";
+import { isAnswering, isNoAnswer, useNotice } from "../api/connection.ts";
+import { ApiError, notFoundDetail, notFoundTitle, SessionEnded } from "../api/errors.ts";
+import { paths } from "../paths.ts";
+import { prefix } from "../ui/link.tsx";
+
+export const unreachableTitle = "Can't reach the server";
+
+interface UnreachableProps {
+  readonly error: unknown;
+  /** A page has it as its title. */
+  readonly isPage?: boolean;
+  /** Shown by the parts of a page that failed after the first, which says it for all. */
+  readonly loading?: ReactNode;
+}
+
+/** Shown while the server can't be reached. It goes away when the server answers: everything is then asked again. */
+export function Unreachable({ error, isPage = false, loading = null }: UnreachableProps) {
+  if (!useNotice()) return loading;
+  // A server that is up and can't work says why.
+  const reason = error instanceof ApiError && error.status === 503 ? error.message : undefined;
+  return (
+    <Paper withBorder p="xl" role="alert">
+      <Stack align="center" gap="xs" ta="center">
+        {!isPage && <Text fw={600}>{unreachableTitle}</Text>}
+        <Text c="dimmed" maw="34rem">
+          {reason ??
+            "Check your network connection. If it works, ask your administrator whether the server is running."}
+        </Text>
+        <Group gap="sm" mt="xs" justify="center">
+          <Loader size={14} color="gray" aria-hidden />
+          <Text fz="sm">Retrying automatically…</Text>
+          <Button variant="default" onClick={() => void isAnswering()}>
+            Retry now
+          </Button>
+        </Group>
+      </Stack>
+    </Paper>
+  );
+}
+
+function titleOf(error: unknown): string {
+  if (error instanceof SessionEnded) return "You are signed out";
+  if (isNoAnswer(error)) return unreachableTitle;
+  return error instanceof ApiError && error.isMissing ? notFoundTitle(error) : "Couldn't load this page";
+}
+
+/** The server's own; but what it says of something that is not found is for those who call the API by hand. */
+function sentencesOf(error: unknown): readonly string[] {
+  if (!(error instanceof ApiError)) return [String(error)];
+  return error.isMissing ? [notFoundDetail] : error.problems.map(({ detail }) => detail);
+}
+
+interface RefusalProps {
+  readonly error: unknown;
+  /** What could not be done, where it is not the page that could not be loaded. */
+  readonly title?: string;
+  readonly onRetry?: () => void;
+}
+
+export function Refusal({ error, title = titleOf(error), onRetry }: RefusalProps) {
+  const sentences = sentencesOf(error);
+  const isSignedOut = error instanceof SessionEnded;
+  return (
+    <Alert color="red" title={title} role="alert" className="wrapped">
+      {isNoAnswer(error) && <Notice />}
+      {sentences.length === 1 ? (
+        sentences[0]
+      ) : (
+        <List size="sm">
+          {sentences.map((sentence) => (
+            <List.Item key={sentence}>{sentence}</List.Item>
+          ))}
+        </List>
+      )}
+      <Group mt="sm" gap="xs" display={onRetry || isSignedOut ? undefined : "none"}>
+        {isSignedOut && (
+          <Button component="a" variant="default" href={`${prefix}${paths.signIn()}`} target="_blank">
+            Sign in
+          </Button>
+        )}
+        {onRetry && (
+          <Button variant="default" onClick={onRetry}>
+            Try again
+          </Button>
+        )}
+      </Group>
+    </Alert>
+  );
+}
+
+/** While this is on the page, nothing else says that the server can't be reached. */
+function Notice() {
+  useNotice();
+  return null;
+}
+
+/** It was there a moment ago, and when it was read anew it was not. */
+const isGone = ({ data, error }: Pick<UseQueryResult<unknown, unknown>, "data" | "error">): boolean =>
+  data !== undefined && error instanceof ApiError && error.status === 404;
+
+/** What a query brought, unless it is gone meanwhile. */
+export const stillThere = <T,>(query: UseQueryResult<T, unknown>): T | undefined =>
+  isGone(query) ? undefined : query.data;
+
+function Gone({ onRetry }: { readonly onRetry: () => void }) {
+  return (
+    <Alert color="yellow" title="This no longer exists" role="alert">
+      Someone deleted or renamed it, or removed your access to it. Go back to the list, or search with Ctrl K.
+      <Group mt="sm">
+        <Button variant="default" onClick={onRetry}>
+          Try again
+        </Button>
+      </Group>
+    </Alert>
+  );
+}
+
+/** A query's answer, or what stands in its place. */
+export function Asked<T>({
+  query,
+  loading = <LoadingRows />,
+  children,
+}: {
+  readonly query: UseQueryResult<T, unknown>;
+  readonly loading?: ReactNode;
+  readonly children: (answer: T) => ReactNode;
+}) {
+  if (isGone(query)) return <Gone onRetry={() => void query.refetch()} />;
+  if (query.data !== undefined) return children(query.data);
+  if (isNoAnswer(query.error)) return <Unreachable error={query.error} loading={loading} />;
+  if (query.isError) return <Refusal error={query.error} onRetry={() => void query.refetch()} />;
+  return loading;
+}
+
+/** Rows of the final size, so that nothing jumps when they come; seen only where they take a moment, so that nothing flashes. */
+export function LoadingRows({ rows = 8, height = 33 }: { readonly rows?: number; readonly height?: number }) {
+  return (
+    <Stack gap={1} role="group" aria-busy="true" aria-label="Loading" className="after-a-moment">
+      {Array.from({ length: rows }, (_, index) => (
+        <Skeleton key={index} height={height - 1} radius={2} />
+      ))}
+    </Stack>
+  );
+}
+
+/** A whole page that is on its way. */
+export const LoadingPage = () => (
+  <Stack gap="md">
+    <Skeleton height={28} width={240} radius={2} />
+    <LoadingRows rows={10} />
+  </Stack>
+);
+
+/** The console itself, before there is anything around a page. */
+export const Opening = () => (
+  <Center mih="60vh" role="status" aria-label="Loading">
+    <Loader color="gray" type="dots" aria-hidden />
+  </Center>
+);
+
+/** An empty page says what to do first. */
+export function Empty({
+  title,
+  children,
+  action,
+}: {
+  readonly title: string;
+  readonly children?: ReactNode;
+  readonly action?: ReactNode;
+}) {
+  return (
+    <Paper withBorder p="xl">
+      <Stack align="center" gap="xs" ta="center">
+        <Text fw={600} className="wrapped">
+          {title}
+        </Text>
+        {children && (
+          <Text c="dimmed" maw="34rem" component="div">
+            {children}
+          </Text>
+        )}
+        {action && <Group mt="xs">{action}</Group>}
+      </Stack>
+    </Paper>
+  );
+}
+
+interface NoMatchesProps {
+  /** "workspaces": what was searched. */
+  readonly many: string;
+  /** What was typed; empty where only filters were chosen. */
+  readonly search?: string | undefined;
+  readonly action?: ReactNode;
+}
+
+/** A list that has something, and nothing that matches. */
+export const NoMatches = ({ many, search, action }: NoMatchesProps) => (
+  <Empty title={search ? `No ${many} match "${search}".` : `No matching ${many}`} action={action} />
+);

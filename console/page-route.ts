@@ -1,0 +1,120 @@
+/** How a page becomes a route: its code and the queries that it begins with load at the same time. */
+import type { EnsureQueryDataOptions, QueryClient } from "@tanstack/react-query";
+import {
+  createRootRouteWithContext,
+  createRoute,
+  lazyRouteComponent,
+  type AnyRoute,
+  type ResolveAllParamsFromParent,
+  type ResolveParams,
+  type Route,
+  type RouteComponent,
+} from "@tanstack/react-router";
+import type { Attributes } from "./api/client.ts";
+import { account, workspaceNamed } from "./api/queries.ts";
+import { CodeMissing, NotFound } from "./pages/failed.tsx";
+import type { Search } from "./paths.ts";
+import { Shell, ShellFailed } from "./shell.tsx";
+import { Opening } from "./components/states.tsx";
+
+interface Context {
+  readonly client: QueryClient;
+}
+
+export const root = createRootRouteWithContext<Context>()({ notFoundComponent: NotFound });
+
+// ---- without a session ----
+export const outside = createRoute({ getParentRoute: () => root, id: "outside" });
+// ---- with one ----
+export const inside = createRoute({
+  getParentRoute: () => root,
+  id: "inside",
+  component: Shell,
+  errorComponent: ShellFailed,
+  pendingComponent: Opening,
+  loader: ({ context }) => context.client.ensureQueryData(account()),
+});
+type AnyQuery = EnsureQueryDataOptions<any, any, any, any>;
+type ParamsOf<Parent extends AnyRoute, Path extends string> = ResolveAllParamsFromParent<Parent, ResolveParams<Path>>;
+
+interface Visit<Params> {
+  readonly client: QueryClient;
+  readonly params: Params;
+  readonly search: Search;
+}
+
+type Queries<Params> = (visit: Visit<Params>) => readonly AnyQuery[] | Promise<readonly AnyQuery[]>;
+type QueryOf = (id: string, search: Search) => AnyQuery | readonly AnyQuery[];
+type QueryOfWorkspace = (
+  ...input: [...Parameters<QueryOf>, may: Attributes<"workspaces">["permissions"]]
+) => ReturnType<QueryOf>;
+
+interface LoaderInput<Params> {
+  readonly context: Context;
+  readonly params: Params;
+  readonly deps: Search;
+}
+
+/** Sends the queries that have no answer yet. Their errors are the page's, which reads the same ones. */
+export function start(client: QueryClient, queries: readonly AnyQuery[]): void {
+  for (const query of queries) client.ensureQueryData(query).catch(() => undefined);
+}
+
+/** `queries` are sent while the page's code loads. */
+export const page = <Parent extends AnyRoute, const Path extends string>(
+  parent: Parent,
+  path: Path,
+  component: () => Promise<{ default: RouteComponent }>,
+  queries: Queries<ParamsOf<Parent, Path>> = () => [],
+): Route<unknown, Parent, Path> =>
+  createRoute({
+    getParentRoute: () => parent,
+    path,
+    component: lazyRouteComponent(() =>
+      component().catch(() => {
+        throw new CodeMissing();
+      }),
+    ),
+    // Not part of the route's type: what a loader takes and gives is the same for all pages.
+    ...({
+      loaderDeps: ({ search }: { search: Search }) => search,
+      loader: ({ context, params, deps: search }: LoaderInput<ParamsOf<Parent, Path>>) => {
+        const { client } = context;
+        Promise.resolve(queries({ client, params, search })).then(
+          (all) => start(client, all),
+          () => undefined,
+        );
+      },
+    } as object),
+  });
+
+/** Inside the shell, with the way to everything else around it. */
+export const notFound = <Parent extends AnyRoute, const Path extends string>(
+  parent: Parent,
+  path: Path,
+): Route<unknown, Parent, Path> => createRoute({ getParentRoute: () => parent, path, component: NotFound });
+
+/** Queries of what one part of the address names. */
+export const of =
+  <const Name extends string>(name: Name, ...queries: readonly QueryOf[]): Queries<Readonly<Record<Name, string>>> =>
+  ({ params, search }) =>
+    queries.flatMap((query) => query(params[name], search));
+
+/** Lists of the organization. */
+export const ofOrganization = (...queries: readonly QueryOf[]) => of("organization", ...queries);
+
+/** Queries of a workspace, by its id, which comes with its name. */
+export const ofWorkspace =
+  (...queries: readonly QueryOfWorkspace[]): Queries<{ readonly organization: string; readonly workspace: string }> =>
+  async ({ client, params, search }) => {
+    const { data } = await client.ensureQueryData(workspaceNamed(params.organization, params.workspace));
+    return queries.flatMap((query) => query(data.id, search, data.attributes.permissions));
+  };
+
+/** Others see that the page is not for them, and nothing is asked that would be refused. */
+export const forSiteAdmin =
+  (query: (search: Search) => AnyQuery, isHostedToo = true): Queries<unknown> =>
+  async ({ client, search }) => {
+    const { data, isHosted } = await client.ensureQueryData(account());
+    return data.attributes["is-site-admin"] && (isHostedToo || !isHosted) ? [query(search)] : [];
+  };

@@ -1,0 +1,45 @@
+/** Who has access to a project and its workspaces, or to one workspace, and why. */
+import { Matrix } from "../../access/matrix.tsx";
+import { useOwnAccess } from "../../access/rows.ts";
+import type { Thing } from "../../access/words.ts";
+import { includedIn } from "../../api/client.ts";
+import { paths } from "../../paths.ts";
+import { LinkButton } from "../../ui/link.tsx";
+import { ProjectFrame, type ProjectPlace } from "../projects/frame.tsx";
+import { WorkspaceFrame } from "../workspace/frame.tsx";
+import type { Place } from "../workspace/place.ts";
+
+const ofProject = ({ organization, project }: ProjectPlace): AccessProps => ({
+  organization,
+  thing: { kind: "project", id: project.id, name: project.attributes.name },
+});
+
+function ofWorkspace({ organization, workspace, included }: Place): AccessProps {
+  const { id, attributes, relationships } = workspace;
+  const project = includedIn({ included }, "projects", relationships.project?.data?.id);
+  const within = project && { id: project.id, name: project.attributes.name };
+  return { organization, thing: { kind: "workspace", id, name: attributes.name, project: within } };
+}
+
+export const ProjectAccess = () => (
+  <ProjectFrame actions={(place) => <Grant {...ofProject(place)} />}>
+    {(place) => <Matrix {...ofProject(place)} />}
+  </ProjectFrame>
+);
+
+export const WorkspaceAccess = () => (
+  <WorkspaceFrame actions={(place) => <Grant {...ofWorkspace(place)} />}>
+    {(place) => <Matrix {...ofWorkspace(place)} />}
+  </WorkspaceFrame>
+);
+
+interface AccessProps {
+  readonly organization: string;
+  readonly thing: Thing;
+}
+
+function Grant({ organization, thing: { kind, id }, thing }: AccessProps) {
+  const { mayManage } = useOwnAccess(thing);
+  if (!mayManage) return null;
+  return <LinkButton to={paths.grant(organization, { [kind]: id })}>Grant access</LinkButton>;
+}

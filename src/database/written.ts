@@ -1,0 +1,115 @@
+/** Reads out of a compiled statement which tables it writes, and by which values it names their rows. */
+import type { CompiledQuery, InsertQueryNode, OperationNode } from "kysely";
+import { camel } from "../kernel/names.ts";
+import { Placeholder } from "./prepared.ts";
+
+export interface TableWrite {
+  /** As the schema names it. */
+  readonly table: string;
+  readonly kind: "insert" | "update" | "delete";
+  /** The columns that an update sets; undefined where they can't be read out of it. */
+  readonly columns?: readonly string[];
+}
+
+const none: readonly TableWrite[] = [];
+/** A prepared statement keeps its node, so it is read once. */
+const known = new WeakMap<OperationNode, readonly TableWrite[]>();
+
+export function writesOf({ query: node, sql }: CompiledQuery): readonly TableWrite[] {
+  if (node.kind === "SelectQueryNode" && node.with === undefined) return none;
+  let writes = known.get(node);
+  if (writes === undefined) {
+    writes = isPlain(node) ? [writeOf(node)] : writesInText(sql);
+    known.set(node, writes);
+  }
+  return writes;
+}
+
+type Plain = Extract<CompiledQuery["query"], { kind: "InsertQueryNode" | "UpdateQueryNode" | "DeleteQueryNode" }>;
+
+const isPlain = (node: CompiledQuery["query"]): node is Plain =>
+  ["InsertQueryNode", "UpdateQueryNode", "DeleteQueryNode"].includes(node.kind) && (node as Plain).with === undefined;
+
+function writeOf(node: Plain): TableWrite {
+  if (node.kind === "InsertQueryNode") return { table: tableIn(node.into), kind: "insert" };
+  if (node.kind === "DeleteQueryNode") return { table: tableIn(node.from.froms[0]), kind: "delete" };
+  const columns = (node.updates ?? []).map(({ column }) => columnIn(column) ?? "");
+  return { table: tableIn(node.table), kind: "update", columns };
+}
+
+/** Raw SQL, and statements with a WITH that may write too. `do update set` and `for update of` are no statements of their own. */
+const statements =
+  /\b(?:(insert|merge|replace)(?:\s+or\s+\w+)?\s+into|delete\s+from|truncate(?:\s+table)?|(update))\s+(?:only\s+)?(?:"?\w+"?\.)?"?(\w+)"?(?:(?:\s+as)?\s+(?!set\b)"?\w+"?)?(\s+set\b)?/gi;
+
+function writesInText(text: string): TableWrite[] {
+  return [...text.matchAll(statements)].flatMap(([, insert, update, table = "", set]) => {
+    if (update !== undefined && set === undefined) return [];
+    const kind = update === undefined ? (insert === undefined ? "delete" : "insert") : "update";
+    return { table: camel(table.toLowerCase()), kind };
+  });
+}
+
+/** The values of a column that the statement names its rows by; undefined where it does not. */
+export function valuesNamed(query: CompiledQuery, column: string): readonly unknown[] | undefined {
+  const node = query.query;
+  if (!isPlain(node)) return undefined;
+  const values = node.kind === "InsertQueryNode" ? inserted(node, column) : compared(node.where?.where, column);
+  return values?.map((value) => (value instanceof Placeholder ? query.parameters[value.position] : value));
+}
+
+/** What is read of nodes of many kinds. */
+interface Part {
+  readonly kind: string;
+  readonly name: string;
+  readonly node: Part;
+  readonly table: Part;
+  readonly identifier: Part;
+  readonly column: Part;
+  readonly left: Part;
+  readonly right: Part;
+  readonly leftOperand: Part;
+  readonly rightOperand: Part;
+  readonly operator: { readonly operator: string };
+  readonly value: unknown;
+  readonly values: readonly unknown[];
+  readonly sqlFragments: readonly string[];
+  readonly parameters: readonly Part[];
+}
+
+function inserted({ columns = [], values }: InsertQueryNode, column: string): unknown[] | undefined {
+  const position = columns.findIndex((each) => columnIn(each) === column);
+  if (position < 0 || values?.kind !== "ValuesNode") return undefined;
+  return (values as unknown as { values: readonly Part[] }).values.map(({ kind, values: row }) =>
+    kind === "PrimitiveValueListNode" ? row[position] : (row[position] as Part).value,
+  );
+}
+
+/** In a condition that holds for all rows: `column = value`, `column in (…)`, or a dialect's `isOneOf`. */
+function compared(node: OperationNode | undefined, column: string): readonly unknown[] | undefined {
+  const part = node as Part | undefined;
+  if (part?.kind === "AndNode") return compared(part.left as never, column) ?? compared(part.right as never, column);
+  if (part?.kind === "BinaryOperationNode" && columnIn(part.leftOperand) === column) {
+    const { kind, value, values } = part.rightOperand;
+    if (part.operator.operator === "=" && kind === "ValueNode") return [value];
+    return part.operator.operator === "in" && kind === "PrimitiveValueListNode" ? values : undefined;
+  }
+  const [of, list] = part?.kind === "RawNode" && isOneOf.test(part.sqlFragments.join("?")) ? part.parameters : [];
+  if (of === undefined || columnIn(of) !== column) return undefined;
+  return typeof list?.value === "string" ? (JSON.parse(list.value) as unknown[]) : (list?.value as unknown[]);
+}
+
+const isOneOf = /^\?( in \(select value from json_each\(\?\)\)| = any\(\?::text\[\]\))$/;
+
+function tableIn(node: unknown): string {
+  const part = node as Part | undefined;
+  if (part?.kind === "AliasNode") return tableIn(part.node);
+  if (part?.kind !== "TableNode") throw new Error("a statement writes something that is no table by its name");
+  return camel(part.table.identifier.name);
+}
+
+function columnIn(node: unknown): string | undefined {
+  const part = node as Part | undefined;
+  if (part?.kind === "ColumnNode") return camel(part.column.name);
+  if (part?.kind === "ReferenceNode") return columnIn(part.column);
+  return part?.kind === "RawNode" && part.parameters.length === 1 ? columnIn(part.parameters[0]) : undefined;
+}

@@ -1,0 +1,138 @@
+/** What agents and those who watch over them ask of plans and applies: what waits, who has it, what it is told, and who is silent. */
+import { type RawBuilder, sql } from "kysely";
+import { Capability } from "../../../access/capability.ts";
+import type { Granted } from "../../../access/granted.ts";
+import type { Actor } from "../../../access/actor.ts";
+import type { Tx } from "../../../database/database.ts";
+import { prepared } from "../../../database/prepared.ts";
+import type { RunPhaseTable } from "../../../database/schema/runs.ts";
+import { servesWorkspace } from "../../connections/agent-pools/reads.ts";
+import { sitePool } from "./rules.ts";
+
+/** For one run: that an agent may claim one of its phases, or did. */
+const issueClaim = Capability.issuer("claim");
+export type Claim = Capability<"claim">;
+
+export type AgentActor = Extract<Actor, { kind: "agent" }>;
+
+/** The name under which an agent's jobs wait. */
+export const poolOf = ({ site, agentPoolId }: AgentActor): string => (site ? sitePool : agentPoolId);
+
+/** An engine of a version, as one word. */
+export const engineWord = (engine: string, version: string): string => `${engine} ${version}`;
+
+export interface WaitingKind {
+  readonly pool: string;
+  readonly engine: string;
+  readonly engineVersion: string;
+}
+
+/** What waits for agents, by whom it waits for: one narrow statement for all who wait for jobs. */
+export const findWaiting = prepared<object, WaitingKind>((db) =>
+  db.selectFrom("runPhases").select(["pool", "engine", "engineVersion"]).distinct().where("status", "=", "queued"),
+);
+
+export interface Candidate {
+  readonly id: string;
+  readonly runId: string;
+  readonly kind: string;
+  readonly attempt: number;
+  readonly claim: Claim;
+}
+
+/**
+ * The first in line that the agent may have and has the engine for, with its workspace held. Workspaces that somebody else changes at
+ * this moment are passed over: those who claim at once do not wait for each other.
+ */
+export async function findClaimable(
+  tx: Tx,
+  actor: AgentActor,
+  engines: readonly string[],
+): Promise<Candidate | undefined> {
+  const { isOneOf, lockFreeRows } = tx.dialect;
+  const serving: RawBuilder<unknown> = actor.site
+    ? sql`1 = 1`
+    : sql`exists (select 1 from agent_pools as p where p.id = ${actor.agentPoolId} and p.organization_id = f.organization_id
+        and ${servesWorkspace(sql.ref("w.project_id"), sql.ref("w.id"))})`;
+  const row = await tx.db
+    .selectFrom("runPhases as f")
+    .innerJoin("workspaces as w", "w.id", "f.workspaceId")
+    .innerJoin("organizations as o", "o.id", "f.organizationId")
+    .select(["f.id", "f.runId", "f.kind", "f.attempt"])
+    .where("f.status", "=", "queued")
+    .where("f.pool", "=", poolOf(actor))
+    .where("o.isDisabled", "=", 0)
+    .where(isOneOf(sql`f.engine || ' ' || f.engine_version`, engines))
+    .where(sql<boolean>`${serving}`)
+    .orderBy("f.pool")
+    .orderBy("f.rank")
+    .orderBy("f.queuedMs")
+    .orderBy("f.id")
+    .limit(1)
+    .modifyEnd(lockFreeRows("o", "reference"))
+    .modifyEnd(lockFreeRows("w", "change"))
+    .executeTakeFirst();
+  return row && { ...row, claim: issueClaim(row.runId) };
+}
+
+export type HeldPhase = RunPhaseTable & { readonly agentPoolId: string | null; readonly claim: Claim };
+
+/** A phase that an agent of the caller's pool claimed last; `lock` keeps others from changing it. */
+export async function findHeldPhase(
+  tx: Tx,
+  actor: AgentActor,
+  id: string,
+  lock = false,
+): Promise<Granted<HeldPhase, "claim"> | undefined> {
+  const row = await tx.db
+    .selectFrom("runPhases as f")
+    .innerJoin("agents as a", "a.id", "f.agentId")
+    .selectAll("f")
+    .select(sql<string | null>`coalesce(a.agent_pool_id, a.site_agent_pool_id)`.as("agentPoolId"))
+    .where("f.id", "=", id)
+    .where(sql<boolean>`coalesce(a.agent_pool_id, a.site_agent_pool_id) = ${actor.agentPoolId}`)
+    .modifyEnd(lock ? tx.dialect.lockRows("f") : sql``)
+    .executeTakeFirst();
+  if (row === undefined) return undefined;
+  const claim = issueClaim(row.runId);
+  return claim.grant({ ...row, claim });
+}
+
+export type Signalled = Pick<RunPhaseTable, "id" | "attempt" | "status" | "signal">;
+
+/** What agents are told about these: one narrow statement for all who wait for a word. */
+export async function findSignals(tx: Tx, ids: readonly string[]): Promise<Signalled[]> {
+  return tx.db
+    .selectFrom("runPhases")
+    .select(["id", "attempt", "status", "signal"])
+    .where(tx.dialect.isOneOf(sql.ref("id"), ids))
+    .execute();
+}
+
+export interface LostPhase extends Pick<
+  RunPhaseTable,
+  "id" | "runId" | "kind" | "attempt" | "engineStarted" | "agentName" | "claimedMs" | "heardMs"
+> {
+  readonly nowMs: number;
+}
+
+export interface LostLimits {
+  readonly silentMs: number;
+  readonly planMs: number;
+  readonly applyMs: number;
+}
+
+/** Those whose agent is silent, or that take longer than they may: the longest silent first. By the database's clock. */
+export async function findLostPhases(tx: Tx, limits: LostLimits, most: number): Promise<LostPhase[]> {
+  const { nowMs } = tx.dialect;
+  const longest = sql`case when kind = 'plan' then ${sql.lit(limits.planMs)} else ${sql.lit(limits.applyMs)} end`;
+  return tx.db
+    .selectFrom("runPhases")
+    .select(["id", "runId", "kind", "attempt", "engineStarted", "agentName", "claimedMs", "heardMs"])
+    .select(nowMs.as("nowMs"))
+    .where("status", "=", "running")
+    .where(sql<boolean>`(heard_ms < ${nowMs} - ${sql.lit(limits.silentMs)} or claimed_ms < ${nowMs} - (${longest}))`)
+    .orderBy("heardMs")
+    .limit(most)
+    .execute();
+}

@@ -1,0 +1,47 @@
+/** Operations on plans, applies and logs. */
+import { implement } from "../../shared/context.ts";
+import { moveBackingData } from "./backing-data.ts";
+import { applies, logs, plans } from "./definition.ts";
+import { checkLogUrl } from "./log-urls.ts";
+import { logReadBytesMax, readLog } from "./logs.ts";
+import { loadLog, loadPhase } from "./reads.ts";
+
+export const planResource = implement(plans, {
+  showPlan: async ({ context, params }) => ({
+    view: await loadPhase(context.database.reader, context, "plan", { id: params.planId }),
+  }),
+  showRunPlan: async ({ context, params }) => ({
+    view: await loadPhase(context.database.reader, context, "plan", { runId: params.runId }),
+  }),
+  softDeletePlanBackingData: ({ context, params }) => moveBackingData(context, "plan", params.planId, "soft-delete"),
+  restorePlanBackingData: ({ context, params }) => moveBackingData(context, "plan", params.planId, "restore"),
+  permanentlyDeletePlanBackingData: ({ context, params }) =>
+    moveBackingData(context, "plan", params.planId, "permanently-delete"),
+});
+
+export const applyResource = implement(applies, {
+  showApply: async ({ context, params }) => ({
+    view: await loadPhase(context.database.reader, context, "apply", { id: params.applyId }),
+  }),
+  showRunApply: async ({ context, params }) => ({
+    view: await loadPhase(context.database.reader, context, "apply", { runId: params.runId }),
+  }),
+  softDeleteApplyBackingData: ({ context, params }) => moveBackingData(context, "apply", params.applyId, "soft-delete"),
+  restoreApplyBackingData: ({ context, params }) => moveBackingData(context, "apply", params.applyId, "restore"),
+  permanentlyDeleteApplyBackingData: ({ context, params }) =>
+    moveBackingData(context, "apply", params.applyId, "permanently-delete"),
+});
+
+/** There is no caller: the URL names its reader, who must still be allowed to read. */
+export const logResource = implement(logs, {
+  async readLog({ context, params, query }) {
+    const tx = context.database.reader;
+    const phase = await loadLog(tx, checkLogUrl(context, params.logKey));
+    const bytes = await readLog(tx, context.vault, phase, query.offset ?? 0, query.limit ?? logReadBytesMax);
+    return { size: bytes.length, bytes: oneOf(bytes) };
+  },
+});
+
+async function* oneOf(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  if (bytes.length > 0) yield bytes;
+}

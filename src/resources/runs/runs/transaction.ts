@@ -1,0 +1,108 @@
+/** A transaction that moves runs: what its steps share, and the run events, audit events and notifications that it writes once at its end. */
+import { actorName } from "../../../access/actor.ts";
+import { Capability } from "../../../access/capability.ts";
+import { belongsTo } from "../../../access/granted.ts";
+import type { Tx } from "../../../database/database.ts";
+import type { CommentTable, RunTable } from "../../../database/schema/runs.ts";
+import { now } from "../../../kernel/time.ts";
+import { type RunTriggerName, triggerOf } from "../../connections/notification-configurations/triggers.ts";
+import { type Announcement, announce } from "../../connections/notification-configurations/writes.ts";
+import { type AuditEvent, recordEvents } from "../../shared/audit-events/writes.ts";
+import type { Context } from "../../shared/context.ts";
+import type { RunMover, RunTransition } from "../proofs.ts";
+import { recordRunEvents, type RunEvent, storeComment } from "../run-events/writes.ts";
+import { eventOf, isFinal, type Step } from "./machine.ts";
+
+type RunId = Pick<RunTable, "id" | "organizationId">;
+type NotifiedRun = RunId &
+  Pick<RunTable, "workspaceId" | "planOnly" | "message" | "createdAt" | "createdByName" | "triggerReason">;
+
+const issueTransition = Capability.issuer("can-move-run");
+
+export class RunTransaction {
+  readonly tx: Tx;
+  readonly context: Context;
+  readonly by: RunTransition;
+  readonly #events: RunEvent[] = [];
+  readonly #audited: AuditEvent[] = [];
+  readonly #announced: Announcement[] = [];
+
+  /** Throws for a proof of another workspace. */
+  constructor(tx: Tx, context: Context, by: RunMover, workspaceId: string) {
+    if (!belongsTo(by, workspaceId)) throw new Error(`A run of ${workspaceId} was moved by a proof of something else.`);
+    this.tx = tx;
+    this.context = context;
+    this.by = issueTransition(workspaceId);
+  }
+
+  event({ id, organizationId }: RunId, action: string, description: string | null = null): void {
+    this.#events.push({ run: { id, organizationId }, action, description });
+  }
+
+  created(run: NotifiedRun): void {
+    this.event(run, "created");
+    this.#announce(run, "run:created", "pending");
+  }
+
+  /** Events for the statuses of a step that have a word; subscribers are notified of the last. */
+  reached(run: NotifiedRun, { to }: Step, description: string | null = null): void {
+    const last = to.at(-1);
+    const trigger = last === undefined ? undefined : triggerOf(last);
+    if (last !== undefined && trigger !== undefined) this.#announce(run, trigger, last);
+    for (const status of to) {
+      const action = eventOf(status);
+      if (action !== undefined) this.event(run, action, status === to.at(-1) ? description : null);
+    }
+  }
+
+  /** Nobody is notified of a plan that nothing can come of. */
+  #announce(run: NotifiedRun, trigger: RunTriggerName, runStatus: string): void {
+    if (run.planOnly === 1) return;
+    const { id: runId, workspaceId, createdAt: runCreatedAt } = run;
+    const { actor } = this.context;
+    this.#announced.push({
+      workspaceId,
+      happening: {
+        about: "run",
+        trigger,
+        runId,
+        runMessage: run.message,
+        runCreatedAt,
+        runCreatedBy: run.createdByName,
+        runStatus,
+        runUpdatedAt: now(),
+        runUpdatedBy: actor.kind === "user" || actor.kind === "team" ? actorName(actor) : null,
+      },
+    });
+    if (run.triggerReason !== "auto_destroy" || !isFinal(runStatus)) return;
+    const results = { about: "auto-destroy", trigger: "workspace:auto_destroy_run_results" } as const;
+    const happening = { ...results, autoDestroyAt: null, runId, runStatus, runCreatedAt, error: null };
+    this.#announced.push({ workspaceId, happening });
+  }
+
+  async comment(run: RunId, body: string): Promise<CommentTable> {
+    const { comment, event, audit } = await storeComment(this.tx, this.by, run, body);
+    this.#events.push(event);
+    this.#audited.push(audit);
+    return comment;
+  }
+
+  audit(
+    { id, organizationId }: RunId,
+    verb: string,
+    change: { readonly before?: object; readonly after?: object },
+  ): void {
+    this.#audited.push({ organizationId, verb, subject: { type: "runs", id }, ...change });
+  }
+
+  /** For a run that comes from one status to another. */
+  auditStatus(before: RunId & { readonly status: string }, verb: string, status: string): void {
+    this.audit(before, verb, { before: { status: before.status }, after: { status } });
+  }
+
+  async finish(): Promise<void> {
+    await recordRunEvents(this.tx, this.by, this.context.actor, this.#events);
+    await recordEvents(this.tx, this.context, this.#audited);
+    await announce(this.tx, this.context, this.#announced);
+  }
+}

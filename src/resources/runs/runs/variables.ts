@@ -1,0 +1,51 @@
+/**
+ * The variables of a run, sealed: its own, and a snapshot of those in force in its workspace when it was admitted, so that later changes are
+ * for later runs. See docs/decisions/0169-a-run-keeps-what-is-masked-in-its-plan.md.
+ */
+import type { Tx } from "../../../database/database.ts";
+import type { RunTable } from "../../../database/schema/runs.ts";
+import type { Context } from "../../shared/context.ts";
+import { type EffectiveVariable, effectiveVariables } from "../../variables/vars/reads.ts";
+import type { RunInPlace, RunView } from "./view.ts";
+
+type Vault = Pick<Context, "vault">;
+type OwnVariables = RunView["shownVariables"];
+
+const ownOwner = (runId: string): string => `runs/${runId}/variables`;
+const snapshotOwner = (runId: string): string => `runs/${runId}/pinned_variables`;
+
+export const sealRunVariables = ({ vault }: Vault, runId: string, variables: OwnVariables): Uint8Array =>
+  vault.seal(ownOwner(runId), Buffer.from(JSON.stringify(variables)));
+
+export function openRunVariables(
+  { vault }: Vault,
+  { id, variables }: Pick<RunTable, "id" | "variables">,
+): OwnVariables {
+  if (variables === null) return [];
+  return JSON.parse(Buffer.from(vault.open(ownOwner(id), variables)).toString()) as OwnVariables;
+}
+
+/** All that is in force in its workspace. One statement. */
+export async function variableSnapshot(
+  tx: Tx,
+  { vault }: Vault,
+  { id, organizationId, workspaceId, projectId }: RunInPlace,
+): Promise<Uint8Array> {
+  const inForce = await effectiveVariables(tx, vault, { id: workspaceId, organizationId, projectId });
+  return vault.seal(snapshotOwner(id), Buffer.from(JSON.stringify(inForce)));
+}
+
+/** What is left of the snapshot when the run ends: what is masked in its plan for as long as that can be read. */
+export function sensitiveSnapshot(context: Vault, run: Pick<RunTable, "id" | "pinnedVariables">): Uint8Array | null {
+  const secrets = openVariableSnapshot(context, run).filter(({ sensitive }) => sensitive);
+  return secrets.length === 0 ? null : context.vault.seal(snapshotOwner(run.id), Buffer.from(JSON.stringify(secrets)));
+}
+
+/** For the agent that executes the run; once it has ended, only what is sensitive. */
+export function openVariableSnapshot(
+  { vault }: Vault,
+  { id, pinnedVariables }: Pick<RunTable, "id" | "pinnedVariables">,
+): readonly EffectiveVariable[] {
+  if (pinnedVariables === null) return [];
+  return JSON.parse(Buffer.from(vault.open(snapshotOwner(id), pinnedVariables)).toString()) as EffectiveVariable[];
+}

@@ -1,0 +1,111 @@
+/** Refuses to commit a transaction that wrote an audited row without the audit event that accounts for it. */
+import type { CompiledQuery, QueryResult } from "kysely";
+import type { CommitCheck, Database } from "../../../database/database.ts";
+import { type AuditRule, auditRules } from "../../../database/schema/audited.ts";
+import { type TableWrite, valuesNamed, writesOf } from "../../../database/written.ts";
+
+/** The same database, whose transactions are committed with the events of what they wrote, or not at all. */
+export function requireEvents(database: Database): Database {
+  return {
+    ...database,
+    write: (work, options) => database.write(work, { newCheck: () => new RequiredEvents(), ...options }),
+  };
+}
+
+type Rule = AuditRule<Record<string, unknown>>;
+
+interface AuditedWrite extends TableWrite {
+  readonly rule: Rule;
+  /** The ids that it names, by the column that holds them. */
+  readonly ids: ReadonlyMap<string, readonly unknown[]>;
+}
+
+const rules: Readonly<Record<string, Rule | string>> = auditRules;
+
+/** Of every table: they count, or say when. */
+const quietColumns = ["version", "factsVersion", "defaultsVersion", "updatedAt"];
+
+class RequiredEvents implements CommitCheck {
+  readonly #writes: AuditedWrite[] = [];
+  readonly #subjects: { readonly type: unknown; readonly id: unknown }[] = [];
+  /** How many of both there were at each savepoint. */
+  readonly #savepoints = new Map<string, readonly [number, number]>();
+
+  note(query: CompiledQuery, result: QueryResult<unknown>): void {
+    if (query.query.kind === "RawNode") this.#noteSavepoint(query.sql);
+    const writes = writesOf(query);
+    for (const write of writes) {
+      if (write.table === "auditEvents") this.#noteEvents(query);
+      const rule = rules[write.table];
+      if (typeof rule !== "object" || isQuiet(rule, write)) continue;
+      if (writes.length === 1 && result.rows.length === 0 && !result.numAffectedRows) continue;
+      this.#writes.push({ ...write, rule, ids: idsIn(query, result, Object.keys(accountsOf(rule, write))) });
+    }
+  }
+
+  /** Raises an error of ours: no caller can help it. */
+  beforeCommit(): void {
+    if (this.#writes.length === 0) return;
+    const subjects = new Map<string, Set<unknown>>();
+    for (const { type, id } of this.#subjects)
+      subjects.set(String(type), (subjects.get(String(type)) ?? new Set()).add(id));
+    const missing = this.#writes.filter((write) => !isAccountedFor(write, subjects));
+    if (missing.length > 0) throw new Error(missing.map(sentenceOf).join(" "));
+  }
+
+  #noteEvents(query: CompiledQuery): void {
+    const ids = valuesNamed(query, "subjectId") ?? [];
+    for (const [row, type] of (valuesNamed(query, "subjectType") ?? []).entries())
+      this.#subjects.push({ type, id: ids[row] });
+  }
+
+  #noteSavepoint(statement: string): void {
+    const [, rollback, name = ""] = /^\s*(rollback\s+to\s+)?savepoint\s+(\w+)/i.exec(statement) ?? [];
+    if (name !== "" && rollback === undefined) this.#savepoints.set(name, [this.#writes.length, this.#subjects.length]);
+    if (rollback !== undefined) [this.#writes.length, this.#subjects.length] = this.#savepoints.get(name) ?? [0, 0];
+  }
+}
+
+function isAccountedFor(write: AuditedWrite, subjects: ReadonlyMap<string, ReadonlySet<unknown>>): boolean {
+  const { rule, ids } = write;
+  const others = Object.entries(rule.with ?? {}).filter(([type]) => subjects.has(type));
+  if (others.some(([, columns]) => columns === "all")) return true;
+  if (isQuiet(rule, write, new Set(others.flatMap(([, columns]) => columns)))) return true;
+  return Object.entries(accountsOf(rule, write)).some(([column, types = []]) => {
+    const own = [types].flat().flatMap((type) => subjects.get(type) ?? []);
+    const named = ids.get(column);
+    if (named === undefined) return ids.size === 0 && own.length > 0;
+    return named.length > 0 && named.every((id) => own.some((each) => each.has(id)));
+  });
+}
+
+const accountsOf = ({ by, together }: Rule, { kind }: TableWrite) => (kind === "update" ? by : { ...by, ...together });
+
+/** `others`: columns that something else accounts for. */
+function isQuiet({ quiet = [] }: Rule, { kind, columns }: TableWrite, others?: ReadonlySet<string>): boolean {
+  if (kind !== "update") return quiet.includes(kind);
+  return (
+    columns?.every((column) => quietColumns.includes(column) || quiet.includes(column) || others?.has(column)) ?? false
+  );
+}
+
+/** Of the rows that came back, or as the statement names them. */
+function idsIn(query: CompiledQuery, result: QueryResult<unknown>, columns: readonly string[]): AuditedWrite["ids"] {
+  const ids = new Map<string, readonly unknown[]>();
+  const rows = result.rows as readonly Record<string, unknown>[];
+  for (const column of columns) {
+    const named = rows[0]?.[column] === undefined ? valuesNamed(query, column) : rows.map((row) => row[column]);
+    if (named !== undefined)
+      ids.set(
+        column,
+        named.filter((id) => id !== null && id !== undefined),
+      );
+  }
+  return ids;
+}
+
+function sentenceOf({ table, kind, columns, rule, ids }: AuditedWrite): string {
+  const named = [...ids].map(([column, each]) => `${column} ${each.slice(0, 5).join(", ")}`).join("; ");
+  const types = [...Object.values(rule.by).flat(), ...Object.keys(rule.with ?? {})].join(" or ");
+  return `A transaction with the ${kind} of ${table}${columns === undefined ? "" : `.${columns.join(", ")}`} (${named || "rows that the statement does not name"}) records no audit event about ${types}, so it was not committed. Record one with recordChange or recordEvent, or declare in src/database/schema/audited.ts why none is needed.`;
+}

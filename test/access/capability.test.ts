@@ -1,0 +1,34 @@
+import { describe, expect, it } from "vitest";
+import { Capability } from "../../src/access/capability.ts";
+import { grant, madeIn } from "../../src/access/granted.ts";
+
+const issueImport = Capability.issuer("import");
+
+describe("a capability", () => {
+  it("has one issuer", () => {
+    expect(() => Capability.issuer("import")).toThrow("has an issuer already");
+  });
+
+  it("covers its subject and what belongs to it", () => {
+    const rows = [{ id: "org-1" }, { id: "ws-1", organizationId: "org-1" }];
+    for (const row of rows) expect(issueImport("org-1").grant(row)).toBe(row);
+    expect(() => issueImport("org-2").grant(rows[1] ?? {})).toThrow("a row of something else");
+    expect(issueImport().grant({ id: "ws-1" })).toEqual({ id: "ws-1" });
+  });
+});
+
+describe("a proof", () => {
+  const check = { thing: "project", permission: "can-update", visible: true, allowed: true, needs: "it" } as const;
+  const project = grant({ id: "prj-1" }, check);
+
+  it.each([
+    ["the thing itself", { id: "prj-1" }, true],
+    ["what is in it", { id: "ws-1", projectId: "prj-1" }, true],
+    ["what is in another", { id: "ws-1", projectId: "prj-2" }, false],
+    ["what names it by a name", { id: "ws-1", name: "prj-1" }, false],
+  ])("is carried to %s", (_, row, isCarried) => {
+    const carried = () => madeIn(project, row);
+    if (isCarried) expect(carried()).toBe(row);
+    else expect(carried).toThrow("a row of something else");
+  });
+});
