@@ -4,8 +4,6 @@ import { addressOf, type Input } from "./client.ts";
 import { at, outcomes, paged, runFilters, runIncludes } from "./list-queries.ts";
 import { asking, askingOn, askingWhole, type Listing } from "./queries.ts";
 
-// ---- without a session, and of one's own account ----
-
 export const signInOptions = (organization: string | undefined) =>
   asking("GET /sign-in-options", { query: { "filter[organization]": organization } });
 export const invitation = (secret: string) =>
@@ -20,8 +18,6 @@ export const siteAgents = (id: string) =>
 export const siteAgentTokens = (id: string) =>
   askingWhole("GET /admin/agent-pools/{site_agent_pool_id}/authentication-tokens", sitePool(id));
 
-// ---- runs ----
-
 export const run = (id: string) =>
   askingOn("GET /runs/{run_id}", {
     path: { run_id: id },
@@ -31,8 +27,6 @@ export const run = (id: string) =>
   });
 export const runEvents = (id: string) =>
   askingOn("GET /runs/{run_id}/run-events", { path: { run_id: id }, query: { include: "actor,comment" } });
-
-// ---- one thing of an organization ----
 
 export const projectTags = (id: string) =>
   asking("GET /projects/{project_id}/tag-bindings", { path: { project_id: id } });
@@ -69,8 +63,6 @@ export const lockedWorkspaces = (organization: string) =>
     query: { "filter[locked-longer-than]": "0m" },
   });
 
-// ---- of a workspace ----
-
 const inWorkspace = (id: string) => ({ path: { workspace_id: id } });
 export const runsOfWorkspace = (id: string, search: Search) =>
   askingOn("GET /workspaces/{workspace_id}/runs", {
@@ -102,8 +94,6 @@ export const appliedVariableSets = (id: string) =>
   askingWhole("GET /workspaces/{workspace_id}/varsets", { ...inWorkspace(id), query: { include: "vars" } });
 export const repositoryEventsOf = (id: string, search: Search) =>
   askingOn("GET /workspaces/{workspace_id}/vcs-events", { ...inWorkspace(id), query: outcomes(search) });
-
-// ---- of things of several kinds ----
 
 export const notificationsOfWorkspace = (id: string) =>
   askingWhole("GET /workspaces/{workspace_id}/notification-configurations", inWorkspace(id));

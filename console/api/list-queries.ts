@@ -1,13 +1,10 @@
 /** The lists that pages begin with: the routes start them while a page's code loads, and the page reads the same ones. */
 import type { Search } from "../paths.ts";
-import { firstPage } from "./pages.ts";
-import { asking, askingOn, askingWhole } from "./queries.ts";
+import { firstPage, asking, askingOn, askingWhole } from "./queries.ts";
 
 export const at = (organization: string) => ({ organization_name: organization });
 export const paged = ({ page }: Search, size = 50) => ({ "page[number]": page, "page[size]": size });
 const searched = (search: Search) => ({ q: search["q"], ...paged(search) });
-
-// ---- site administration ----
 
 export const siteUsers = (search: Search) => askingOn("GET /admin/users", { query: searched(search) });
 export const siteOrganizations = (search: Search) => askingOn("GET /admin/organizations", { query: searched(search) });
@@ -24,8 +21,6 @@ export const siteRuns = (search: Search) =>
       ...paged(search, 30),
     },
   });
-// ---- lists of an organization ----
-
 export const needsConfirmation = "planned,cost_estimated,policy_checked,planned_and_saved";
 export const waitingWorkspaces = (organization: string) =>
   asking("GET /organizations/{organization_name}/workspaces", {
@@ -161,8 +156,6 @@ export const repositoryEvents = (organization: string, search: Search) =>
     path: at(organization),
     query: { ...outcomes(search), include: "workspace" },
   });
-
-// ---- runs ----
 
 export const runIncludes = "created_by,plan";
 export const runOperations = [

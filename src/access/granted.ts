@@ -6,6 +6,7 @@ import { AppError, notFound } from "../kernel/errors.ts";
 
 /** Private, so that no literal has it and a copy by spreading loses it. */
 declare class Proof<out Permission extends string> {
+  // oxlint-disable-next-line no-unused-private-class-members -- only its type matters
   readonly #permission: Permission;
 }
 

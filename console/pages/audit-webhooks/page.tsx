@@ -8,8 +8,7 @@ import { Empty } from "../../components/states.tsx";
 import { AuditFrame } from "../audit/frame.tsx";
 import { ToldList } from "../../deliveries/list.tsx";
 import { hostOf } from "../../deliveries/told.tsx";
-import { WebhookForm } from "./form.tsx";
-import { wordsOf, type Webhook } from "./words.ts";
+import { WebhookForm, wordsOf, type Webhook } from "./form.tsx";
 import { auditWebhooks } from "../../api/list-queries.ts";
 
 export default function AuditWebhooksPage() {

@@ -4,7 +4,7 @@ import { IconSearch } from "@tabler/icons-react";
 import { useMemo } from "react";
 import { Picker } from "../../components/pickers.tsx";
 import { includedIn, type Resource } from "../../api/client.ts";
-import { useRows } from "../../api/pages.ts";
+import { useRows } from "../../api/queries.ts";
 import { useAddress } from "../../ui/address.ts";
 import { LongTable } from "../../ui/long-table.tsx";
 import { SearchInput } from "../../ui/inputs.tsx";

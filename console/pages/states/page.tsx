@@ -7,7 +7,7 @@ import { useAddress } from "../../ui/address.ts";
 import { Link } from "../../ui/link.tsx";
 import { Asked, Empty } from "../../components/states.tsx";
 import { Pager, Table } from "../../ui/table.tsx";
-import { bytes, Dimmed, figure, When } from "../../ui/text.tsx";
+import { bytes, Dimmed, figure, When, Value } from "../../ui/text.tsx";
 import { WorkspaceFrame } from "../workspace/frame.tsx";
 import type { Place } from "../workspace/place.ts";
 import { stateVersions } from "../../api/detail-queries.ts";
@@ -127,4 +127,34 @@ export function Writer({ place: { organization, workspace }, state }: WriterProp
       </Link>
     );
   return <>{person.data?.data.attributes.username ?? team.data?.data.attributes.name ?? maker?.id ?? "–"}</>;
+}
+
+export function Outputs({ outputs }: { readonly outputs: readonly Resource<"state-version-outputs">[] }) {
+  return (
+    <Table
+      label="Outputs"
+      rows={outputs}
+      keyOf={({ id }) => id}
+      columns={[
+        { title: "Name", width: "30%", cell: (row) => <span className="mono">{row.attributes.name}</span> },
+        {
+          title: "Value",
+          cell: ({ attributes }) =>
+            attributes.sensitive ? (
+              <Badge color="gray" tt="none">
+                sensitive
+              </Badge>
+            ) : (
+              <Value value={attributes.value} label={`Value of ${attributes.name}`} />
+            ),
+        },
+        {
+          title: "Type",
+          width: 90,
+          isExtra: true,
+          cell: (row) => <Dimmed>{row.attributes.type}</Dimmed>,
+        },
+      ]}
+    />
+  );
 }

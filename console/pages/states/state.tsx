@@ -10,8 +10,7 @@ import { bytes, figure, Identifier, When } from "../../ui/text.tsx";
 import { WorkspaceFrame } from "../workspace/frame.tsx";
 import type { Place } from "../workspace/place.ts";
 import { Compare, type StateProps } from "./compare.tsx";
-import { Outputs } from "./outputs.tsx";
-import { StateBadge, Writer } from "./page.tsx";
+import { Outputs, StateBadge, Writer } from "./page.tsx";
 import { RollBack } from "./roll-back.tsx";
 import { outputsOfState, stateVersion } from "../../api/detail-queries.ts";
 

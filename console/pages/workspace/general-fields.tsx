@@ -7,7 +7,7 @@ import { Link } from "../../ui/link.tsx";
 import { MomentInput } from "../../ui/expiry-input.tsx";
 import { PoolSelect } from "../agent-pools/execution.tsx";
 import type { Place } from "./place.ts";
-import type { Settings } from "./general-settings.ts";
+import type { Settings } from "./general.tsx";
 
 type Fields = { readonly draft: Draft<Settings> };
 type Placed = Fields & { readonly place: Place };

@@ -7,7 +7,7 @@ import { Link, LinkButton } from "../../ui/link.tsx";
 import { Section } from "../../ui/page.tsx";
 import { Asked, LoadingRows } from "../../components/states.tsx";
 import { Runs } from "../runs/list.tsx";
-import { Outputs } from "../states/outputs.tsx";
+import { Outputs } from "../states/page.tsx";
 import { AboutWorkspace } from "./about.tsx";
 import { WorkspaceFrame } from "./frame.tsx";
 import type { Place } from "./place.ts";

@@ -61,7 +61,7 @@ import { RunTransaction } from "./transaction.ts";
 import { sealRunVariables, sensitiveSnapshot, variableSnapshot } from "./variables.ts";
 import { factsOf, type RunInPlace } from "./view.ts";
 
-type Place = Pick<RunTable, "organizationId" | "workspaceId">;
+type WorkspaceKey = Pick<RunTable, "organizationId" | "workspaceId">;
 
 /**
  * A run with its plan and apply; it is admitted at once where it may be. One that asks for what is not supported ends at once: its
@@ -222,7 +222,7 @@ export async function released(
   return columns;
 }
 
-export interface Passed {
+export interface PassedRuns {
   readonly holder: RunInPlace;
   /** Those that wait before it. */
   readonly waiting: readonly RunInPlace[];
@@ -234,7 +234,7 @@ export async function forceTurn(
   tx: Tx,
   context: Context,
   run: Granted<RunInPlace, "can-force-execute">,
-  passed: Passed,
+  passed: PassedRuns,
 ): Promise<void> {
   const transaction = new RunTransaction(tx, context, run, run.workspaceId);
   stepFor({ ...factsOf(run), heldByDiscardable: true }, "force-execute");
@@ -361,14 +361,18 @@ async function settled(transaction: RunTransaction, run: RunInPlace): Promise<Se
 }
 
 /** One after the other: there are few, for each keeps somebody from applying what they saved. */
-async function discardStale(transaction: RunTransaction, place: Place): Promise<void> {
+async function discardStale(transaction: RunTransaction, place: WorkspaceKey): Promise<void> {
   const description = "The workspace's state has changed since it was planned.";
   for (const saved of await findSavedPlans(transaction.tx, place))
     await carryOut(transaction, saved, { event: "stale", description });
 }
 
 /** The next that waits, admitted where the workspace is free; else the newest that ended. */
-async function nextTurn(transaction: RunTransaction, place: Place, isFree: boolean): Promise<RunColumns | undefined> {
+async function nextTurn(
+  transaction: RunTransaction,
+  place: WorkspaceKey,
+  isFree: boolean,
+): Promise<RunColumns | undefined> {
   const { next, last } = await findTurns(transaction.tx, place);
   if (next === undefined) return last && currentRun(last);
   if (!isFree) return currentRun(next);
@@ -379,7 +383,7 @@ async function nextTurn(transaction: RunTransaction, place: Place, isFree: boole
 }
 
 /** A run has begun: what an assessment would find now says nothing, so it is canceled. Only the hosted edition assesses. */
-async function stopAssessment(transaction: RunTransaction, { workspaceId }: Place): Promise<void> {
+async function stopAssessment(transaction: RunTransaction, { workspaceId }: WorkspaceKey): Promise<void> {
   const { tx, context } = transaction;
   if (context.options.edition !== "hosted") return;
   const id = await findAssessment(tx, workspaceId);
