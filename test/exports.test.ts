@@ -26,12 +26,17 @@ const forTests = new Set([
   "jobs/index.ts couriers",
   "jsonapi/openapi.ts callersOf",
   "moving/exporting/hcl.ts valueText",
+  "resources/connections/notification-configurations/triggers.ts runTriggerNames",
+  "resources/runs/identity-keys/rules.ts identityLifeMaxMs",
+  "resources/runs/phases/logs.ts endLog",
+  "resources/runs/runs/machine.ts runEventNames",
+  "resources/runs/runs/machine.ts runStatuses",
+  "resources/shared/outbox/webhook.ts signatureOf",
+  "resources/vcs/fetching/workshop.ts findGit",
   "sandbox/bubblewrap.ts bubblewrapArguments",
   "statefile/json-scanner.ts depthMax",
   "statefile/json-scanner.ts keyBytesMax",
 ]);
-
-const isCovered = ({ path }: { readonly path: string }) => !/^(?:access|resources)\//.test(path);
 
 const text = (node: unknown): string => String((node as Node)["name"] ?? (node as Node)["value"]);
 const statementsOf = (path: string) => readSource(path).program["body"] as readonly Node[];
@@ -46,7 +51,10 @@ function sourceOf(path: string, statement: Node): string | undefined {
 function valuesIn(statement: Node): string[] {
   if (statement.type !== "ExportNamedDeclaration" || statement["exportKind"] === "type") return [];
   const declaration = statement["declaration"] as Node | null;
-  if (declaration === null) return partsOf(statement).map((part) => text(part["exported"]));
+  if (declaration === null)
+    return partsOf(statement)
+      .filter((part) => part["exportKind"] !== "type")
+      .map((part) => text(part["exported"]));
   if (declaration.type === "VariableDeclaration")
     return (declaration["declarations"] as readonly Node[]).map((each) => text(each["id"]));
   return declaration.type.startsWith("TS") ? [] : [text(declaration["id"])];
@@ -74,33 +82,36 @@ const exported = sourcePaths.flatMap((path) =>
 
 it("another file of src imports what is exported", () => {
   const idle = exported.filter(({ path, name }) => !imported.has(`${path} ${name}`) && !imported.has(`${path} *`));
-  expect(
-    idle
-      .filter(isCovered)
-      .map(({ path, name }) => `${path} ${name}`)
-      .filter((each) => !forTests.has(each)),
-  ).toEqual([]);
+  expect(idle.map(({ path, name }) => `${path} ${name}`).filter((each) => !forTests.has(each))).toEqual([]);
   expect(
     [...forTests].filter((each) => imported.has(each)),
     "no longer for tests alone",
   ).toEqual([]);
 });
 
-it("no file exports what is another's", () => {
-  const passing = sourcePaths.filter((path) => {
+/** What a statement exports of other files, by their paths. */
+function passedOn(path: string, statement: Node, imports: ReadonlyMap<string, string>): string[] {
+  if (statement.type !== "ExportAllDeclaration" && statement.type !== "ExportNamedDeclaration") return [];
+  const source = sourceOf(path, statement);
+  if (source !== undefined) return [source];
+  return partsOf(statement).flatMap((part) => imports.get(text(part["local"])) ?? []);
+}
+
+it("no file exports what is another's, but for a resource's own store, which others must not import", () => {
+  const found = sourcePaths.flatMap((path) => {
     const statements = statementsOf(path);
-    const foreign = new Set(
+    const imports = new Map(
       statements
         .filter(({ type }) => type === "ImportDeclaration")
-        .flatMap((statement) => partsOf(statement).map((part) => text(part["local"]))),
+        .flatMap((each) => partsOf(each).map((part) => [text(part["local"]), sourceOf(path, each) ?? ""] as const)),
     );
-    return statements.some(
-      (statement) =>
-        statement.type === "ExportAllDeclaration" ||
-        (statement.type === "ExportNamedDeclaration" &&
-          (sourceOf(path, statement) !== undefined ||
-            partsOf(statement).some((part) => foreign.has(text(part["local"]))))),
-    );
+    const passed = statements.map((statement) => passedOn(path, statement, imports));
+    const isOnlyThat = statements.every(({ type }, at) => type === "ImportDeclaration" || passed[at]!.length > 0);
+    const store = join(dirname(path), "store.ts");
+    return passed
+      .flat()
+      .filter((source) => isOnlyThat || source !== store)
+      .map((source) => ({ path, source }));
   });
-  expect(passing.filter((path) => isCovered({ path }))).toEqual([]);
+  expect(found.map(({ path, source }) => `${path} ← ${source}`)).toEqual([]);
 });

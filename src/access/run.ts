@@ -12,7 +12,7 @@ export const ownWorkspace: Mask = maskOf({ runs: "read", stateVersions: "read" }
 const writingState: Mask = maskOf({ stateVersions: "write" });
 
 /** The author of a plan decides what it executes, and may not be allowed to apply: only an apply, which was approved, writes state. */
-export const isApplying = (actor: Actor): boolean => actor.kind === "run" && isIdOf("applies", actor.phaseId);
+const isApplying = (actor: Actor): boolean => actor.kind === "run" && isIdOf("applies", actor.phaseId);
 
 /** What a caller holds on a workspace by records, or by being a run: an apply also writes the state of its own workspace. */
 export function grantedToPhase(actor: Actor, held: Mask | null): Mask | null {

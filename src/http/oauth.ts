@@ -1,7 +1,7 @@
 /** The endpoints of OAuth, as RFC 6749, 7636 and 8693 have them: where browsers are sent to, and forms in, JSON out that is no JSON:API. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { human, snake } from "../kernel/names.ts";
-import { GrantFault } from "../resources/identity/authentication-tokens/writes.ts";
+import { GrantFault } from "../resources/identity/authentication-tokens/rules.ts";
 import { type Asked, askedFaults, askedNames, loginClient } from "../resources/identity/authorizations/reads.ts";
 import { redeemCode } from "../resources/identity/authorizations/writes.ts";
 import { exchangeIdentity } from "../resources/identity/identity-trusts/writes.ts";

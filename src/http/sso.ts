@@ -1,7 +1,8 @@
 /** Single sign-on in a browser: on the way to a provider, and back from it. Both are pages, and so is what refuses. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { paramsOf } from "../jsonapi/paths.ts";
-import { beginSignIn, finishSignIn, flowSeconds, pathOfOurs } from "../resources/identity/sso-providers/writes.ts";
+import { beginSignIn, finishSignIn } from "../resources/identity/sso-providers/writes.ts";
+import { flowSeconds, pathOfOurs } from "../resources/identity/sso-providers/flow.ts";
 import type { Context } from "../resources/shared/context.ts";
 import { browserOf, flowIn, keepFlow } from "./browser.ts";
 import { escaped, sendPage } from "./pages.ts";

@@ -44,9 +44,9 @@ import { authenticationTokenResource } from "./identity/authentication-tokens/op
 import { deleteOlderPolicyResource, dontDeletePolicyResource } from "./register/data-retention-policies/operations.ts";
 import { configurationVersionResource, ingressAttributesResource } from "./runs/configuration-versions/operations.ts";
 import { readmesOf, workspaceReadmes } from "./runs/workspace-readmes.ts";
-import { entitlementSetResource } from "./site/entitlement-sets/operations.ts";
-import { featureSetResource } from "./site/feature-sets/operations.ts";
-import { deliveries } from "./connections/deliveries/definition.ts";
+import { entitlementSetResource } from "./site/entitlement-sets.ts";
+import { featureSetResource, subscriptionResource } from "./site/subscriptions.ts";
+import { deliveries } from "./connections/deliveries.ts";
 import { auditWebhookResource } from "./connections/audit-webhooks/operations.ts";
 import { notificationConfigurationResource } from "./connections/notification-configurations/operations.ts";
 import { oauthClientResource } from "./connections/oauth-clients/operations.ts";
@@ -61,7 +61,6 @@ import { managedResourceResource } from "./state/resources/operations.ts";
 import { reservedTagKeyResource } from "./register/reserved-tag-keys/operations.ts";
 import type { Context } from "./shared/context.ts";
 import { sshKeyResource } from "./connections/ssh-keys/operations.ts";
-import { subscriptionResource } from "./site/subscriptions/operations.ts";
 import { stateVersionChangeResource } from "./state/state-version-changes/operations.ts";
 import { stateVersionOutputResource } from "./state/state-version-outputs/operations.ts";
 import { stateVersionResource } from "./state/state-versions/operations.ts";
@@ -92,7 +91,7 @@ import { vcsEventResource } from "./vcs/vcs-events/operations.ts";
 import { varResource } from "./variables/vars/operations.ts";
 import { varsetResource } from "./variables/varsets/operations.ts";
 import { workspaceMoveResource } from "./register/workspace-moves/operations.ts";
-import { workspaceOutputs } from "./state/workspace-outputs/definition.ts";
+import { workspaceOutputs } from "./state/state-version-outputs/definition.ts";
 import { workspaceResource } from "./register/workspaces/operations.ts";
 
 /** Their own functions carry out what is previewed. */

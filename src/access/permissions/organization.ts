@@ -103,7 +103,7 @@ export interface TeamFacts {
   readonly includesActor: number;
 }
 
-export const teamPermissionNames = [
+const teamPermissionNames = [
   "can-read",
   "can-update",
   "can-destroy",

@@ -23,7 +23,7 @@ export function projectPermissions({ mask }: Access): Record<ProjectPermission, 
 }
 
 /** What may be done to a project beside what its document shows. */
-export const projectRights = ["can-move-workspaces", "can-manage-team-access", "can-read-team-access"] as const;
+const projectRights = ["can-move-workspaces", "can-manage-team-access", "can-read-team-access"] as const;
 export type ProjectRight = (typeof projectRights)[number];
 
 export const projectRightNeeds: Record<ProjectRight, string> = {

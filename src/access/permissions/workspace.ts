@@ -114,7 +114,7 @@ function decideWorkspace({
 }
 
 /** What may be done to the team access of a workspace. Its project's admins are workspace admins, so they may too. */
-export const workspaceRights = ["can-manage-team-access", "can-read-team-access"] as const;
+const workspaceRights = ["can-manage-team-access", "can-read-team-access"] as const;
 export type WorkspaceRight = (typeof workspaceRights)[number];
 
 /** What seeing a workspace at all needs. */

@@ -4,7 +4,7 @@
  */
 import type { Migration } from "./migration.ts";
 
-/** An entry of PostgreSQL's indexes can't be larger; `resources/search.ts` says the same. */
+/** An entry of PostgreSQL's indexes can't be larger; `resources/store.ts` says the same. */
 const small = "octet_length(address) + octet_length(type) + octet_length(provider) + octet_length(module) <= 2400";
 
 /** In the order of a page; `first` narrows it. */

@@ -25,7 +25,7 @@ export interface ExecutionNames {
   readonly pool: string;
 }
 
-export const workspaceExecution: ExecutionNames = { mode: "execution-mode", pool: "agent-pool" };
+const workspaceExecution: ExecutionNames = { mode: "execution-mode", pool: "agent-pool" };
 
 /** A workspace that follows the defaults in everything. */
 export const followingDefaults: ExecutionColumns = {

@@ -1,4 +1,4 @@
-/** Stages of tasks: what other services are asked about a run. There are none here; clients list them before they follow a run. */
+/** Task stages, at which other services are asked about a run. There are none here; clients list them before they follow a run. */
 import { defineResource } from "../../jsonapi/define.ts";
 import { implement } from "../shared/context.ts";
 import { loadRun } from "./runs/reads.ts";

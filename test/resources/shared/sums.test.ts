@@ -10,18 +10,8 @@ import {
 } from "../../../src/access/organization.ts";
 import { everything, maskOf } from "../../../src/access/permission-set.ts";
 import { fulfils, levelOf, reachPermissionNames, thingKinds, wantedOn } from "../../../src/access/reach.ts";
-import { everywhereIn, fulfilsIn, levelIn, sumsOf, wide } from "../../../src/resources/shared/grants/sums.ts";
+import { everywhereIn, fulfilsIn, levelIn, wide } from "../../../src/resources/shared/grants/sums.ts";
 import { useApi } from "../../support/api.ts";
-import {
-  inProject,
-  makeMember,
-  makeOrganization,
-  makeProject,
-  makeTeam,
-  makeTeamProject,
-  makeTeamWorkspace,
-  makeWorkspace,
-} from "../../support/builders.ts";
 
 const api = useApi();
 
@@ -72,33 +62,5 @@ describe("sums in the database", () => {
         expect(flags.map(Number)).toEqual(masks.map((mask) => Number(fulfils(mask, wanted))));
       }
     }
-  });
-
-  it("sumsOf: everything that people and teams hold, by thing", async () => {
-    const org = await makeOrganization(api);
-    const project = await makeProject(api, org.name);
-    const workspace = await makeWorkspace(api, org.name, {}, inProject(project.id));
-    const one = await makeTeam(api, org.name, { "organization-access": { "read-projects": true } });
-    const other = await makeTeam(api, org.name);
-    await makeTeamProject(api, project.id, one.id, { access: "read" });
-    await makeTeamProject(api, project.id, other.id, { access: "write" });
-    await makeTeamWorkspace(api, workspace.id, other.id, { access: "admin" });
-    const person = await makeMember(api, org.name, [one.id, other.id]);
-    const nobody = await makeMember(api, org.name);
-    const sums = await sumsOf(api.database.reader, org.id, [person.id, other.id, nobody.id, "user-unknown"]);
-    const of = (principal: string) =>
-      Object.fromEntries(sums.filter((sum) => sum.principal === principal).map(({ on, ...sum }) => [on, sum]));
-    const readsProjects = organizationBit("read-projects");
-    expect(of(person.id)).toEqual({
-      organization: { principal: person.id, thingId: org.id, mask: readsProjects },
-      project: {
-        principal: person.id,
-        thingId: project.id,
-        mask: projectLevelMask("write") | projectLevelMask("read"),
-      },
-      workspace: { principal: person.id, thingId: workspace.id, mask: workspaceLevelMask("admin") },
-    });
-    expect(of(other.id)["organization"]).toMatchObject({ mask: 0 });
-    expect(sums).toHaveLength(6);
   });
 });

@@ -65,7 +65,7 @@ export async function issueAgentToken(
 }
 
 /** As of every token: whose it is, and what for. */
-export async function recordAgentToken(
+async function recordAgentToken(
   tx: Tx,
   context: Pick<Context, "actor" | "requestId">,
   { before, after }: { before?: HeldToken; after?: HeldToken },

@@ -6,7 +6,7 @@ import type { Tx } from "../../../database/database.ts";
 import type { Context } from "../../shared/context.ts";
 import { type Notice, post } from "../../shared/outbox/writes.ts";
 import { auditKind } from "./courier.ts";
-import { lockHeld, nameFor } from "./events.ts";
+import { lockHeld, nameFor } from "./definition.ts";
 import {
   deleteWaitingEvents,
   findHeldLocks,

@@ -1,16 +1,21 @@
 /** Brings what happened to those who have subscribed, and asks whether they listen. */
-import type { Vault } from "../../../database/vault.ts";
 import type { NotificationConfigurationTable } from "../../../database/schema/notices.ts";
+import type { Vault } from "../../../database/vault.ts";
+import { AppError, attributeFault } from "../../../kernel/errors.ts";
+import { newId } from "../../../kernel/ids.ts";
 import type { Context } from "../../shared/context.ts";
-import type { Courier, DeliveryResponse } from "../../shared/outbox/delivery.ts";
+import {
+  type Courier,
+  type DeliveryResponse,
+  type Verification,
+  verificationEvent,
+} from "../../shared/outbox/delivery.ts";
 import { mailNotice } from "../../shared/outbox/mail.ts";
-import { sendWebhook } from "../../shared/outbox/webhook.ts";
-import type { Told } from "./happenings.ts";
-import type { Sender } from "./links.ts";
-import { mailOf, slackMessageOf, teamsMessageOf } from "./messages.ts";
-import { payloadOf } from "./payloads.ts";
+import { refusalOf, sendWebhook } from "../../shared/outbox/webhook.ts";
+import { mailOf, payloadOf, type Sender, slackMessageOf, teamsMessageOf } from "./messages.ts";
 import { tokenOwner, urlOwner } from "./rules.ts";
 import { findConfiguration, findRecipients, noteDelivery } from "./store.ts";
+import type { Told } from "./triggers.ts";
 
 /** Where to, opened. */
 export interface Destination {
@@ -25,7 +30,7 @@ export interface Destination {
 type Sending = Pick<Context, "options">;
 
 /** One attempt. Raises nothing: who can't be reached has not answered. */
-export async function tell(
+async function tell(
   { options }: Sending,
   destination: Destination,
   told: Told,
@@ -75,3 +80,15 @@ export const notificationCourier: Courier = {
   },
   noted: (tx, by, notice, response) => noteDelivery(tx, by, notice.subjectId, JSON.stringify(response)),
 };
+
+/** Raises `bad-request` with what was answered, or with why nothing was. */
+export async function verify(context: Context, destination: Destination): Promise<Verification> {
+  const told = { about: "verification", trigger: verificationEvent } as const;
+  const id = newId("deliveries");
+  const response = await tell(context, destination, told, id);
+  if (response.successful === "true") return { id, response };
+  const detail = refusalOf(response);
+  throw new AppError("bad-request", [
+    destination.destinationType === "email" ? { detail } : attributeFault("url", detail),
+  ]);
+}

@@ -4,10 +4,10 @@ import type { NotificationConfigurationTable } from "../../../database/schema/no
 import { defineResource } from "../../../jsonapi/define.ts";
 import { flag, nullIfBlank, oneOf, text, timestamp } from "../../../jsonapi/schemas.ts";
 import type { DeliveryResponse } from "../../shared/outbox/delivery.ts";
-import { listedDeliveries } from "../deliveries/definition.ts";
+import { listedDeliveries } from "../deliveries.ts";
 import { type SubscribableType, triggerNames } from "./triggers.ts";
 
-export const destinationTypes = ["generic", "slack", "microsoft-teams", "email"] as const;
+const destinationTypes = ["generic", "slack", "microsoft-teams", "email"] as const;
 
 /** The token is not part of it: nothing that is shown needs it. */
 export interface NotificationConfigurationView extends Omit<NotificationConfigurationTable, "url" | "token"> {

@@ -16,10 +16,9 @@ import { changesOf } from "../../shared/changes.ts";
 import { type Context, implement } from "../../shared/context.ts";
 import type { Lock } from "../../shared/locks.ts";
 import type { Verification } from "../../shared/outbox/delivery.ts";
-import { pageOfDeliveries } from "../../shared/outbox/reads.ts";
-import { noteVerification } from "../../shared/outbox/writes.ts";
+import { noteVerification, pageOfDeliveries } from "../../shared/outbox/writes.ts";
 import { afterUpdate } from "../../shared/versions.ts";
-import { type Destination, openedToken } from "./courier.ts";
+import { type Destination, openedToken, verify } from "./courier.ts";
 import { notificationConfigurations, type NotificationConfigurationView as View } from "./definition.ts";
 import { grantNotifying, loadConfiguration, loadForNotifying, type TeamOfCaller, toView } from "./reads.ts";
 import {
@@ -37,7 +36,6 @@ import {
 } from "./rules.ts";
 import * as store from "./store.ts";
 import type { SubscribableType } from "./triggers.ts";
-import { verify } from "./verification.ts";
 import { notificationKind } from "./writes.ts";
 
 export const notificationConfigurationResource = implement(notificationConfigurations, {

@@ -15,7 +15,7 @@ export const urlOwner = (id: string): string => `notification_configurations/${i
 export const tokenOwner = (id: string): string => `notification_configurations/${id}/token`;
 
 export const configurationsMax = 20;
-export const usersMax = 100;
+const usersMax = 100;
 
 /** As it is to be, with what is secret of it as it was sent; `undefined`: nothing was. */
 export interface WantedConfiguration {

@@ -6,7 +6,7 @@ import { sql } from "kysely";
 import type { Tx } from "../../../database/database.ts";
 import type { Context } from "../../shared/context.ts";
 import { postToSubscribers } from "../../shared/outbox/writes.ts";
-import type { Happening } from "./happenings.ts";
+import type { Happening } from "./triggers.ts";
 import { subscribersTo } from "./store.ts";
 
 /** Notices of this kind are carried by `notificationCourier`. */

@@ -7,8 +7,6 @@ import type { Context } from "../../shared/context.ts";
 import type { SiteAgentPoolView } from "./definition.ts";
 import { findSiteAgentPool } from "./store.ts";
 
-export { findSiteAgentPoolNamed } from "./store.ts";
-
 /** Raises `not-found`, also for everybody but site admins. */
 export async function loadSiteAgentPool(
   tx: Tx,

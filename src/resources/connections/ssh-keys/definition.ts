@@ -10,7 +10,7 @@ export interface SshKeyView extends Omit<SshKeyTable, "value">, OrganizationFact
   readonly standing: Standing;
 }
 
-export const valueMax = 16_384;
+const valueMax = 16_384;
 
 const name = text({ min: 1, max: 90, pattern: /\S/, sentence: "can't be blank" });
 const value = text({ min: 1, max: valueMax, pattern: /\S/, sentence: "can't be blank" });

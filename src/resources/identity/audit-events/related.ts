@@ -67,7 +67,7 @@ const references = [
 const listedReferences = ["id", "team", "project", "workspace", "membership"];
 
 /** Ids in an event's facts, in the order of `keys`. */
-export function idsIn(facts: Facts, keys: readonly string[] = references, max = mentionsMax): string[] {
+function idsIn(facts: Facts, keys: readonly string[] = references, max = mentionsMax): string[] {
   const values = keys.flatMap((key) => facts?.[key] ?? []).slice(0, max);
   const ids = values.flatMap((value) =>
     typeof value === "object" && value !== null

@@ -26,7 +26,6 @@ import {
   type TokenGiver,
 } from "./store.ts";
 
-export { GrantFault } from "./grant-fault.ts";
 export { holdToken };
 
 export interface NewToken extends WantedToken {

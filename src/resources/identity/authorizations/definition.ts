@@ -3,7 +3,7 @@ import { defineResource } from "../../../jsonapi/define.ts";
 import { flag, text, timestamp } from "../../../jsonapi/schemas.ts";
 import { attributeFault, type Fault } from "../../../kernel/errors.ts";
 import { kebab } from "../../../kernel/names.ts";
-import { type Asked, askedFaults } from "./request.ts";
+import { type Asked, askedFaults } from "./reads.ts";
 
 export interface AuthorizationView {
   readonly id: string;

@@ -4,7 +4,7 @@ import { newId, newToken } from "../../../kernel/ids.ts";
 import { recordEvent } from "../../shared/audit-events/writes.ts";
 import { implement } from "../../shared/context.ts";
 import { authorizations } from "./definition.ts";
-import { answerUrl } from "./request.ts";
+import { answerUrl } from "./reads.ts";
 import { inPerson, newAuthorization, tokenFaults } from "./rules.ts";
 import { insertAuthorization } from "./store.ts";
 

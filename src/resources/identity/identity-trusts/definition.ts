@@ -10,7 +10,7 @@ export interface IdentityTrustView extends IdentityTrustTable, OrganizationFacts
   readonly standing: Standing;
 }
 
-export const tokenSecondsMax = 3600;
+const tokenSecondsMax = 3600;
 const claimsMax = 32;
 
 const name = text({

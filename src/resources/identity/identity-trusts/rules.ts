@@ -33,9 +33,9 @@ export const tooMany = (): Fault => ({
 export type Claims = Readonly<Record<string, unknown>>;
 
 /** OpenID Connect allows 255 in the longest that identify somebody. A longer one fits no pattern. */
-export const claimLengthMax = 1024;
+const claimLengthMax = 1024;
 /** How many items of a claim that is a list are looked at. */
-export const claimItemsMax = 256;
+const claimItemsMax = 256;
 
 /** Whether a token says all that is asked for. */
 export function claimsFit(patterns: Readonly<Record<string, string>>, claims: Claims): boolean {

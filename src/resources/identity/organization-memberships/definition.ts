@@ -19,7 +19,7 @@ export interface MembershipView extends OrganizationMembershipTable, Organizatio
   readonly endedPlaces?: number;
 }
 
-export const membershipStatuses = ["active", "invited"] as const;
+const membershipStatuses = ["active", "invited"] as const;
 
 const include = ["user", "teams"] as const;
 

@@ -24,7 +24,8 @@ import { teams } from "../teams/definition.ts";
 import { loadTeamsToFill, refuseLastOwner, teamsByIds } from "../teams/reads.ts";
 import { discountMembership, joinTeams } from "../teams/writes.ts";
 import { users } from "../users/definition.ts";
-import { invitedUserView, toUserView, usersByIds } from "../users/reads.ts";
+import { usersByIds } from "../users/reads.ts";
+import { invitedUserView, toUserView } from "../users/rules.ts";
 import { type MembershipView, organizationMemberships } from "./definition.ts";
 import { managedFaults, memberAtOnce, newMembership } from "./rules.ts";
 import {

@@ -1,2 +1,7 @@
 /** What neighbours ask of passwords. */
-export { findPassword as loadPassword } from "./store.ts";
+import type { Tx } from "../../../database/database.ts";
+
+export async function loadPassword(tx: Tx, userId: string): Promise<string | undefined> {
+  const row = await tx.db.selectFrom("passwords").select("hash").where("userId", "=", userId).executeTakeFirst();
+  return row?.hash;
+}

@@ -23,7 +23,7 @@ export function signedIn<User extends Signing>(user: User | undefined, isRight: 
 }
 
 const hourMs = 3_600_000;
-export const sessionHoursByDefault = 7 * 24;
+const sessionHoursByDefault = 7 * 24;
 
 export const sessionEnd = (createdAt: string, hours = sessionHoursByDefault): string =>
   new Date(Date.parse(createdAt) + hours * hourMs).toISOString();

@@ -28,11 +28,6 @@ export async function findSigning(tx: Tx, nameOrAddress: string): Promise<Signin
     .executeTakeFirst();
 }
 
-export async function findPassword(tx: Tx, userId: string): Promise<string | undefined> {
-  const row = await tx.db.selectFrom("passwords").select("hash").where("userId", "=", userId).executeTakeFirst();
-  return row?.hash;
-}
-
 /** The user is locked, so nobody else sets one meanwhile. */
 export async function putPassword(
   tx: Tx,

@@ -31,7 +31,7 @@ const isText = (value: unknown): value is string =>
 const textOf = (value: unknown): string | undefined => (isText(value) ? value : undefined);
 
 /** A claim by its name; or, where none is called so, by the way to it: `realm_access.roles`. */
-export function claimOf(claims: Claims, name: string): unknown {
+function claimOf(claims: Claims, name: string): unknown {
   const found = own(claims, name);
   if (found !== undefined) return found;
   let at: unknown = claims;

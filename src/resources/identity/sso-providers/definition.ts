@@ -40,7 +40,7 @@ const scopes = text({
 export const callbackPath = signInPath("callback");
 export const ownCallbackPath = (id: string): string => `${signInPath(id)}/callback`;
 
-export const scopesByDefault = "openid email profile";
+const scopesByDefault = "openid email profile";
 const needs = "a site admin";
 const ofProvider = "/admin/sso-providers/:sso_provider_id";
 

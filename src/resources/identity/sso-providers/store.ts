@@ -86,29 +86,6 @@ export async function deleteSsoProviderRow(tx: Tx, provider: Administered): Prom
   await tx.db.deleteFrom("ssoProviders").where("id", "=", provider.id).execute();
 }
 
-/** More would be no choice any more. */
-const choicesMax = 100;
-
-/** Those of the site, and those of an organization that is named; a closed one has none. */
-export async function listChoices(
-  tx: Tx,
-  organizationName: string | undefined,
-): Promise<{ id: string; name: string }[]> {
-  return tx.db
-    .selectFrom("ssoProviders as s")
-    .leftJoin("organizations as o", "o.id", "s.organizationId")
-    .select(["s.id", "s.name"])
-    .where((where) =>
-      where.or([
-        where("s.organizationId", "is", null),
-        where.and([where("o.nameKey", "=", fold(organizationName ?? "")), where("o.isDisabled", "=", 0)]),
-      ]),
-    )
-    .orderBy("s.nameKey")
-    .limit(choicesMax)
-    .execute();
-}
-
 /** The provider with its secret, for a sign-in; none of an organization that is closed. */
 export async function findProviderToAsk(
   tx: Tx,

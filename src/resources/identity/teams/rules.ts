@@ -13,7 +13,7 @@ import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
 import { teams } from "./definition.ts";
 
-export const ownersTeamName = "owners";
+const ownersTeamName = "owners";
 
 export function newTeam(attributes: CreateAttributes<typeof teams>, organizationId: string): TeamTable {
   return {

@@ -7,7 +7,6 @@ import { flag, flags, oneOf, text, timestamp } from "../../../jsonapi/schemas.ts
 import { looksLikeUserId } from "../../../kernel/ids.ts";
 import { passwordLengthMax } from "../../../kernel/passwords.ts";
 import { email } from "../organizations/definition.ts";
-import { avatarOf } from "./avatar.ts";
 
 export interface UserView extends Omit<UserTable, "usernameKey" | "emailKey" | "managedById"> {
   /** Whether the caller may see the address: the person itself and site admins may. */
@@ -17,7 +16,7 @@ export interface UserView extends Omit<UserTable, "usernameKey" | "emailKey" | "
   readonly isInvited?: true;
 }
 
-export const userPermissionNames = [
+const userPermissionNames = [
   "can-create-organizations",
   "can-change-email",
   "can-change-username",
@@ -188,3 +187,11 @@ export const users = defineResource<UserView>()(({ required, optional, readOnly,
     },
   },
 }));
+
+/** The same for the same id, for ever: a square in one colour, as a `data:` URL. */
+function avatarOf(id: string): string {
+  const hue = [...id].reduce((sum, letter) => (sum * 31 + letter.charCodeAt(0)) % 360, 0);
+  const fill = `hsl(${hue},55%,45%)`;
+  const picture = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1 1"><path fill="${fill}" d="M0 0h1v1H0z"/></svg>`;
+  return `data:image/svg+xml,${encodeURIComponent(picture)}`;
+}

@@ -8,10 +8,8 @@ import type { Context } from "../../shared/context.ts";
 import type { UserView } from "./definition.ts";
 import { grantUser, toUserView } from "./rules.ts";
 import { findAcquaintances, findUser, findUsers, lockUser } from "./store.ts";
-
-export { findNamesTaken as namesTaken } from "./store.ts";
-
-export { invitedUserView, toUserView } from "./rules.ts";
+import { sql } from "kysely";
+import { fold } from "../../../kernel/text.ts";
 
 /** A user whose tokens the caller may manage. Raises `not-found`. */
 export async function loadTokenHolder(
@@ -48,4 +46,14 @@ export async function readableUsers(
   const { actor, options } = context;
   const rows = isSiteAdmin(actor) ? await findUsers(tx, ids) : await findAcquaintances(tx, ids, actor);
   return rows.map((row) => toUserView(actor, row, options));
+}
+
+/** Which of these names users have, folded. */
+export async function namesTaken(tx: Tx, names: readonly string[]): Promise<string[]> {
+  const rows = await tx.db
+    .selectFrom("users")
+    .select("usernameKey")
+    .where(tx.dialect.isOneOf(sql.ref("usernameKey"), names.map(fold)))
+    .execute();
+  return rows.map(({ usernameKey }) => usernameKey);
 }

@@ -6,7 +6,6 @@ import type { Tx } from "../../../database/database.ts";
 import type { UserTable } from "../../../database/schema/identity.ts";
 import { containsWords } from "../../../database/dialect.ts";
 import type { Page } from "../../../jsonapi/query.ts";
-import { fold } from "../../../kernel/text.ts";
 import type { Administration } from "../../shared/administration.ts";
 import { isOpenTo } from "../../shared/grants/reads.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
@@ -112,16 +111,6 @@ export async function takenBy(
     username: rows.some((row) => row.usernameKey === user.usernameKey),
     email: rows.some((row) => row.emailKey === user.emailKey),
   };
-}
-
-/** Which of these names users have, folded. */
-export async function findNamesTaken(tx: Tx, names: readonly string[]): Promise<string[]> {
-  const rows = await tx.db
-    .selectFrom("users")
-    .select("usernameKey")
-    .where(tx.dialect.isOneOf(sql.ref("usernameKey"), names.map(fold)))
-    .execute();
-  return rows.map(({ usernameKey }) => usernameKey);
 }
 
 /** Whoever may make users: site admins, providers of single sign-on that they let, and whoever was given a link. */

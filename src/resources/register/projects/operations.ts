@@ -1,7 +1,7 @@
 /** Operations on projects: load → authorize → decide → write. */
+import { effective } from "../../../access/effective.ts";
 import { madeIn } from "../../../access/granted.ts";
 import { bitOf, type Mask } from "../../../access/permission-set.ts";
-import { effective } from "../../../access/effective.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { ProjectTable } from "../../../database/schema/projects.ts";
 import type { Included } from "../../../jsonapi/define.ts";
@@ -10,16 +10,17 @@ import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
 import { grantOrganization, loadOrganization } from "../../identity/organizations/reads.ts";
 import { countProjects } from "../../identity/organizations/writes.ts";
+import { type Beside, recordChange } from "../../shared/audit-events/writes.ts";
 import { updateOf } from "../../shared/changes.ts";
-import { accessToProject } from "../../shared/grants/ended.ts";
 import { type Context, implement } from "../../shared/context.ts";
+import { accessToProject } from "../../shared/grants/ending.ts";
 import { bindTags } from "../tag-bindings/writes.ts";
 import { effectiveOnProjects } from "../tag-bindings/reads.ts";
 import { effectiveTagBindings } from "../tag-bindings/definition.ts";
 import { projects, type ProjectView } from "./definition.ts";
-import { grantProject, loadProject } from "./reads.ts";
-import { defaultPoolFaults } from "./execution.ts";
+import { defaultPoolFaults, defaultPoolOf } from "./execution.ts";
 import { listProjectRows } from "./list.ts";
+import { grantProject, loadProject } from "./reads.ts";
 import {
   changedProject,
   defaultsOf,
@@ -30,7 +31,6 @@ import {
   poolUnknown,
 } from "./rules.ts";
 import { deleteProjectRow, hasAgentPool, insertProject, isProjectNameTaken, updateProjectRow } from "./store.ts";
-import { recordProjectChange } from "./trail.ts";
 
 export const projectResource = implement(projects, {
   async createProject({ context, params, body }) {
@@ -146,4 +146,18 @@ async function withBindings(
     })),
     included: bindings.map((view) => ({ definition: effectiveTagBindings, view })),
   };
+}
+
+async function recordProjectChange(
+  tx: Tx,
+  context: Pick<Context, "actor" | "requestId">,
+  change: { readonly before?: ProjectView; readonly after?: ProjectView },
+  beside: Beside = {},
+): Promise<void> {
+  const poolOf = (project: ProjectView) => ({ "default-agent-pool": defaultPoolOf(project) });
+  const { before, after } = change;
+  await recordChange(tx, context, projects, change, {
+    before: before && { ...poolOf(before), ...beside.before },
+    after: after && { ...poolOf(after), ...beside.after },
+  });
 }

@@ -6,7 +6,8 @@ import { type Context, implement } from "../../shared/context.ts";
 import type { Tx } from "../../../database/database.ts";
 import { grantWorkspace, loadWorkspace } from "../workspaces/reads.ts";
 import { effectiveTagBindings, tagBindings, type TagBindingView } from "./definition.ts";
-import { type Bound, effectiveOnProjects, effectiveOnWorkspaces, findBindings, placeOf } from "./store.ts";
+import { type Bound, findBindings, placeOf } from "./store.ts";
+import { effectiveOnProjects, effectiveOnWorkspaces } from "./reads.ts";
 import { addBindings, type BindingItem, told } from "./writes.ts";
 
 export const tagBindingResource = implement(tagBindings, {

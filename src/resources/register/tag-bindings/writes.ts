@@ -7,7 +7,7 @@ import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
 import { type Bound, deleteBindings, findBindings, keysFixedByProject, placeOf, upsertBindings } from "./store.ts";
 
-export const bindingsMax = 25;
+const bindingsMax = 25;
 
 export interface BindingItem {
   readonly attributes: { readonly key: string; readonly value?: string | undefined };

@@ -9,7 +9,7 @@ export interface TagItem {
 }
 
 /** So many that nobody misses one, and so few that a page of workspaces stays a page. */
-export const tagsMax = 250;
+const tagsMax = 250;
 
 /** The names on a workspace's row. */
 export const namesIn = (tagNames: string): readonly string[] => (tagNames === "" ? [] : tagNames.split(","));

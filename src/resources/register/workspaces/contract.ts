@@ -16,7 +16,7 @@ import { type LeaseBody, leaseIn } from "./holder.ts";
 const byId = "/workspaces/:workspace_id";
 const byName = "/organizations/:organization_name/workspaces/:workspace_name";
 
-export const workspaceIncludes = [
+const workspaceIncludes = [
   "current_configuration_version",
   "current_configuration_version.ingress_attributes",
   "current_run",

@@ -9,22 +9,23 @@ import { newId } from "../../../kernel/ids.ts";
 import { now, nowMs } from "../../../kernel/time.ts";
 import type { OrganizationView } from "../../identity/organizations/definition.ts";
 import { refuseWorkspacesBeyondLimit } from "../../identity/organizations/reads.ts";
-import { loadProjectForNewWorkspace, loadProjectToMoveInto } from "../projects/reads.ts";
-import { countWorkspaces, moveCounted } from "../projects/writes.ts";
+import { type Beside, recordChange } from "../../shared/audit-events/writes.ts";
 import { changesOf } from "../../shared/changes.ts";
 import { type ConditionalContext, type Context, implement } from "../../shared/context.ts";
+import { newestRelease } from "../../site/terraform-versions/reads.ts";
+import { loadProjectForNewWorkspace, loadProjectToMoveInto } from "../projects/reads.ts";
+import { countWorkspaces, moveCounted } from "../projects/writes.ts";
 import { jobsOfRepositories, type TakingPlace } from "../../shared/hooks.ts";
 import { loadIncluded } from "../../shared/includes.ts";
 import { effectiveTagBindings } from "../tag-bindings/definition.ts";
 import { effectiveOnWorkspaces } from "../tag-bindings/reads.ts";
 import { bindTags } from "../tag-bindings/writes.ts";
 import { holdTags, releaseTags, tagNewWorkspace } from "../tags/writes.ts";
-import { newestRelease } from "../../site/terraform-versions/reads.ts";
 import { movedTo, ownDuration } from "./auto-destroy.ts";
 import { workspaces } from "./definition.ts";
 import { leaseIn } from "./holder.ts";
-import { assignSshKey, forceUnlock, lock, renewLock, unlock } from "./lock.ts";
 import { listReadableWorkspaces, loadOrganizationToList } from "./list.ts";
+import { assignSshKey, forceUnlock, lock, renewLock, unlock } from "./lock.ts";
 import { grantWorkspace, loadSettledWorkspace, loadWorkspace } from "./reads.ts";
 import {
   changedWorkspace,
@@ -44,9 +45,8 @@ import {
   updateWorkspaceRow,
   type WorkspaceReference,
 } from "./store.ts";
-import { recordWorkspaceChange } from "./trail.ts";
 import type { VcsColumns } from "./vcs.ts";
-import { executionModeOf, type WorkspaceView } from "./view.ts";
+import { agentPoolOf, executionModeOf, type WorkspaceView } from "./view.ts";
 import { warrantOf } from "./warrants.ts";
 
 export const workspaceResource = implement(workspaces, {
@@ -323,4 +323,21 @@ async function remove(
   await deleteWorkspaceRow(tx, workspace);
   await releaseTags(tx, workspace.organizationId, tagIds);
   await recordWorkspaceChange(tx, context, { before: workspace });
+}
+
+async function recordWorkspaceChange(
+  tx: Tx,
+  context: Pick<Context, "actor" | "requestId">,
+  change: { readonly before?: WorkspaceView; readonly after?: WorkspaceView },
+  beside: Beside = {},
+): Promise<void> {
+  const { before, after } = change;
+  await recordChange(tx, context, workspaces, change, {
+    before: before && { ...placeOf(before), ...beside.before },
+    after: after && { ...placeOf(after), ...beside.after },
+  });
+}
+
+function placeOf(workspace: WorkspaceView): object {
+  return { project: workspace.projectId, "agent-pool": agentPoolOf(workspace), "ssh-key": workspace.sshKeyId };
 }

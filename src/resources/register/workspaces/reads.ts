@@ -11,8 +11,6 @@ import { findWorkspace, findWorkspaces, type WorkspaceReference } from "./store.
 import { endLease } from "./release.ts";
 import type { WorkspaceView } from "./view.ts";
 
-export { hasLeaseEnded, holdsLock, leaseEndMs, nameOfHolder } from "./holder.ts";
-export { collectedWorkspaces } from "./readable.ts";
 export { pageOfWorkspaces, readableCondition } from "./store.ts";
 
 /** Raises `not-found` where the caller may not see the workspace. Whoever locks it also ends a lease that is over. */

@@ -12,7 +12,7 @@ import type { AgentJob } from "./job.ts";
 const ofJob = "/agent-jobs/:agent_job_id";
 const attempt = wholeNumber();
 const attemptParameter = textParameter("The attempt that the claim gave.");
-export const waitSecondsMax = { claim: 25, heartbeat: 8 } as const;
+const waitSecondsMax = { claim: 25, heartbeat: 8 } as const;
 export const contentKinds = [
   "plan",
   "plan-json",

@@ -10,8 +10,8 @@ import { type IdentityToken, signIdentity } from "../identity-keys/writes.ts";
 import { logBytesMax } from "../phases/logs.ts";
 import { openRunVariables, openVariableSnapshot } from "../runs/variables.ts";
 
-export const planSecondsByDefault = 2 * 3600;
-export const applySecondsByDefault = 24 * 3600;
+const planSecondsByDefault = 2 * 3600;
+const applySecondsByDefault = 24 * 3600;
 
 /** How long a phase may take. */
 export function timeoutSecondsOf(options: Context["options"], phase: string): number {

@@ -10,11 +10,11 @@ export interface AgentView extends AgentTable {
   readonly shownStatus: string;
 }
 
-export const agentStatuses = ["idle", "busy", "exited", "errored"] as const;
+const agentStatuses = ["idle", "busy", "exited", "errored"] as const;
 
 const engineVersion = text({ min: 1, max: 64 });
 /** By product, the versions that it has. */
-export const engines = z.object({
+const engines = z.object({
   terraform: z.array(engineVersion).max(500).optional(),
   tofu: z.array(engineVersion).max(500).optional(),
 });

@@ -6,7 +6,7 @@ import { now, nowMs } from "../../../kernel/time.ts";
 import { loadWorkspaces } from "../../register/workspaces/reads.ts";
 import { assessmentsEnabledOf, executionModeOf, type WorkspaceView } from "../../register/workspaces/view.ts";
 import { setRunColumns } from "../../register/workspaces/writes.ts";
-import type { AssessmentHappening } from "../../connections/notification-configurations/happenings.ts";
+import type { AssessmentHappening } from "../../connections/notification-configurations/triggers.ts";
 import { announce } from "../../connections/notification-configurations/writes.ts";
 import { recordEvent } from "../../shared/audit-events/writes.ts";
 import { findContent } from "../../shared/contents/contents.ts";

@@ -8,7 +8,7 @@ import { textParameter } from "../../../jsonapi/query.ts";
 import { flag, text } from "../../../jsonapi/schemas.ts";
 import { backingDataOperations } from "../../shared/backing-data.ts";
 
-export const statuses = [
+const statuses = [
   "pending",
   "fetching",
   "uploaded",
@@ -19,7 +19,7 @@ export const statuses = [
 ] as const;
 export type ConfigurationStatus = (typeof statuses)[number];
 
-export const vcsSources = ["github", "gitlab", "bitbucket", "ado", "gitea"] as const;
+const vcsSources = ["github", "gitlab", "bitbucket", "ado", "gitea"] as const;
 export type VcsSource = (typeof vcsSources)[number];
 
 export interface ConfigurationVersionView extends ConfigurationVersionTable, WorkspaceFacts {

@@ -25,7 +25,7 @@ export interface Ingress {
 }
 
 /** Null where the configuration was sent by hand. */
-export function ingressOf<Row extends { readonly ingress: string | null }>({ ingress }: Row): Ingress | null {
+function ingressOf<Row extends { readonly ingress: string | null }>({ ingress }: Row): Ingress | null {
   return ingress === null ? null : (JSON.parse(ingress) as Ingress);
 }
 

@@ -39,7 +39,7 @@ interface NewFacts {
 }
 
 /** Long enough for whoever was interrupted to send once more. */
-export const uploadLifetimeMs = 60 * 60 * 1000;
+const uploadLifetimeMs = 60 * 60 * 1000;
 
 /** One that is awaited: from whoever calls, or from version control. */
 export function newConfigurationVersion(

@@ -22,8 +22,6 @@ import {
 } from "./rules.ts";
 import { deleteKeys, findKeys, insertKey } from "./store.ts";
 
-export type { IdentityFacts };
-
 export interface IdentityToken {
   /** The variable of the environment that it is put in. */
   readonly name: string;

@@ -8,7 +8,7 @@ export type PhaseStatus = "pending" | "queued" | "running" | "finished" | "error
 export const dataPresent = "present";
 
 /** Log readers, and everybody else, stop at these. */
-export const finalPhaseStatuses = ["finished", "errored", "canceled", "unreachable"] as const;
+const finalPhaseStatuses = ["finished", "errored", "canceled", "unreachable"] as const;
 export const isFinalPhase = (status: string): boolean => (finalPhaseStatuses as readonly string[]).includes(status);
 
 /** The pool's name for all that serves workspaces in remote mode. */

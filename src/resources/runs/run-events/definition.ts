@@ -10,7 +10,7 @@ const readers = "read access to the workspace's runs";
 const includes = ["actor", "comment"] as const;
 
 /** The kinds of actors that have documents; agents, schedules and the operator have none. */
-export const actorTypes: Readonly<Record<string, string>> = { user: "users", team: "teams" };
+const actorTypes: Readonly<Record<string, string>> = { user: "users", team: "teams" };
 
 export const runEvents = defineResource<RunEventView>()(({ readOnly, toOne }) => ({
   type: "run-events",

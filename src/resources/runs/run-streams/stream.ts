@@ -40,7 +40,7 @@ const wakeMs = 250;
 const [stx, etx] = [0x02, 0x03];
 
 /** What the run's document shows, and the statuses of its phases, as one short text. */
-export const versionOf = (view: RunView): string =>
+const versionOf = (view: RunView): string =>
   createHash("sha256")
     .update(`${writeResource(runs, view)}${view.planStatus} ${view.applyStatus}`)
     .digest("base64url")

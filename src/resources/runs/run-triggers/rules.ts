@@ -7,7 +7,7 @@ import type { WorkspaceView } from "../../register/workspaces/view.ts";
 import type { RunInput } from "../runs/rules.ts";
 import type { RunTriggerView } from "./definition.ts";
 
-export const sourcesMax = 20;
+const sourcesMax = 20;
 /** Workspaces can follow each other in a circle: a run that was caused through so many others causes none. */
 export const chainLengthMax = 20;
 

@@ -10,7 +10,7 @@ import { isIdOf } from "../../../kernel/ids.ts";
 import { isExactVersion } from "../../site/terraform-versions/versions.ts";
 import { actionsOf, type RunView, updatedAtOf, waitingForOf } from "./view.ts";
 
-export const messageByDefault = "Queued manually via the Terraform Enterprise API";
+const messageByDefault = "Queued manually via the Terraform Enterprise API";
 
 const addresses = text({ min: 1, max: 1024 }).array().max(1000).nullable();
 const engineVersion = text({ min: 1, max: 100 }).superRefine((value, context) => {

@@ -1,10 +1,11 @@
-/** What may be said with access that is given: until when, and for what. The same for records of team access and for places in teams. */
+/** Access that ends: what may be said of its end, which access ends with a team or a project, and where the removal of ended access begins. The same for team access and for places in teams. */
 import { type RawBuilder, sql } from "kysely";
 import { z } from "zod";
+import type { Tx } from "../../../database/database.ts";
 import { text, timestamp } from "../../../jsonapi/schemas.ts";
 import type { Fault } from "../../../kernel/errors.ts";
 import { now } from "../../../kernel/time.ts";
-import { forEver } from "./in-force.ts";
+import { forEver, inForce } from "./in-force.ts";
 
 export interface Ending {
   /** The moment from which on it gives nothing; null for ever. */
@@ -61,4 +62,82 @@ export const endingMeta = z
 export function shownEnding(ending: Ending | undefined): object | undefined {
   if (ending === undefined || (ending.expiresAt === null && ending.reason === null)) return undefined;
   return { "expires-at": ending.expiresAt, reason: ending.reason };
+}
+
+type Row = Record<"team" | "project" | "workspace" | "access" | "membership" | "username", string | null> & Ending;
+
+const none = sql`cast(null as text)`;
+const listed = (name: string, rows: readonly object[]): object => (rows.length === 0 ? {} : { [name]: rows });
+
+/** What a team may do where, and who is in it. */
+export async function accessOfTeam(tx: Tx, teamId: string): Promise<object> {
+  const { rows } = await sql<Row>`
+    select g.project_id as project, ${none} as workspace, g.access as access, ${none} as membership, ${none} as username,
+      g.expires_at as expires_at, g.reason as reason
+    from team_projects as g where g.team_id = ${teamId} and ${inForce("g")}
+    union all select ${none}, g.workspace_id, g.access, ${none}, ${none}, g.expires_at, g.reason
+    from team_workspaces as g where g.team_id = ${teamId} and ${inForce("g")}
+    union all select ${none}, ${none}, ${none}, m.membership_id, u.username, m.expires_at, m.reason
+    from team_members as m left join users u on u.id = m.user_id where m.team_id = ${teamId} and ${inForce("m")}`.execute(
+    tx.db,
+  );
+  const grants = rows.filter(({ membership }) => membership === null);
+  const members = rows.filter(({ membership }) => membership !== null);
+  return {
+    ...listed(
+      "grants",
+      grants.map(({ project, workspace, access, ...ending }) => ({
+        ...(project === null ? { workspace } : { project }),
+        access,
+        ...shownEnding(ending),
+      })),
+    ),
+    ...listed(
+      "members",
+      members.map(({ membership, username, ...ending }) => ({ membership, username, ...shownEnding(ending) })),
+    ),
+  };
+}
+
+/** Which teams have access to a project. */
+export async function accessToProject(tx: Tx, projectId: string): Promise<object> {
+  const { rows } =
+    await sql<Row>`select g.team_id as team, g.access as access, g.expires_at as expires_at, g.reason as reason
+    from team_projects as g where g.project_id = ${projectId} and ${inForce("g")}`.execute(tx.db);
+  return listed(
+    "grants",
+    rows.map(({ team, access, ...ending }) => ({ team, access, ...shownEnding(ending) })),
+  );
+}
+
+export interface Ended {
+  readonly organizationId: string;
+  /** The present by the database's clock, as it is stored: what ended until then goes. */
+  readonly until: string;
+}
+
+/** `alone` as in `shared/locks.ts`. Undefined where nothing has ended. */
+export async function holdFirstEnded(
+  tx: Tx,
+  table: "teamMembers" | "teamProjects" | "teamWorkspaces",
+  { alone = false } = {},
+): Promise<Ended | undefined> {
+  const { rows } = await sql<{ nowMs: number }>`select ${tx.dialect.nowMs} as now_ms`.execute(tx.db);
+  const until = new Date(rows[0]?.nowMs ?? 0).toISOString();
+  const first = await tx.db
+    .selectFrom(table as "teamProjects")
+    .select("organizationId")
+    .where("expiresAt", "<=", until)
+    .orderBy("expiresAt")
+    .limit(1)
+    .executeTakeFirst();
+  if (first === undefined) return undefined;
+  const { organizationId } = first;
+  await tx.db
+    .selectFrom("organizations as o")
+    .select("o.id")
+    .where("o.id", "=", organizationId)
+    .modifyEnd(tx.dialect.lockRows("o", alone ? "change" : "reference"))
+    .execute();
+  return { organizationId, until };
 }

@@ -5,7 +5,6 @@
 import { type Expression, type RawBuilder, type SqlBool, sql } from "kysely";
 import { everywhereByBit, levelsOn, ownersBit, type ThingKind, type Wanted, wantedOn } from "../../../access/reach.ts";
 import type { Mask } from "../../../access/permission-set.ts";
-import type { Tx } from "../../../database/database.ts";
 import { inForce } from "./in-force.ts";
 import { actorTeams } from "./reads.ts";
 
@@ -73,41 +72,4 @@ export function levelIn(kind: ThingKind, mask: Expression<number>): Sql<string> 
   const { counts, levels } = levelsOn[kind];
   const cases = levels.map(([name, gives]) => sql`when ${sql.lit(gives)} then ${sql.lit(name)}`);
   return sql<string>`case (${mask} & ${sql.lit(counts)}) ${sql.join(cases, sql` `)} else 'custom' end`;
-}
-
-/** One sum that a person or a team holds by records, or by its teams' organization-level permissions. */
-export interface HeldSum {
-  /** The person's or the team's id. */
-  readonly principal: string;
-  readonly on: "organization" | "project" | "workspace";
-  /** Of the project or workspace; the organization's own where `on` is that, and then `mask` is of organization-level permissions. */
-  readonly thingId: string;
-  readonly mask: Mask;
-}
-
-/**
- * Everything that some people and teams hold in an organization, added up by thing: one statement, with a row for each thing on which one of
- * them has a record. What one holds on a workspace is `everywhereOf` its organization's row, the row of the workspace's project and its own.
- */
-export async function sumsOf(tx: Tx, organizationId: string, principals: readonly string[]): Promise<HeldSum[]> {
-  const { isOneOf } = tx.dialect;
-  const result = await sql<HeldSum>`
-    with mine as materialized (
-      select seat.user_id as principal, seat.team_id as team_id from team_members as seat
-      where seat.organization_id = ${organizationId} and ${isOneOf(sql.ref("seat.user_id"), principals)} and ${inForce("seat")}
-      union all
-      select id as principal, id as team_id from teams
-      where organization_id = ${organizationId} and ${isOneOf(sql.ref("id"), principals)})
-    select principal, 'organization' as "on", cast(${organizationId} as text) as thing_id, bit_or(t.organization_access) as mask
-      from mine cross join teams as t where t.id = mine.team_id group by principal
-    union all
-    select principal, 'project' as "on", g.project_id as thing_id, bit_or(g.permissions) as mask
-      from mine cross join team_projects as g
-      where g.organization_id = ${organizationId} and g.team_id = mine.team_id and ${inForce("g")} group by principal, g.project_id
-    union all
-    select principal, 'workspace' as "on", g.workspace_id as thing_id, bit_or(g.permissions) as mask
-      from mine cross join team_workspaces as g
-      where g.organization_id = ${organizationId} and g.team_id = mine.team_id and ${inForce("g")} group by principal, g.workspace_id
-    order by 1, 2, 3`.execute(tx.db);
-  return result.rows.map((row) => ({ ...row, mask: Number(row.mask) }));
 }

@@ -4,12 +4,14 @@
  */
 import type { RawBuilder } from "kysely";
 import type { Tx } from "../../../database/database.ts";
+import type { NoticeTable } from "../../../database/schema/notices.ts";
+import type { Vault } from "../../../database/vault.ts";
+import type { Page } from "../../../jsonapi/query.ts";
 import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
 import type { Context } from "../context.ts";
 import { type Verification, verificationEvent } from "./delivery.ts";
-import { sealedSecret } from "./secrets.ts";
-import { insertForSubscribers, insertNotices, type SubscriberRow } from "./store.ts";
+import { insertForSubscribers, insertNotices, type KeptNotice, pageOfNotices, type SubscriberRow } from "./store.ts";
 
 export type { SubscriberRow };
 
@@ -99,3 +101,21 @@ export async function postToSubscribers(
   if (count > 0) tx.afterwards?.(() => context.wake?.(noticesJob));
   return count;
 }
+
+export async function pageOfDeliveries(
+  tx: Tx,
+  by: { readonly organizationId: string; readonly id: string },
+  page: Page,
+): Promise<{ views: KeptNotice[]; totalCount: number }> {
+  const { rows, totalCount } = await pageOfNotices(tx, by, page);
+  return { views: rows, totalCount };
+}
+
+const owner = (id: string): string => `notices/${id}/secret`;
+
+const sealedSecret = (vault: Vault, id: string, secret: string): Uint8Array =>
+  vault.seal(owner(id), Buffer.from(secret));
+
+/** Undefined where it carries none. */
+export const openedSecret = (vault: Vault, { id, secret }: Pick<NoticeTable, "id" | "secret">): string | undefined =>
+  secret === null ? undefined : Buffer.from(vault.open(owner(id), secret)).toString("utf8");

@@ -4,7 +4,7 @@ import { defineResource } from "../../../jsonapi/define.ts";
 import { flag, oneOf, text, wholeNumber } from "../../../jsonapi/schemas.ts";
 
 /** How many changes can be asked about at once. */
-export const changesMax = 100;
+const changesMax = 100;
 /** How many workspaces, or projects, are named of those that are counted together. */
 export const namedMax = 10;
 

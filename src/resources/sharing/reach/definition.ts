@@ -24,7 +24,7 @@ export interface ReachView {
   readonly organizationName: string;
 }
 
-export const givenBy = ({ grants, ...view }: Pick<ReachView, "grants" | "subject" | "organizationName">) =>
+const givenBy = ({ grants, ...view }: Pick<ReachView, "grants" | "subject" | "organizationName">) =>
   grants.map((grant) => sourceOf(grant.source, view));
 
 const count = z.number().int().min(0);

@@ -178,7 +178,7 @@ function statementFor(reference: SubjectReference, permission: string | undefine
 }
 
 /** What a caller holds everywhere without any team. */
-export function fixedOf(actor: Actor): Mask {
+function fixedOf(actor: Actor): Mask {
   if (isSiteAdmin(actor)) return everything;
   return actor.kind === "organization" ? tokenOfOrganization : 0;
 }

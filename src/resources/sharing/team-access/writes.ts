@@ -7,7 +7,7 @@ import type { Schema } from "../../../database/schema/schema.ts";
 import { auditedAttributes } from "../../../jsonapi/document.ts";
 import { recordEvents } from "../../shared/audit-events/writes.ts";
 import type { Context } from "../../shared/context.ts";
-import { holdFirstEnded } from "../../shared/grants/tidying.ts";
+import { holdFirstEnded } from "../../shared/grants/ending.ts";
 import type { AccessKind, AccessRow, Place } from "./kind.ts";
 import { boundTo } from "./rules.ts";
 

@@ -2,10 +2,10 @@
 import { loadOrganization } from "../../identity/organizations/reads.ts";
 import { implement } from "../../shared/context.ts";
 import { loadIncluded } from "../../shared/includes.ts";
-import { leaseEndMs, loadSettledWorkspace } from "../../register/workspaces/reads.ts";
+import { loadSettledWorkspace } from "../../register/workspaces/reads.ts";
+import { leaseEndMs } from "../../register/workspaces/holder.ts";
 import { managedResources } from "./definition.ts";
-import { pageOfOrganization } from "./search.ts";
-import { pageOfResources } from "./store.ts";
+import { pageOfOrganization, pageOfResources } from "./store.ts";
 
 export const managedResourceResource = implement(managedResources, {
   async listWorkspaceResources({ context, params, query }) {

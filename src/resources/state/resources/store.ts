@@ -1,8 +1,17 @@
-/** SQL of managed resources. */
+/**
+ * SQL of managed resources: those of a workspace, and a page with its total of all that an organization manages. A caller who may read
+ * everything walks through an index in order until the page is full; for others what they may read is collected and sorted.
+ */
+import { type RawBuilder, sql, type SqlBool } from "kysely";
+import { type Actor, principalOf } from "../../../access/actor.ts";
+import { holds } from "../../../access/permission-set.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { StateResourceTable } from "../../../database/schema/state.ts";
 import type { Page } from "../../../jsonapi/query.ts";
+import type { OrganizationView } from "../../identity/organizations/definition.ts";
+import { collectedWorkspaces } from "../../register/workspaces/readable.ts";
 import { fetchPage } from "../../shared/paging.ts";
+import type { ManagedResourceView } from "./definition.ts";
 
 /** The workspace keeps the number of its resources, so that nothing is counted. */
 export async function pageOfResources(
@@ -19,3 +28,80 @@ export async function pageOfResources(
   });
   return { rows, totalCount };
 }
+
+export interface ResourceSearch {
+  readonly page: Page;
+  readonly descending: boolean;
+  readonly type: string | undefined;
+  readonly provider: string | undefined;
+  readonly module: string | undefined;
+}
+
+type Found = ManagedResourceView & { readonly totalCount: number };
+
+export async function pageOfOrganization(
+  tx: Tx,
+  actor: Actor,
+  organization: Pick<OrganizationView, "id" | "standing">,
+  search: ResourceSearch,
+): Promise<{ views: ManagedResourceView[]; totalCount: number }> {
+  const { tables, from, total } = holds(organization.standing.everywhere, "runs", "read")
+    ? everything(organization.id, search)
+    : collected(organization.id, principalOf(actor), search);
+  const { number, size } = search.page;
+  const direction = sql.raw(search.descending ? "desc" : "asc");
+  // Ties, the same address in several workspaces, break by the state: as the indexes have it.
+  const order = (table: string) =>
+    sql`order by ${sql.ref(`${table}.address`)} ${direction}, ${sql.ref(`${table}.stateVersionId`)} ${direction}`;
+  const { rows } = await sql<Found>`
+    with ${tables}
+    counted as materialized (select ${total} as total_count),
+    page as materialized (select r.*, w.id as workspace_id from ${from} ${order("r")} limit ${size} offset ${(number - 1) * size})
+    select * from counted left join page on true ${order("page")}`.execute(tx.db);
+  return { views: rows.filter((row) => row.id !== null), totalCount: Number(rows[0]?.totalCount ?? 0) };
+}
+
+/** As the indexes say it: no entry can hold more. What is longer is listed with its workspace alone. */
+const isSmall = sql<SqlBool>`octet_length(r.address) + octet_length(r.type) + octet_length(r.provider) + octet_length(r.module) <= 2400`;
+
+interface Way {
+  readonly tables: RawBuilder<unknown>;
+  readonly from: RawBuilder<unknown>;
+  readonly total: RawBuilder<number>;
+}
+
+/** From the resources, in the order of an index, to the workspace whose state in force they are in. */
+function everything(organizationId: string, search: ResourceSearch): Way {
+  const filters = filtersOf(search);
+  const from = sql`state_resources as r cross join workspaces as w
+    where ${all([sql<SqlBool>`r.organization_id = ${organizationId}`, isSmall, ...filters])} and w.organization_id = ${organizationId}
+      and w.current_state_version_id = r.state_version_id and w.resource_count > 0`;
+  const total =
+    filters.length > 0
+      ? sql<number>`(select count(*) from ${from})`
+      : sql<number>`(select coalesce(sum(resource_count), 0) from workspaces
+          where organization_id = ${organizationId} and current_state_version_id is not null)`;
+  return { tables: sql``, from, total };
+}
+
+/** From the workspaces that the caller may read to their resources. */
+function collected(organizationId: string, principal: string, search: ResourceSearch): Way {
+  const columns = ["current_state_version_id", "resource_count"];
+  const { tables, from: readable } = collectedWorkspaces(organizationId, principal, columns);
+  const conditions = [
+    sql<SqlBool>`r.state_version_id = w.current_state_version_id and w.resource_count > 0`,
+    isSmall,
+    ...filtersOf(search),
+  ];
+  const from = sql`${readable} cross join state_resources as r where ${all(conditions)}`;
+  return { tables: sql`${tables},`, from, total: sql<number>`(select count(*) from ${from})` };
+}
+
+function filtersOf({ type, provider, module }: ResourceSearch): RawBuilder<SqlBool>[] {
+  const asked = { type, provider, module };
+  return Object.entries(asked).flatMap(([column, value]) =>
+    value === undefined ? [] : [sql<SqlBool>`${sql.ref(`r.${column}`)} = ${value}`],
+  );
+}
+
+const all = (conditions: readonly RawBuilder<SqlBool>[]) => sql.join(conditions, sql` and `);

@@ -5,8 +5,8 @@ import { JsonText } from "../../../jsonapi/document.ts";
 import { choice, textParameter } from "../../../jsonapi/query.ts";
 import { flag, text, wholeNumber } from "../../../jsonapi/schemas.ts";
 
-export const changeKinds = ["resource", "output"] as const;
-export const changes = ["added", "removed", "changed"] as const;
+const changeKinds = ["resource", "output"] as const;
+const changes = ["added", "removed", "changed"] as const;
 
 /** One attribute in which a resource differs; the values are null where they are hidden, or absent. */
 export interface AttributeChange {

@@ -15,7 +15,7 @@ const needs = "'read-outputs' on the workspace's state versions";
 const { readOnly } = wordsFor<StateVersionOutputView>();
 
 /** What both kinds of output documents show. */
-export const outputAttributes = {
+const outputAttributes = {
   name: readOnly(text(), "Its name, as the configuration has it."),
   sensitive: readOnly(flag(), "Whether the configuration marks it as sensitive."),
   value: readOnly(
@@ -25,7 +25,7 @@ export const outputAttributes = {
   ),
 } as const;
 
-export const detailedType = readOnly(z.unknown(), 'Its whole type, as the engine writes types: `["list", "string"]`.', {
+const detailedType = readOnly(z.unknown(), 'Its whole type, as the engine writes types: `["list", "string"]`.', {
   from: (output) => new JsonText(output.detailedType),
   audited: false,
 });
@@ -68,4 +68,20 @@ export const stateVersionOutputs = defineResource<StateVersionOutputView>()(() =
       answer: "document",
     },
   },
+}));
+
+export const workspaceOutputs = defineResource<StateVersionOutputView>()(({ readOnly }) => ({
+  type: "workspace-outputs",
+  doc: "An output of the state in force, as it is shown beside a workspace; sensitive values are null.",
+  id: (output) => output.id,
+  attributes: {
+    ...outputAttributes,
+    "output-type": readOnly(text(), "`string`, `number`, `boolean`, `array` or `object`.", {
+      from: (output) => output.type,
+    }),
+    "detailed-type": detailedType,
+  },
+  relationships: {},
+  links: (output) => ({ self: `/api/v2/state-version-outputs/${output.id}` }),
+  operations: {},
 }));

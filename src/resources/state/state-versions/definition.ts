@@ -11,7 +11,7 @@ import type { OrganizationFacts } from "../../identity/organizations/definition.
 import { backingDataOperations } from "../../shared/backing-data.ts";
 import { base64, bodyBytesMax, inRequestBytesMax, md5, requestFaults, tooLargeSentence } from "./request.ts";
 
-export const statuses = [
+const statuses = [
   "pending",
   "finalized",
   "discarded",

@@ -7,8 +7,8 @@ import { grantOnWorkspace } from "../../shared/grants/reads.ts";
 import type { Context } from "../../shared/context.ts";
 import type { StateVersionView } from "./definition.ts";
 import { findStateVersion, findStateVersions } from "./store.ts";
-
-export { findPredecessor as findPreviousVersion } from "./store.ts";
+import type { StateVersionTable } from "../../../database/schema/state.ts";
+import type { LatestVersion } from "./rules.ts";
 
 type Caller = Pick<Context, "actor" | "vault" | "options">;
 
@@ -66,4 +66,20 @@ export async function isUnread(tx: Tx, id: string): Promise<boolean> {
     .where("id", "=", id)
     .executeTakeFirst();
   return row?.resourcesProcessed === 0;
+}
+
+/** The version that another follows, as `predecessorId` of one that is there already. */
+export async function findPreviousVersion(
+  tx: Tx,
+  { workspaceId, position }: Pick<StateVersionTable, "workspaceId" | "position">,
+): Promise<(LatestVersion & Pick<StateVersionTable, "encrypted">) | undefined> {
+  return tx.db
+    .selectFrom("stateVersions")
+    .select(["id", "serial", "md5", "lineage", "status", "encrypted"])
+    .where("workspaceId", "=", workspaceId)
+    .where("position", "<", position)
+    .where("status", "=", "finalized")
+    .orderBy("position", "desc")
+    .limit(1)
+    .executeTakeFirst();
 }

@@ -1,6 +1,6 @@
 /** SQL of state versions. Whoever changes one holds the lock of its workspace's row, so that all agree on their order. */
 import { type Kysely, sql } from "kysely";
-import { principalOf } from "../../../access/actor.ts";
+import { actorId, principalOf } from "../../../access/actor.ts";
 import { type Granted, madeIn } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
 import { prepared } from "../../../database/prepared.ts";
@@ -10,16 +10,15 @@ import type { WorkspaceTable } from "../../../database/schema/workspaces.ts";
 import type { Page } from "../../../jsonapi/query.ts";
 import { factsColumns } from "../../identity/organizations/definition.ts";
 import type { WorkspaceView } from "../../register/workspaces/view.ts";
-import { workspaceAccessColumns, type WorkspaceAccessRow, workspaceFactsOf } from "../../shared/grants/reads.ts";
 import type { Context } from "../../shared/context.ts";
+import { workspaceAccessColumns, type WorkspaceAccessRow, workspaceFactsOf } from "../../shared/grants/reads.ts";
 import { held } from "../../shared/locks.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
 import { raised, updateRow } from "../../shared/versions.ts";
-import type { UploadRight } from "./arrival/upload-urls.ts";
-import type { StateVersionNeighbours, StateVersionView } from "./definition.ts";
+import { type UploadRight, uploadUrl } from "./arrival/upload-urls.ts";
+import type { StateVersionNeighbours, StateVersionUrls, StateVersionView } from "./definition.ts";
 import type { StateDiscarder } from "../proofs.ts";
 import type { LatestVersion } from "./rules.ts";
-import { urlsOf } from "./urls.ts";
 
 type PlaceColumn =
   | "organizationName"
@@ -205,22 +204,6 @@ export async function findSuccession(tx: Tx, workspaceId: string): Promise<Succe
   };
 }
 
-/** The version that another follows, as `predecessorId` of one that is there already. */
-export async function findPredecessor(
-  tx: Tx,
-  { workspaceId, position }: Pick<StateVersionTable, "workspaceId" | "position">,
-): Promise<(LatestVersion & Pick<StateVersionTable, "encrypted">) | undefined> {
-  return tx.db
-    .selectFrom("stateVersions")
-    .select(["id", "serial", "md5", "lineage", "status", "encrypted"])
-    .where("workspaceId", "=", workspaceId)
-    .where("position", "<", position)
-    .where("status", "=", "finalized")
-    .orderBy("position", "desc")
-    .limit(1)
-    .executeTakeFirst();
-}
-
 export async function insertStateVersion(
   tx: Tx,
   _into: Granted<WorkspaceView, "can-create-state-versions">,
@@ -285,4 +268,20 @@ export async function findInWorkspace(
     .where("workspaceId", "=", workspace.id)
     .executeTakeFirst();
   return row && madeIn(workspace, row);
+}
+
+/** An upload URL is a permission: only whoever made the version is shown one, and only while it is good for something. */
+function urlsOf(version: StateVersionTable, context: Pick<Context, "actor" | "vault" | "options">): StateVersionUrls {
+  const [pending, finalized] = [version.status === "pending", version.status === "finalized"];
+  const base = `${context.options.publicUrl}/api/v2/state-versions/${version.id}`;
+  const expiresAt = version.createdById === actorId(context.actor) ? version.uploadExpiresAt : null;
+  return {
+    download: finalized ? `${base}/download` : null,
+    jsonDownload: finalized && version.hasJson === 1 ? `${base}/json-download` : null,
+    upload: pending && expiresAt !== null ? uploadUrl(context, version.id, "state", expiresAt) : null,
+    jsonUpload:
+      (pending || finalized) && version.hasJson === 0 && expiresAt !== null
+        ? uploadUrl(context, version.id, "json", expiresAt)
+        : null,
+  };
 }

@@ -1,11 +1,11 @@
 /** A variable of a workspace or of a variable set. A sensitive one's value goes in and never comes out. */
+import { createHash } from "node:crypto";
 import { z } from "zod";
 import type { VarTable } from "../../../database/schema/variables.ts";
 import { defineResource } from "../../../jsonapi/define.ts";
 import { flag, oneOf, text, timestamp } from "../../../jsonapi/schemas.ts";
-import { description } from "../description.ts";
-import { varsetManagers, varsetReaders } from "../varsets/definition.ts";
-import { bodyFaults, categories, versionIdOf } from "./keys.ts";
+import { attributeFault, type Fault } from "../../../kernel/errors.ts";
+import { description, varsetManagers, varsetReaders } from "../varsets/definition.ts";
 
 /** The value opened; null where it is sensitive, so that nothing that is made from a view can tell it. */
 export interface VarView extends Omit<VarTable, "value"> {
@@ -22,10 +22,38 @@ export interface VarPrecedence {
   readonly overwrittenIds: readonly string[];
 }
 
+const categories = ["terraform", "env"] as const;
+
+export type Named = Pick<VarTable, "key" | "category">;
+
+/** What an environment, and what Terraform, can't have as a name. */
+export function keyFaults({ key, category }: Named): Fault[] {
+  if (category === "env")
+    return /^[a-zA-Z_][a-zA-Z0-9_]*$/.test(key)
+      ? []
+      : [
+          attributeFault(
+            "key",
+            "Key of an environment variable must begin with a letter or an underscore, and have only letters, digits and underscores",
+          ),
+        ];
+  return /\s/.test(key) ? [attributeFault("key", "Key must not contain white space")] : [];
+}
+
+/** The rules of a key depend on the category; where only one of them is sent, the row tells the other. */
+function bodyFaults({ key, category }: Partial<Named>): Fault[] {
+  return key === undefined || category === undefined ? [] : keyFaults({ key, category });
+}
+
+/** Tells one version from the next, and nothing of what is in it: the value has no part in it. */
+function versionIdOf({ id, version }: Pick<VarTable, "id" | "version">): string {
+  return createHash("sha256").update(`${id}/${version}`).digest("hex");
+}
+
 /** Of one workspace or one set: its whole list is one answer, and so has to stay bounded. */
 export const varsMax = 1000;
-export const keyMax = 255;
-export const valueBytesMax = 256 * 1024;
+const keyMax = 255;
+const valueBytesMax = 256 * 1024;
 
 /** Of a variable that is created without one. */
 export const emptyValue = "";

@@ -3,8 +3,7 @@ import type { VarTable } from "../../../database/schema/variables.ts";
 import { createdColumns } from "../../../jsonapi/columns.ts";
 import type { CreateAttributes } from "../../../jsonapi/define.ts";
 import { attributeFault, type Fault } from "../../../kernel/errors.ts";
-import { vars, varsMax, type VarView } from "./definition.ts";
-import { keyFaults, type Named } from "./keys.ts";
+import { keyFaults, type Named, vars, varsMax, type VarView } from "./definition.ts";
 
 export const valuesBytesMax = 8 * 1024 * 1024;
 

@@ -1,4 +1,5 @@
 /** A variable set: variables that many workspaces share, and which workspaces these are. */
+import { z } from "zod";
 import type { Standing } from "../../../access/organization.ts";
 import { variableSetPermissions } from "../../../access/permissions/organization.ts";
 import type { VarsetTable } from "../../../database/schema/variables.ts";
@@ -6,7 +7,14 @@ import { defineResource } from "../../../jsonapi/define.ts";
 import { searchParameter } from "../../../jsonapi/query.ts";
 import { flag, flags, text, timestamp, wholeNumber } from "../../../jsonapi/schemas.ts";
 import type { OrganizationFacts } from "../../identity/organizations/definition.ts";
-import { description } from "../description.ts";
+
+const descriptionMax = 512;
+
+/** Of variables and of sets. There always is one: null is taken as empty. */
+export const description = text({ max: descriptionMax })
+  .nullable()
+  .transform((sent) => sent ?? "")
+  .pipe(z.string()) as unknown as z.ZodType<string>;
 
 export const varsetReaders =
   "a member of the organization, or a token of it or of one of its teams; for a project's set, 'read' on the project's variable sets";
@@ -30,7 +38,7 @@ export interface VarsetView extends VarsetTable, OrganizationFacts {
 
 const countOf = ({ links, hidden }: VarsetView, kind: LinkKind) => links[kind].length + hidden[kind].length;
 
-export const nameMax = 90;
+const nameMax = 90;
 
 const name = text({ min: 1, max: nameMax, pattern: /\S/, sentence: "can't be blank" });
 const include = ["workspaces", "projects", "stacks", "vars"] as const;

@@ -61,7 +61,7 @@ export const findGit = (): string | undefined => gits.find(isThere);
 let chosen: { readonly asked: SandboxKind | undefined; readonly sandbox: Promise<Sandbox> } | undefined;
 
 /** The strongest that works here. Without any, git works unprotected: it runs nothing that comes from a repository. */
-export function sandboxForGit(asked: SandboxKind | undefined): Promise<Sandbox> {
+function sandboxForGit(asked: SandboxKind | undefined): Promise<Sandbox> {
   if (chosen?.asked !== asked || chosen === undefined) chosen = { asked, sandbox: choose(asked) };
   return chosen.sandbox;
 }

@@ -1,12 +1,11 @@
 /** Gitea. It speaks much of GitHub's language, with a signature and a few words of its own. */
-import type { Inbound, Provider } from "./provider.ts";
-import { base, basic, hmacHex, isSame, pageSize, pathOf } from "./provider.ts";
 import { github, readPullRequest, readPush, repositoryOf } from "./github.ts";
+import { base, basic, hmacHex, type Inbound, isSame, pageSize, pathOf, type Provider } from "./provider.ts";
 
 const actions = ["opened", "synchronized", "reopened"];
 
 /** The product's name is in its headers. Forgejo, which grew out of Gitea, sends both its own and Gitea's. */
-export function ofTheGiteaFamily(product: "gitea" | "forgejo"): Provider {
+function ofTheGiteaFamily(product: "gitea" | "forgejo"): Provider {
   const header = ({ header: of }: Inbound, name: string) => of(`x-${product}-${name}`) ?? of(`x-gitea-${name}`);
   return {
     ...github,
@@ -49,3 +48,5 @@ export function ofTheGiteaFamily(product: "gitea" | "forgejo"): Provider {
 }
 
 export const gitea: Provider = ofTheGiteaFamily("gitea");
+
+export const forgejo: Provider = ofTheGiteaFamily("forgejo");

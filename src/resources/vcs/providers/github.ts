@@ -40,7 +40,7 @@ export const commitShape = z.object({
   removed: filesShape,
 });
 
-export const pushShape = z.object({
+const pushShape = z.object({
   ref: nameShape,
   before: shaShape,
   after: shaShape,
@@ -61,7 +61,7 @@ const sideShape = z.object({
   // The repository of a fork that was deleted meanwhile is null.
   repo: z.object({ full_name: nameShape }).nullish(),
 });
-export const pullRequestShape = z.object({
+const pullRequestShape = z.object({
   action: z.string(),
   number: z.int().positive(),
   pull_request: z.object({ title: wordsShape, body: wordsShape, html_url: urlShape, head: sideShape, base: sideShape }),
@@ -133,7 +133,7 @@ export const repositoryOf = (payload: unknown): string | undefined =>
   z.object({ repository: z.object({ full_name: nameShape }) }).safeParse(payload).data?.repository.full_name;
 
 /** It has no word of its own for what runs, and none for what waits for a person. */
-export const states: Readonly<Record<CommitState, string>> = {
+const states: Readonly<Record<CommitState, string>> = {
   pending: "pending",
   running: "pending",
   "needs-confirmation": "pending",

@@ -3,8 +3,7 @@ import type { ServiceProvider } from "../../connections/oauth-clients/providers.
 import { azureDevops } from "./azure-devops.ts";
 import { bitbucketCloud } from "./bitbucket-cloud.ts";
 import { bitbucketDataCenter } from "./bitbucket-data-center.ts";
-import { forgejo } from "./forgejo.ts";
-import { gitea } from "./gitea.ts";
+import { forgejo, gitea } from "./gitea.ts";
 import { github } from "./github.ts";
 import { gitlab } from "./gitlab.ts";
 import type { Provider } from "./provider.ts";

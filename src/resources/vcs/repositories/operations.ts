@@ -2,13 +2,14 @@
 import type { ListAnswer } from "../../../jsonapi/define.ts";
 import type { Page } from "../../../jsonapi/query.ts";
 import { AppError, conflict, notFound } from "../../../kernel/errors.ts";
+import { fold, searchWords } from "../../../kernel/text.ts";
+import { nowMs } from "../../../kernel/time.ts";
 import { loadOauthToken, openToken } from "../../connections/oauth-tokens/reads.ts";
 import { type Context, implement } from "../../shared/context.ts";
 import { ApiFault, callApi } from "../connections.ts";
-import type { ApiCall, Connection, Provider } from "../providers/provider.ts";
+import { type ApiCall, type Connection, pageSize, type Provider } from "../providers/provider.ts";
 import { providerOf } from "../providers/providers.ts";
 import { branches, repositories, type Seen } from "./definition.ts";
-import { listed } from "./listing.ts";
 
 export const repositoryResource = implement(repositories, {
   listRepositories: ({ context, params, query }) =>
@@ -74,3 +75,40 @@ function refusalOf({ status, isFinal, message }: ApiFault): AppError {
   if (isFinal) return conflict(`${message} Check the token and the addresses of the OAuth client.`);
   return new AppError("unavailable", `${message} Try again shortly.`, { retryAfterSeconds: 10 });
 }
+
+/** More pages of the provider's are not asked for. */
+const callsMax = 20;
+const totalMs = 20_000;
+
+export interface Listing {
+  readonly lists: Provider["lists"];
+  call(page: number): ApiCall;
+  ask(call: ApiCall): Promise<unknown>;
+  names(answer: unknown): readonly string[];
+}
+
+export interface Found {
+  readonly names: readonly string[];
+  readonly hasMore: boolean;
+  /** Whether there may be more than was looked at. */
+  readonly isCutShort: boolean;
+}
+
+async function listed(listing: Listing, page: Page, search = ""): Promise<Found> {
+  const first = (page.number - 1) * page.size;
+  const needed = first + page.size;
+  const found: string[] = [];
+  const words = searchWords(search);
+  const until = nowMs() + totalMs;
+  let isWhole = false;
+  for (let number = 1; !isWhole && found.length <= needed && number <= callsMax && nowMs() < until; number += 1) {
+    const names = listing.names(await listing.ask(listing.call(number)));
+    found.push(...names.filter((name) => words.every((word) => fold(name).includes(word))));
+    isWhole = isLast(listing.lists, names.length);
+  }
+  const isCutShort = !isWhole && found.length <= needed;
+  return { names: found.slice(first, needed), hasMore: found.length > needed, isCutShort };
+}
+
+const isLast = (lists: Provider["lists"], count: number): boolean =>
+  lists === "whole" || count === 0 || (lists !== "capped" && count < pageSize);

@@ -7,7 +7,7 @@ import { parseTimestamp } from "../../../kernel/time.ts";
 
 export type VcsEventView = VcsEventTable;
 
-export const outcomes = ["started", "ignored", "failed"] as const;
+const outcomes = ["started", "ignored", "failed"] as const;
 export type Outcome = (typeof outcomes)[number];
 
 const instant = (doc: string): Parameter<string> => ({

@@ -7,13 +7,14 @@ import type { CreateAttributes, DocumentAnswer } from "../../../../jsonapi/defin
 import { conflict, refuseIfAny } from "../../../../kernel/errors.ts";
 import { newId } from "../../../../kernel/ids.ts";
 import { now } from "../../../../kernel/time.ts";
-import { grantWorkspace, holdsLock, loadWorkspace, nameOfHolder } from "../../../register/workspaces/reads.ts";
+import { grantWorkspace, loadWorkspace } from "../../../register/workspaces/reads.ts";
+import { holdsLock, nameOfHolder } from "../../../register/workspaces/holder.ts";
 import type { WorkspaceView } from "../../../register/workspaces/view.ts";
 import { recordChange } from "../../../shared/audit-events/writes.ts";
 import type { Context } from "../../../shared/context.ts";
 import { insertContents, type PreparedContent, prepareContent } from "../../../shared/contents/contents.ts";
-import { ofStateVersion } from "../kinds.ts";
 import { stateVersions, type StateVersionView } from "../definition.ts";
+import { ofStateVersion } from "../kinds.ts";
 import { refuseTooLarge } from "../request.ts";
 import { newStateVersion, runFaults, successionObstacle } from "../rules.ts";
 import { findSuccession, insertStateVersion, inWorkspace } from "../store.ts";

@@ -8,7 +8,8 @@ import type { Tx } from "../../../../database/database.ts";
 import type { StateVersionTable } from "../../../../database/schema/state.ts";
 import { conflict, notFound } from "../../../../kernel/errors.ts";
 import { newId } from "../../../../kernel/ids.ts";
-import { grantWorkspace, loadWorkspace, nameOfHolder } from "../../../register/workspaces/reads.ts";
+import { grantWorkspace, loadWorkspace } from "../../../register/workspaces/reads.ts";
+import { nameOfHolder } from "../../../register/workspaces/holder.ts";
 import type { WorkspaceView } from "../../../register/workspaces/view.ts";
 import { setBroughtState } from "../../../register/workspaces/writes.ts";
 import { recordEvent } from "../../../shared/audit-events/writes.ts";
@@ -18,7 +19,8 @@ import { insertResources } from "../../resources/writes.ts";
 import { insertOutputs } from "../../state-version-outputs/writes.ts";
 import { ofStateVersion, stateLimit } from "../kinds.ts";
 import { unread } from "../rules.ts";
-import { findInWorkspace, findPredecessor, findSuccession, insertStateVersion, updateStateVersion } from "../store.ts";
+import { findInWorkspace, findSuccession, insertStateVersion, updateStateVersion } from "../store.ts";
+import { findPreviousVersion } from "../reads.ts";
 import { PassingState, type ReadState, rowsOf } from "./reading.ts";
 
 /** What is known of a state before its content comes. */
@@ -101,7 +103,7 @@ async function finalize(
   if (version === undefined) throw notFound("state version");
   const { latest } = await findSuccession(tx, workspace.id);
   if (version.status !== "pending" || latest?.id !== id) throw hasOwnStates();
-  const predecessor = await findPredecessor(tx, version);
+  const predecessor = await findPreviousVersion(tx, version);
   const rows = rowsOf(context.vault, version, read);
   await updateStateVersion(tx, version, {
     ...rows.columns,

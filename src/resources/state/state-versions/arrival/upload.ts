@@ -4,7 +4,8 @@ import type { Tx } from "../../../../database/database.ts";
 import type { StateVersionTable } from "../../../../database/schema/state.ts";
 import { type AppError, attributeFault, conflict, forbidden, invalid, notFound } from "../../../../kernel/errors.ts";
 import { actorOfToken } from "../../../identity/authentication-tokens/reads.ts";
-import { grantWorkspace, hasLeaseEnded, loadWorkspace } from "../../../register/workspaces/reads.ts";
+import { grantWorkspace, loadWorkspace } from "../../../register/workspaces/reads.ts";
+import { hasLeaseEnded } from "../../../register/workspaces/holder.ts";
 import { recordEvent } from "../../../shared/audit-events/writes.ts";
 import type { Context } from "../../../shared/context.ts";
 import {
@@ -18,7 +19,8 @@ import {
 import { crowdOfUploads } from "../../../shared/contents/crowd.ts";
 import { ofStateVersion, stateLimit } from "../kinds.ts";
 import { lineageObstacle, makerOf } from "../rules.ts";
-import { findForUpload, findPredecessor, updateStateVersion } from "../store.ts";
+import { findForUpload, updateStateVersion } from "../store.ts";
+import { findPreviousVersion } from "../reads.ts";
 import { writeOutcome } from "./outcome.ts";
 import { PassingState, processingJob, type ReadState, rowsOf } from "./reading.ts";
 import type { UploadRight } from "./upload-urls.ts";
@@ -90,7 +92,7 @@ export async function finalize(
   // Somebody sent the same content at the same time.
   if (version.status === "finalized") return;
   refuseUnawaited(version);
-  const predecessor = await findPredecessor(tx, version);
+  const predecessor = await findPreviousVersion(tx, version);
   const obstacle = version.lineage === null ? lineageObstacle(predecessor, read.file.lineage) : undefined;
   if (obstacle !== undefined) throw obstacle;
 

@@ -18,7 +18,7 @@ import { headOf } from "../arrival/reading.ts";
 import { findContent, readContent, removeAbandonedContents } from "../../../shared/contents/contents.ts";
 import { ofStateVersion } from "../kinds.ts";
 import { uploadLifetimeMs } from "../rules.ts";
-import { findPredecessor } from "../store.ts";
+import { findPreviousVersion } from "../reads.ts";
 import {
   deleteVersions,
   discardExpiredUploads,
@@ -78,7 +78,7 @@ async function readState(
 ): Promise<void> {
   const content = await findContent(context.database.reader, ofStateVersion(version.id), "state");
   if (content === undefined) throw new Error(`the state version ${version.id} has no content`);
-  const predecessor = await findPredecessor(context.database.reader, version);
+  const predecessor = await findPreviousVersion(context.database.reader, version);
   const reader = new StateFileReader();
   let waiting = reader.takeInstances();
   let turns = 0;

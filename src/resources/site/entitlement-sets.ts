@@ -1,6 +1,8 @@
 /** Which features an organization has. Clients ask before they use one. */
-import { defineResource, wordsFor } from "../../../jsonapi/define.ts";
-import { flag } from "../../../jsonapi/schemas.ts";
+import { defineResource, wordsFor } from "../../jsonapi/define.ts";
+import { flag } from "../../jsonapi/schemas.ts";
+import { loadOrganizationToUse } from "../identity/organizations/reads.ts";
+import { implement } from "../shared/context.ts";
 
 export interface EntitlementSetView {
   readonly id: string;
@@ -11,7 +13,7 @@ export interface EntitlementSetView {
 const always = (value: boolean, doc: string) =>
   wordsFor<EntitlementSetView>().readOnly(flag(), doc, { from: () => value });
 
-export const entitlementSets = defineResource<EntitlementSetView>()(({ readOnly }) => ({
+const entitlementSets = defineResource<EntitlementSetView>()(({ readOnly }) => ({
   type: "entitlement-sets",
   doc: "The features of an organization; all organizations of a register have the same, but for operations.",
   id: (set) => set.id,
@@ -47,3 +49,11 @@ export const entitlementSets = defineResource<EntitlementSetView>()(({ readOnly 
     },
   },
 }));
+
+export const entitlementSetResource = implement(entitlementSets, {
+  async showEntitlementSet({ context, params }) {
+    const organization = await loadOrganizationToUse(context.database.reader, context, params.organizationName);
+    const operations = organization.operations === 1 || Number(organization.siteOperations ?? 0) > 0;
+    return { view: { id: organization.id, organizationName: organization.name, operations } };
+  },
+});

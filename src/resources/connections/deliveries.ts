@@ -1,9 +1,9 @@
 /** A delivery: something that somebody was to be told, how often that was tried, and what the last attempt was answered with. */
 import { z } from "zod";
-import type { NoticeTable } from "../../../database/schema/notices.ts";
-import { defineResource, type Operation } from "../../../jsonapi/define.ts";
-import { text, timestamp, wholeNumber } from "../../../jsonapi/schemas.ts";
-import type { DeliveryResponse } from "../../shared/outbox/delivery.ts";
+import type { NoticeTable } from "../../database/schema/notices.ts";
+import { defineResource, type Operation } from "../../jsonapi/define.ts";
+import { text, timestamp, wholeNumber } from "../../jsonapi/schemas.ts";
+import type { DeliveryResponse } from "../shared/outbox/delivery.ts";
 
 /** What was told is not part of it: whoever was told has it. */
 export type DeliveryView = Omit<NoticeTable, "content" | "secret" | "onceKey">;

@@ -1,0 +1,133 @@
+/**
+ * Feature sets, and the subscription of an organization to one: what clients of HCP Terraform look for. They are taken and have no effect; the
+ * sets ship with the service, nothing is stored, and so no event is left either.
+ */
+import { z } from "zod";
+import { defineResource, wordsFor } from "../../jsonapi/define.ts";
+import { searchParameter } from "../../jsonapi/query.ts";
+import { flag, text, timestamp, wholeNumber } from "../../jsonapi/schemas.ts";
+import { refuseIfAny, relationshipFault } from "../../kernel/errors.ts";
+import { fold, searchWords } from "../../kernel/text.ts";
+import { loadOrganization } from "../identity/organizations/reads.ts";
+import { requireSiteAdmin } from "../shared/administration.ts";
+import { implement } from "../shared/context.ts";
+
+export interface FeatureSetView {
+  readonly id: string;
+  readonly name: string;
+  readonly identifier: string;
+}
+
+const featureSets = defineResource<FeatureSetView>()(({ readOnly }) => ({
+  type: "feature-sets",
+  doc: "A plan of HCP Terraform, by the name that clients ask for. All of them are the same here: every organization has every feature of the service, whatever it is subscribed to.",
+  id: (set) => set.id,
+  attributes: {
+    name: readOnly(text(), "The plan's name."),
+    identifier: readOnly(text(), "The name as an identifier."),
+    cost: readOnly(wholeNumber(), "Always 0: nothing is sold.", { from: () => 0 }),
+  },
+  relationships: {},
+  operations: {
+    listFeatureSets: {
+      method: "GET",
+      path: "/admin/feature-sets",
+      summary: "List the feature sets, which differ in nothing but their names",
+      needs: "a site admin",
+      query: { paged: true, parameters: { q: searchParameter("the name") } },
+      answer: "list",
+    },
+  },
+}));
+
+const allFeatureSets: readonly FeatureSetView[] = [
+  { id: "fs-business", name: "Business", identifier: "business" },
+  { id: "fs-free", name: "Free", identifier: "free" },
+  { id: "fs-standard-entitlement", name: "Standard (entitlement)", identifier: "standard_entitlement" },
+];
+
+function featureSetsNamed(part: string): FeatureSetView[] {
+  const words = searchWords(part);
+  return allFeatureSets.filter(({ name }) => words.every((word) => fold(name).includes(word)));
+}
+
+export const featureSetResource = implement(featureSets, {
+  async listFeatureSets({ context, query }) {
+    requireSiteAdmin(context.actor);
+    const found = featureSetsNamed(query.q ?? "");
+    const { number, size } = query.page;
+    return { views: found.slice((number - 1) * size, number * size), totalCount: found.length };
+  },
+});
+
+export interface SubscriptionView {
+  readonly organizationId: string;
+  readonly organizationName: string;
+  readonly featureSetId: string;
+}
+
+/** Limits and dates are left alone: there is nothing that they could limit or end. */
+const asked = z.object({
+  data: z.object({
+    type: z.enum(["subscription", "subscriptions"]),
+    relationships: z.object({
+      "feature-set": z.object({ data: z.object({ type: z.literal("feature-sets"), id: text({ min: 1, max: 256 }) }) }),
+    }),
+  }),
+});
+
+const unlimited = (doc: string) =>
+  wordsFor<SubscriptionView>().readOnly(wholeNumber().nullable(), doc, { from: () => null });
+
+const subscriptions = defineResource<SubscriptionView>()(({ readOnly, toOne }) => ({
+  type: "subscriptions",
+  doc: "What an organization is subscribed to. It changes nothing and is not kept: every organization has every feature of the service, without limits and without an end.",
+  id: (subscription) => subscription.organizationId.replace(/^org-/, "sub-"),
+  attributes: {
+    "is-active": readOnly(flag(), "Always true.", { from: () => true }),
+    "end-at": readOnly(timestamp().nullable(), "Always null: it never ends.", { from: () => null }),
+    "runs-ceiling": unlimited("Always null: there is no limit."),
+    "agents-ceiling": unlimited("Always null: there is no limit."),
+  },
+  relationships: {
+    organization: toOne("organizations", "The organization.", {
+      id: (subscription) => subscription.organizationName,
+      related: (subscription) => `/api/v2/organizations/${subscription.organizationName}`,
+    }),
+    "feature-set": toOne("feature-sets", "The one that was asked for; all of them give the same.", {
+      id: (subscription) => subscription.featureSetId,
+    }),
+  },
+  operations: {
+    subscribeOrganization: {
+      method: "POST",
+      path: "/admin/organizations/:organization_name/subscription",
+      summary: "Subscribe an organization to a feature set, which changes nothing",
+      needs: "a site admin",
+      body: { custom: asked },
+      answer: "document",
+      example: {
+        data: {
+          type: "subscription",
+          relationships: { "feature-set": { data: { type: "feature-sets", id: "fs-business" } } },
+        },
+      },
+    },
+  },
+}));
+
+export const subscriptionResource = implement(subscriptions, {
+  async subscribeOrganization({ context, params, body }) {
+    requireSiteAdmin(context.actor);
+    const organization = await loadOrganization(context.database.reader, context, params.organizationName);
+    const { id } = body.data.relationships["feature-set"].data;
+    refuseIfAny(
+      allFeatureSets.some((set) => set.id === id)
+        ? []
+        : [relationshipFault("feature-set", "Feature set does not exist; GET /admin/feature-sets lists them")],
+    );
+    return {
+      view: { organizationId: organization.id, organizationName: organization.name, featureSetId: id },
+    };
+  },
+});
