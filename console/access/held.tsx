@@ -3,8 +3,8 @@ import { Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useAction } from "../api/actions.ts";
 import type { Resource } from "../api/client.ts";
+import type { Person } from "../api/detail-queries.ts";
 import { account } from "../api/queries.ts";
-import type { OffboardingProps } from "./offboarding.tsx";
 import { paths } from "../paths.ts";
 import { DangerButton } from "../ui/dialog.tsx";
 import { Expires, When } from "../ui/text.tsx";
@@ -14,6 +14,11 @@ import { Asked, LoadingRows } from "../components/states.tsx";
 import { Table } from "../ui/table.tsx";
 import { workspaceColumn } from "../components/list.tsx";
 import { lockedWorkspaces, tokensOfUser } from "../api/detail-queries.ts";
+
+export interface OffboardingProps {
+  readonly organization: string;
+  readonly user: Person;
+}
 
 export function Locks({ organization, user }: OffboardingProps) {
   const query = useQuery(lockedWorkspaces(organization));

@@ -3,21 +3,16 @@ import { Button, Stack } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { includedIn } from "../api/client.ts";
-import { membershipsLike, type Person } from "../api/detail-queries.ts";
+import { membershipsLike } from "../api/detail-queries.ts";
 import { paths } from "../paths.ts";
 import { Expires } from "../ui/text.tsx";
 import { Link, useGo } from "../ui/link.tsx";
 import { Section } from "../ui/page.tsx";
 import { Asked, Empty, LoadingRows } from "../components/states.tsx";
 import { Table } from "../ui/table.tsx";
-import { Locks, Tokens } from "./held.tsx";
+import { Locks, Tokens, type OffboardingProps } from "./held.tsx";
 import { type Change, leavingOrganization, leavingTeam } from "./changes.ts";
 import { Preview } from "./preview.tsx";
-
-export interface OffboardingProps {
-  readonly organization: string;
-  readonly user: Person;
-}
 
 export function Offboarding(props: OffboardingProps) {
   // The actions come with the membership, and would push the rest down.

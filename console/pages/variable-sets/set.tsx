@@ -9,10 +9,10 @@ import { Page, Section } from "../../ui/page.tsx";
 import { Asked } from "../../components/states.tsx";
 import { counted } from "../../ui/text.tsx";
 import { whereOf } from "./page.tsx";
-import { Variables } from "./variables.tsx";
+import { Variables, type SetPlace } from "./variables.tsx";
 import { variableSet } from "../../api/detail-queries.ts";
 import { useAction } from "../../api/actions.ts";
-import { includedIn, type Answer } from "../../api/client.ts";
+import { includedIn } from "../../api/client.ts";
 import { ChosenThings } from "../../components/pickers.tsx";
 
 export default function VariableSetPage() {
@@ -145,9 +145,4 @@ function Chosen({ place: { organization, answer }, kind }: ChosenProps) {
       }
     />
   );
-}
-
-export interface SetPlace {
-  readonly organization: string;
-  readonly answer: Answer<"GET /varsets/{varset_id}">;
 }

@@ -3,7 +3,7 @@ import { Badge, Button, Group } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { useAction } from "../../api/actions.ts";
-import type { Resource } from "../../api/client.ts";
+import type { Answer, Resource } from "../../api/client.ts";
 import { DangerButton, FormDialog } from "../../ui/dialog.tsx";
 import { OperationForm, changesIn, useDraft } from "../../components/forms.tsx";
 import { Section } from "../../ui/page.tsx";
@@ -11,8 +11,12 @@ import { Asked, Empty, LoadingRows } from "../../components/states.tsx";
 import { Table } from "../../ui/table.tsx";
 import { Dimmed } from "../../ui/text.tsx";
 import { VariableFields, type VariableValues } from "../variables/form.tsx";
-import type { SetPlace } from "./set.tsx";
 import { variablesOfSet } from "../../api/detail-queries.ts";
+
+export interface SetPlace {
+  readonly organization: string;
+  readonly answer: Answer<"GET /varsets/{varset_id}">;
+}
 
 type Variable = Resource<"vars">;
 

@@ -7,7 +7,30 @@ import { Link } from "../../ui/link.tsx";
 import { MomentInput } from "../../ui/expiry-input.tsx";
 import { PoolSelect } from "../agent-pools/execution.tsx";
 import type { Place } from "./place.ts";
-import type { Settings } from "./general.tsx";
+
+export interface Settings {
+  readonly name: string;
+  readonly description: string;
+  /** Empty where the default of the project or organization is followed. */
+  readonly "execution-mode": string;
+  readonly "agent-pool-id": string;
+  readonly engine: string;
+  readonly "engine-version": string;
+  readonly "working-directory": string;
+  readonly "auto-apply": boolean;
+  readonly "auto-apply-run-trigger": boolean;
+  readonly "allow-destroy-plan": boolean;
+  readonly "structured-run-output-enabled": boolean;
+  readonly "queue-all-runs": boolean;
+  readonly "speculative-enabled": boolean;
+  readonly "file-triggers-enabled": boolean;
+  readonly "trigger-prefixes": string[];
+  readonly "trigger-patterns": string[];
+  readonly "inherits-project-auto-destroy": boolean;
+  readonly "auto-destroy-activity-duration": string;
+  /** An instant; empty where there is none. */
+  readonly "auto-destroy-at": string;
+}
 
 type Fields = { readonly draft: Draft<Settings> };
 type Placed = Fields & { readonly place: Place };

@@ -6,7 +6,14 @@ import { paths } from "../../paths.ts";
 import { OperationForm, changesIn, useDraft } from "../../components/forms.tsx";
 import { useGo } from "../../ui/link.tsx";
 import type { Place } from "./place.ts";
-import { AutoDestroyFields, ExecutionFields, NameFields, PushFields, RunFields } from "./general-fields.tsx";
+import {
+  AutoDestroyFields,
+  ExecutionFields,
+  NameFields,
+  PushFields,
+  RunFields,
+  type Settings,
+} from "./general-fields.tsx";
 import type { Resource } from "../../api/client.ts";
 
 export function GeneralSettings({ place }: { readonly place: Place }) {
@@ -62,30 +69,6 @@ export function GeneralSettings({ place }: { readonly place: Place }) {
       </OperationForm>
     </Stack>
   );
-}
-
-export interface Settings {
-  readonly name: string;
-  readonly description: string;
-  /** Empty where the default of the project or organization is followed. */
-  readonly "execution-mode": string;
-  readonly "agent-pool-id": string;
-  readonly engine: string;
-  readonly "engine-version": string;
-  readonly "working-directory": string;
-  readonly "auto-apply": boolean;
-  readonly "auto-apply-run-trigger": boolean;
-  readonly "allow-destroy-plan": boolean;
-  readonly "structured-run-output-enabled": boolean;
-  readonly "queue-all-runs": boolean;
-  readonly "speculative-enabled": boolean;
-  readonly "file-triggers-enabled": boolean;
-  readonly "trigger-prefixes": string[];
-  readonly "trigger-patterns": string[];
-  readonly "inherits-project-auto-destroy": boolean;
-  readonly "auto-destroy-activity-duration": string;
-  /** An instant; empty where there is none. */
-  readonly "auto-destroy-at": string;
 }
 
 export function settingsOf({ attributes, relationships }: Resource<"workspaces">): Settings {
