@@ -43,9 +43,12 @@ const isQuick = isWhole && !isOnBothEngines;
 /** Told by the gate too, and not in a quick run: mostly waiting for processes that are started, killed and started again; crowds; and chance. */
 const toldByTheGate = [
   "test/cli/{damage,moving,pasted-blocks,kill,stopping,together,lost-database,jobs,workers,registers,backup,backup-load,old-backups,rolling-upgrade,serve,keys,reload,clocks,terminal}.test.ts",
-  "test/agent/{isolation,life,kills,phases}.test.ts",
+  "test/agent/{isolation,life,kills,phases,log}.test.ts",
   "test/jobs/{processes,backup}.test.ts",
-  "test/database/{crowd,fence,pooler,resealing}.test.ts",
+  "test/database/{crowd,fence,pooler,resealing,unavailable}.test.ts",
+  // Slow readers, limits and access that ends while something is open.
+  "test/resources/runs/run-streams/{stream,access}.test.ts",
+  "test/resources/{shared/audit-events/export,identity/sessions/guessing}.test.ts",
   "test/moving/import.test.ts",
   "test/contract/{storm,random-bodies,growth}.test.ts",
   // By chance, against an oracle, or with thousands of rows; each has neighbours that tell the same by example.
