@@ -161,11 +161,11 @@ async function makeNotification({ owner }: Org, workspaceId: string): Promise<st
   return data(await owner.post(`/workspaces/${workspaceId}/notification-configurations`, body)).id;
 }
 
-/** A set with one variable, applied to the workspace and its project. */
+/** A set with one variable, applied to the workspace and its project; the first by name, so that it is on the first page of many. */
 async function makeVarsetFor(api: Api, { name, owner }: Org, workspace: Json): Promise<Record<string, string>> {
   const workspaces = { data: [{ type: "workspaces", id: workspace.id }] };
   const projects = { data: [workspace.relationships.project.data] };
-  const set = await makeVarset(api, name, {}, { workspaces, projects });
+  const set = await makeVarset(api, name, { name: unique("a-set") }, { workspaces, projects });
   const variable = resource("vars", { key: unique("key"), category: "terraform" });
   const made = data(await owner.post(`/varsets/${set.id}/relationships/vars`, variable));
   return { varset_id: set.id, varset_var_id: made.id };
