@@ -45,7 +45,10 @@ beforeAll(async () => {
 
 const described = (route: Route): Operation => {
   const found = byId.get(route.id);
-  if (found === undefined) throw new Error(`test/goldens/openapi.json has no ${route.id}`);
+  if (found === undefined) {
+    const command = "npx vitest run --project pure -u test/goldens.test.ts";
+    throw new Error(`test/goldens/openapi.json has no ${route.id}; update it with ${command}`);
+  }
   return found;
 };
 

@@ -43,7 +43,7 @@ export async function loadIncluded<View>(
   const included: Included[] = [];
   for (const { type, further, parents } of groupsOf(definition, views, wanted, mayShow)) {
     const loader = context.hooks.loaders.get(type);
-    if (loader === undefined) throw new Error(`${type} can't be included: nothing loads them`);
+    if (loader === undefined) throw new Error(`${type} can't be included: add a loader for them in resources/index.ts`);
     const loaded = await loader.loadMany(
       tx,
       context,
