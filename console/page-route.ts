@@ -113,8 +113,11 @@ export const ofWorkspace =
 
 /** Others see that the page is not for them, and nothing is asked that would be refused. */
 export const forSiteAdmin =
-  (query: (search: Search) => AnyQuery, isHostedToo = true): Queries<unknown> =>
-  async ({ client, search }) => {
+  <Params>(
+    query: (search: Search, params: Params) => AnyQuery | readonly AnyQuery[],
+    isHostedToo = true,
+  ): Queries<Params> =>
+  async ({ client, params, search }) => {
     const { data, isHosted } = await client.ensureQueryData(account());
-    return data.attributes["is-site-admin"] && (isHostedToo || !isHosted) ? [query(search)] : [];
+    return data.attributes["is-site-admin"] && (isHostedToo || !isHosted) ? [query(search, params)].flat() : [];
   };

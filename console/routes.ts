@@ -5,7 +5,7 @@ import * as details from "./api/detail-queries.ts";
 import * as lists from "./api/list-queries.ts";
 import { account, organizations } from "./api/queries.ts";
 import { organizationPages } from "./organization-routes.ts";
-import { forSiteAdmin, inside, notFound, of, outside, page, root } from "./page-route.ts";
+import { forSiteAdmin, inside, notFound, outside, page, root } from "./page-route.ts";
 import { NotFound, PageFailed } from "./pages/failed.tsx";
 import { parseSearch, stringifySearch } from "./paths.ts";
 import { prefix } from "./ui/link.tsx";
@@ -62,7 +62,11 @@ const pages = root.addChildren([
       inside,
       "~/site/agent-pools/$pool",
       () => import("./pages/site/agent-pool.tsx"),
-      of("pool", details.siteAgentPool, details.siteAgents, details.siteAgentTokens),
+      forSiteAdmin((_search, { pool }: { readonly pool: string }) => [
+        details.siteAgentPool(pool),
+        details.siteAgents(pool),
+        details.siteAgentTokens(pool),
+      ]),
     ),
     page(inside, "~/site/runs", () => import("./pages/site/runs.tsx"), forSiteAdmin(lists.siteRuns, false)),
     page(inside, "~/site/versions", () => import("./pages/site/versions.tsx"), forSiteAdmin(lists.siteVersions)),

@@ -328,6 +328,14 @@ describe("the console", () => {
     expect([...routes.matchAll(bare)].map(([, parent, path]) => `${parent} ${path}`)).toEqual(withoutQueries);
   });
 
+  it("the queries of a page for site admins start for them alone", () => {
+    const ofSite = textOf("routes.ts")
+      .split(/\bpage\(/)
+      .filter((text) => /^\s*inside,\s*"~\/site\b/.test(text));
+    expect(ofSite.length).toBeGreaterThan(6);
+    expect(ofSite.filter((text) => !text.includes("forSiteAdmin("))).toEqual([]);
+  });
+
   it("parameters of routes and bodies of requests are typed, not forced", () => {
     const forced = consoleFiles.filter((file) => /strict: false|as never\b/.test(textOf(file)));
     expect(forced).toEqual([]);

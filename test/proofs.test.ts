@@ -258,7 +258,7 @@ describe("the functions that change a table", () => {
       'moving/importing/hand.ts "import"',
       'resources/identity/organizations/operations.ts "new-organization"',
       'resources/runs/phases/claims.ts "claim"',
-      'resources/runs/runs/transaction.ts "can-move-run"',
+      'resources/runs/runs/transaction.ts "run-transition"',
       'resources/vcs/vcs-events/receipt.ts "webhook"',
     ]);
   });

@@ -6,10 +6,10 @@ import { belongsTo, type Granted } from "./granted.ts";
 
 /**
  * `job`: background work, from the job runner. `claim`: an agent that claimed a phase of a run. `webhook`: a delivery whose signature was verified.
- * `new-organization`: what an organization begins with. `import`: what is brought from another server. `can-move-run`: a step of the life cycle of
+ * `new-organization`: what an organization begins with. `import`: what is brought from another server. `run-transition`: a step of the life cycle of
  * runs.
  */
-export type CapabilityName = "job" | "claim" | "webhook" | "new-organization" | "import" | "can-move-run";
+export type CapabilityName = "job" | "claim" | "webhook" | "new-organization" | "import" | "run-transition";
 
 /** `Capability.issuer` is the only way to a capability: the constructor is private, and no object literal has the private fields. */
 export class Capability<out Name extends CapabilityName> {

@@ -13,7 +13,10 @@ declare class Proof<out Permission extends string> {
 /** A row that was loaded for a caller and checked. The functions that write demand it, so that none can be called unchecked. */
 export type Granted<Row, Permission extends string> = Row & Proof<Permission>;
 
-export interface Check<Permission extends string> {
+/** What can be found by a check. No capability is called so: only its issuer makes the proof of one. */
+export type Checked = `can-${string}` | `has-${string}` | "lease-ended";
+
+export interface Check<Permission extends Checked> {
   /** The thing, as a refusal names it: `project`. */
   readonly thing: string;
   readonly permission: Permission;
@@ -29,7 +32,7 @@ export interface Check<Permission extends string> {
 export class Denied extends AppError {}
 
 /** Raises `not-found` or `forbidden`. */
-export function grant<Row extends object, Permission extends string>(
+export function grant<Row extends object, Permission extends Checked>(
   row: Row,
   check: Check<Permission>,
 ): Granted<Row, Permission> {

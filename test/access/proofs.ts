@@ -3,8 +3,8 @@
  * nothing runs it. Each line with `@ts-expect-error` must not compile; where one does, because a function that writes asks for less
  * than it should, or a reading gives more, `check` fails with "Unused '@ts-expect-error' directive".
  */
-import { Capability } from "../../src/access/capability.ts";
-import type { Granted } from "../../src/access/granted.ts";
+import { Capability, type CapabilityName } from "../../src/access/capability.ts";
+import { type Checked, grant, type Granted } from "../../src/access/granted.ts";
 import type { Tx } from "../../src/database/database.ts";
 import type { ProjectTable } from "../../src/database/schema/projects.ts";
 import type { WorkspaceTable } from "../../src/database/schema/workspaces.ts";
@@ -65,10 +65,16 @@ export async function runs(tx: Tx, context: Context, work: JobWork): Promise<voi
   await createRun(tx, context, grantWorkspace(read, "can-update"), input);
   // @ts-expect-error: a copy is not what was checked
   await createRun(tx, context, { ...grantWorkspace(read, "can-queue-run"), id: "" }, input);
+  const check = { thing: "workspace", visible: true, allowed: true, needs: "nothing" } as const;
+  // @ts-expect-error: no check finds that somebody is a job
+  await createRun(tx, context, grant(read, { ...check, permission: "job" }), input);
 
   await createRun(tx, context, grantWorkspace(read, "can-queue-run"), input);
   await createRun(tx, context, work.capability.grant(read), input);
 }
+
+/** No check can find what is called as a capability is. */
+export const areApart: [Extract<CapabilityName, Checked>] extends [never] ? true : false = true;
 
 export async function capabilities(tx: Tx, { capability }: JobWork, webhook: Capability<"webhook">): Promise<void> {
   // @ts-expect-error: a word is no capability

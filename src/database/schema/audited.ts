@@ -157,7 +157,8 @@ export const auditRules: { readonly [Table in keyof Schema]: AuditRule<Schema[Ta
   runs: { by: { id: "runs" } },
   runPhases: {
     by: { id: ["plans", "applies"] },
-    quiet: ["heardMs", "engineStarted", "logBytes", "logEnded"],
+    // What its agent reports while it is executed.
+    quiet: ["heardMs", "engineStarted", "logBytes", "logEnded", "generatedConfiguration"],
     with: { runs: "all" },
   },
   runLogChunks: "a piece of a log, many a second",

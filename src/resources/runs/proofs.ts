@@ -3,7 +3,7 @@ import type { Capability } from "../../access/capability.ts";
 import type { Granted } from "../../access/granted.ts";
 
 /** A step of the life cycle of runs; only `RunTransaction` issues it. */
-export type RunTransition = Capability<"can-move-run">;
+export type RunTransition = Capability<"run-transition">;
 
 /** A workspace or a run that was granted, or that a job or an agent's claim may move. */
 export type RunMover = Granted<

@@ -89,14 +89,14 @@ export interface StateHooks {
   settle(
     tx: Tx,
     context: Context,
-    workspace: Granted<StateHolder, ReleasedBy | "can-move-run">,
+    workspace: Granted<StateHolder, ReleasedBy | "run-transition">,
     holderId: string | null,
   ): Promise<SettledState | undefined>;
   /** At an unlock by force, the end of a lease, and the end of a run: states that are still awaited are given up. */
   discardPending(
     tx: Tx,
     context: Context,
-    workspace: Granted<StateHolder, "can-force-unlock" | "lease-ended" | "can-move-run">,
+    workspace: Granted<StateHolder, "can-force-unlock" | "lease-ended" | "run-transition">,
   ): Promise<void>;
 }
 

@@ -1,5 +1,5 @@
 /** URLs that carry their own permission: what is signed of one, and how it is checked. They are never logged. */
-import { grant, type Granted } from "../../access/granted.ts";
+import { type Checked, grant, type Granted } from "../../access/granted.ts";
 import { forbidden } from "../../kernel/errors.ts";
 import { nowMs } from "../../kernel/time.ts";
 import type { Context } from "./context.ts";
@@ -13,7 +13,7 @@ export interface Signed {
 export const signUrl = ({ vault }: Pick<Context, "vault">, what: readonly string[], expires: string): string =>
   vault.sign([...what, expires].join("\n"));
 
-interface SignedRight<Right extends object, Permission extends string> {
+interface SignedRight<Right extends object, Permission extends Checked> {
   readonly right: Right;
   readonly permission: Permission;
   readonly thing: string;
@@ -21,7 +21,7 @@ interface SignedRight<Right extends object, Permission extends string> {
 }
 
 /** Gives the proof of the right. Raises `not-found` for a URL that we did not make, and `forbidden` with the sentence for one that has expired. */
-export function checkSignedUrl<Right extends object, Permission extends string>(
+export function checkSignedUrl<Right extends object, Permission extends Checked>(
   { vault }: Pick<Context, "vault">,
   what: readonly string[],
   { expires = "", signature = "" }: Signed,

@@ -12,4 +12,4 @@ export type StateWriter = StateArrival | Capability<"job">;
 export type StateRemover = Granted<object, "can-update"> | Capability<"job">;
 
 /** Whoever may give up states that are awaited: by a newer one, by releasing their lock by force, or by the end of its lease or of their run. */
-export type StateDiscarder = StateArrival | Granted<object, "can-force-unlock" | "lease-ended" | "can-move-run">;
+export type StateDiscarder = StateArrival | Granted<object, "can-force-unlock" | "lease-ended" | "run-transition">;

@@ -206,7 +206,7 @@ export type RunColumns = Partial<LockColumns & SettledState & Pick<WorkspaceTabl
 /** With a run's step, in its transaction; the row is held. */
 export async function setRunColumns(
   tx: Tx,
-  _by: Capability<"can-move-run" | "job">,
+  _by: Capability<"run-transition" | "job">,
   workspaceId: string,
   columns: RunColumns,
 ): Promise<void> {
@@ -214,7 +214,7 @@ export async function setRunColumns(
 }
 
 /** Whoever brings a configuration, and whoever applies it. */
-type ConfigurationBringer = Granted<object, "can-queue-run" | "can-upload" | "can-move-run" | "job">;
+type ConfigurationBringer = Granted<object, "can-queue-run" | "can-upload" | "run-transition" | "job">;
 
 /** Which configuration runs begin with from now on; its readme is the workspace's. The row is held. */
 export async function setCurrentConfiguration(

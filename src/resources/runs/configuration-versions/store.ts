@@ -148,7 +148,7 @@ export async function updateConfigurationVersion(
 /** Only in the workspace that it belongs to. No document shows it. */
 export async function approve(
   tx: Tx,
-  { workspaceId }: Granted<{ readonly workspaceId: string }, "can-move-run">,
+  { workspaceId }: Granted<{ readonly workspaceId: string }, "run-transition">,
   id: string,
 ): Promise<void> {
   await tx.db

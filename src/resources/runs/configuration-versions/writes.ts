@@ -17,7 +17,7 @@ type ConfirmedRun = Pick<
  * Somebody who may apply has confirmed a run with it. In another workspace that says nothing: who may apply there may not be allowed to
  * in the configuration's own. Nor does it where the plan did not show what the configuration does in an automatic run.
  */
-export async function approveConfiguration(tx: Tx, run: Granted<ConfirmedRun, "can-move-run">): Promise<void> {
+export async function approveConfiguration(tx: Tx, run: Granted<ConfirmedRun, "run-transition">): Promise<void> {
   if (run.configurationVersionId === null || run.configurationApprovedAt !== null || !showsAll(run)) return;
   await approve(tx, run, run.configurationVersionId);
 }
@@ -34,7 +34,7 @@ interface AppliedRun {
 }
 
 /** A provisional configuration of the workspace becomes its current one when a run with it was applied, unless a newer one is. */
-export async function noteConfigurationApplied(tx: Tx, run: Granted<AppliedRun, "can-move-run">): Promise<void> {
+export async function noteConfigurationApplied(tx: Tx, run: Granted<AppliedRun, "run-transition">): Promise<void> {
   const { configurationVersionId: id, currentConfigurationVersionId: currentId, workspaceId } = run;
   if (id === null || id === currentId) return;
   const found = await findVersions(tx, run.organizationId, currentId === null ? [id] : [id, currentId]);

@@ -101,7 +101,7 @@ export function operationOf(
   return run.allowEmptyApply ? "empty_apply" : "plan_and_apply";
 }
 
-/** Why a run can't be executed as it was input for, although it can be made; undefined where it can. */
+/** Why a run can't be executed as it was asked for, although it can be made; undefined where it can. */
 export const refusalOfRun = ({ invokeActionAddrs }: Pick<RunInput, "invokeActionAddrs">): string | undefined =>
   invokeActionAddrs?.length
     ? "Invoking actions (invoke-action-addrs, terraform apply -invoke) is not supported yet, so nothing was planned. Start a run without it."

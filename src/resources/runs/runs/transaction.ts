@@ -17,7 +17,7 @@ type RunId = Pick<RunTable, "id" | "organizationId">;
 type NotifiedRun = RunId &
   Pick<RunTable, "workspaceId" | "planOnly" | "message" | "createdAt" | "createdByName" | "triggerReason">;
 
-const issueTransition = Capability.issuer("can-move-run");
+const issueTransition = Capability.issuer("run-transition");
 
 export class RunTransaction {
   readonly tx: Tx;

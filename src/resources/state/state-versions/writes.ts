@@ -22,7 +22,7 @@ type Workspace = Pick<WorkspaceTable, "id" | "organizationId" | "currentStateVer
 export async function settleState(
   tx: Tx,
   context: Context,
-  workspace: Granted<Workspace, ReleasedBy | "can-move-run">,
+  workspace: Granted<Workspace, ReleasedBy | "run-transition">,
   holderId: string | null,
 ): Promise<SettledState | undefined> {
   const found = await findUnsettled(tx, { workspaceId: workspace.id, holderId: holderId ?? "" });
@@ -83,7 +83,7 @@ const findUnsettled = prepared<{ workspaceId: string; holderId: string }, Unsett
     .where("place", "=", 1),
 );
 
-const discardLeftovers = (tx: Tx, { id }: Granted<Workspace, ReleasedBy | "can-move-run">, holderId: string | null) =>
+const discardLeftovers = (tx: Tx, { id }: Granted<Workspace, ReleasedBy | "run-transition">, holderId: string | null) =>
   tx.db
     .updateTable("stateVersions")
     .set({ status: "discarded", uploadExpiresAt: null, intermediate: 0, superseded: 1, ...raised })
@@ -97,7 +97,7 @@ const discardLeftovers = (tx: Tx, { id }: Granted<Workspace, ReleasedBy | "can-m
 export async function discardPending(
   tx: Tx,
   context: Context,
-  workspace: Granted<Workspace, "can-force-unlock" | "lease-ended" | "can-move-run">,
+  workspace: Granted<Workspace, "can-force-unlock" | "lease-ended" | "run-transition">,
 ): Promise<void> {
   await recordDiscarded(tx, context, await discardVersions(tx, workspace, { workspaceId: workspace.id }));
 }

@@ -251,7 +251,7 @@ describe("a job's reports", () => {
     expect((await job.act("start")).status).toBe(204);
     expect((await job.put("log", "&offset=0", "first line\n")).status).toBe(204);
     expect((await job.put("log", "&offset=11", "second line\n")).status).toBe(204);
-    for (const kind of ["plan", "plan-json", "provider-schemas", "lock-file"])
+    for (const kind of ["plan", "plan-json", "provider-schemas", "lock-file", "generated-configuration"])
       expect((await job.put(`contents/${kind}`, "", `{"a":"${kind}"}`)).status).toBe(204);
     const counts = { "resource-additions": 2, "resource-imports": 1, "action-invocations": 3 };
     const outcome = { result: "finished", "has-changes": true, ...counts };
@@ -261,6 +261,7 @@ describe("a job's reports", () => {
     expect(plan.attributes).toMatchObject({
       status: "finished",
       "has-changes": true,
+      "generated-configuration": true,
       "resource-additions": 2,
       "resource-changes": 0,
       "resource-imports": 1,
