@@ -51,6 +51,7 @@ type QueryOfWorkspace = (
 
 interface LoaderInput<Params> {
   readonly context: Context;
+  readonly cause: "preload" | "enter" | "stay";
   readonly params: Params;
   readonly deps: Search;
 }
@@ -78,7 +79,9 @@ export const page = <Parent extends AnyRoute, const Path extends string>(
     // Not part of the route's type: what a loader takes and gives is the same for all pages.
     ...({
       loaderDeps: ({ search }: { search: Search }) => search,
-      loader: ({ context, params, deps: search }: LoaderInput<ParamsOf<Parent, Path>>) => {
+      loader: ({ context, cause, params, deps: search }: LoaderInput<ParamsOf<Parent, Path>>) => {
+        // Pointing at a link loads the page's code only: a whole list is up to 20 requests.
+        if (cause === "preload") return;
         const { client } = context;
         Promise.resolve(queries({ client, params, search })).then(
           (all) => start(client, all),

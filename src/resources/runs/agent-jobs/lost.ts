@@ -3,7 +3,6 @@
  * started goes back to the queue, a few times; everything else has failed, because nobody knows what the engine did.
  */
 import type { Tx } from "../../../database/database.ts";
-import { AppError } from "../../../kernel/errors.ts";
 import { silentMs } from "../../connections/agent-pools/reads.ts";
 import type { Context } from "../../shared/context.ts";
 import type { JobWork } from "../../shared/job-work.ts";
@@ -40,8 +39,8 @@ export async function decideLostJobs({ context, capability, signal, step }: JobW
         if (how === "ended") tellEndedPhase(endedPhaseOf(phase, "lost", phase.nowMs));
       } catch (error) {
         // One that can't be decided must not keep the others waiting; it is told at the end.
-        if (!(error instanceof AppError)) throw error;
         failure ??= error;
+        if (signal.aborted) break;
       }
     }
     if (lost.length < atOnce || decided === before) break;
