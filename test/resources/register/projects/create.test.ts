@@ -1,16 +1,7 @@
 /** POST /organizations/:organization_name/projects: what is made, and what the body alone or the register refuses. */
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Answer, useApi } from "../../../support/api.ts";
-import {
-  data,
-  details,
-  makeOrganization,
-  makeProject,
-  type Org,
-  pointers,
-  resource,
-  unique,
-} from "../../../support/builders.ts";
+import { data, details, type Org, pointers, resource, unique } from "../../../support/builders.ts";
 import { describeOnce } from "../../../support/once.ts";
 import {
   descriptionsAccepted,
@@ -28,7 +19,7 @@ import {
 const api = useApi();
 let org: Org;
 beforeAll(async () => {
-  org = await makeOrganization(api);
+  org = await api.makeOrganization();
 });
 
 const path = (name = org.name) => `/organizations/${name}/projects`;
@@ -257,7 +248,7 @@ describe("createProject: 422 where the name is taken", () => {
   const taken = "Name has already been taken";
 
   it("refuses the same name and the same in another case", async () => {
-    const { name } = (await makeProject(api, org.name, { name: `Net ${unique("Work")}` })).attributes;
+    const { name } = (await api.makeProject(org.name, { name: `Net ${unique("Work")}` })).attributes;
     for (const again of [name, name.toUpperCase(), name.toLowerCase()]) {
       expectRefused(await create({ name: again }), "/data/attributes/name", taken);
     }
@@ -273,8 +264,8 @@ describe("createProject: 422 where the name is taken", () => {
   });
 
   it("allows the name in another organization, and again after a deletion", async () => {
-    const { id, attributes } = await makeProject(api, org.name);
-    const other = await makeOrganization(api);
+    const { id, attributes } = await api.makeProject(org.name);
+    const other = await api.makeOrganization();
     const elsewhere = await other.owner.post(path(other.name), resource("projects", { name: attributes.name }));
     expect(elsewhere.status).toBe(201);
     expect((await org.owner.delete(`/projects/${id}`)).status).toBe(204);

@@ -2,19 +2,7 @@
 import { change as commitSomething } from "../../../support/database.ts";
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type Answer, type Json, useApi } from "../../../support/api.ts";
-import {
-  data,
-  grantProject,
-  inProject,
-  makeMember,
-  makeOrganization,
-  makeProject,
-  makeTeam,
-  makeWorkspace,
-  type Org,
-  resource,
-  unique,
-} from "../../../support/builders.ts";
+import { data, inProject, type Org, resource, unique } from "../../../support/builders.ts";
 import { at, faults, makeAgentPool } from "../workspaces/support.ts";
 
 const api = useApi();
@@ -23,10 +11,10 @@ let pool: string;
 let otherPool: string;
 let foreignPool: string;
 beforeAll(async () => {
-  org = await makeOrganization(api);
+  org = await api.makeOrganization();
   pool = await makeAgentPool(api, org.name);
   otherPool = await makeAgentPool(api, org.name);
-  foreignPool = await makeAgentPool(api, (await makeOrganization(api)).name);
+  foreignPool = await makeAgentPool(api, (await api.makeOrganization()).name);
 });
 
 const own = { "default-execution-mode": true, "default-agent-pool": true };
@@ -163,7 +151,7 @@ describe("createProject: execution defaults", () => {
   ])("%s beside overwrites false is ignored: the organization is followed", async (_, attributes) => {
     const followsAll = { mode: "remote", overwrites: followed, pool: null };
     expect(defaults(data(await create(attributes())))).toEqual(followsAll);
-    const settled = await makeProject(api, org.name, { "default-execution-mode": "local" });
+    const settled = await api.makeProject(org.name, { "default-execution-mode": "local" });
     expect(defaults(data(await org.owner.patch(path(settled), resource("projects", attributes()))))).toEqual(
       followsAll,
     );
@@ -176,7 +164,7 @@ describe("createProject: execution defaults", () => {
   });
 
   it("a taken name and an unknown pool are told together", async () => {
-    const taken = await makeProject(api, org.name);
+    const taken = await api.makeProject(org.name);
     const answer = await create({ ...agent(), name: taken.attributes.name, "default-agent-pool-id": foreignPool });
     expect(faults(answer)).toEqual([at("name", "Name has already been taken"), unknownPool]);
   });
@@ -185,7 +173,7 @@ describe("createProject: execution defaults", () => {
 describe("updateProject: execution defaults", () => {
   let project: Json;
   const start = async (attributes: object) => {
-    project = await makeProject(api, org.name, attributes);
+    project = await api.makeProject(org.name, attributes);
   };
   const update = (attributes: object) => org.owner.patch(path(project), resource("projects", attributes));
 
@@ -233,9 +221,9 @@ describe("updateProject: execution defaults", () => {
 
   it("needs 'update' on the project's settings", async () => {
     await start({});
-    const team = await makeTeam(api, org.name);
-    await grantProject(api, org.id, project.id, team.id, "maintain");
-    const member = await makeMember(api, org.name, [team.id]);
+    const team = await api.makeTeam(org.name);
+    await api.grantProject(project.id, team.id, "maintain");
+    const member = await api.makeMember(org.name, [team.id]);
     const body = resource("projects", { "default-execution-mode": "local" });
     expect((await member.patch(path(project), body)).status).toBe(403);
   });
@@ -264,10 +252,10 @@ describe("who follows whom", () => {
   let project: Json;
   let follower: Json;
   beforeEach(async () => {
-    of = await makeOrganization(api);
+    of = await api.makeOrganization();
     ownPool = await makeAgentPool(api, of.name);
-    project = await makeProject(api, of.name);
-    follower = await makeWorkspace(api, of.name, {}, inProject(project.id));
+    project = await api.makeProject(of.name);
+    follower = await api.makeWorkspace(of.name, {}, inProject(project.id));
   });
   const change = async (attributes: object) =>
     data(await of.owner.patch(path(project), resource("projects", attributes)));
@@ -332,9 +320,9 @@ describe("who follows whom", () => {
 
   it("a new workspace, and one that moves in, either way", async () => {
     await change({ "default-execution-mode": "local" });
-    const born = await makeWorkspace(api, of.name, {}, inProject(project.id));
+    const born = await api.makeWorkspace(of.name, {}, inProject(project.id));
     expect(execution(born)).toEqual(["local", null]);
-    const [one, two] = [await makeWorkspace(api, of.name), await makeWorkspace(api, of.name)];
+    const [one, two] = [await api.makeWorkspace(of.name), await api.makeWorkspace(of.name)];
     const moved = await of.owner.patch(`/workspaces/${one.id}`, resource("workspaces", {}, inProject(project.id)));
     expect(execution(data(moved))).toEqual(["local", null]);
     const before = await versionOf(of, `/workspaces/${two.id}`);
@@ -345,10 +333,10 @@ describe("who follows whom", () => {
   });
 
   it("the versions of those who follow are raised, and no others", async () => {
-    const own = await makeWorkspace(api, of.name, { "execution-mode": "remote" }, inProject(project.id));
-    const outside = await makeWorkspace(api, of.name);
-    const settled = await makeProject(api, of.name, { "default-execution-mode": "remote" });
-    const inSettled = await makeWorkspace(api, of.name, {}, inProject(settled.id));
+    const own = await api.makeWorkspace(of.name, { "execution-mode": "remote" }, inProject(project.id));
+    const outside = await api.makeWorkspace(of.name);
+    const settled = await api.makeProject(of.name, { "default-execution-mode": "remote" });
+    const inSettled = await api.makeWorkspace(of.name, {}, inProject(settled.id));
     const things = {
       project: path(project),
       follower: `/workspaces/${follower.id}`,

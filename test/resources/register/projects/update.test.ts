@@ -1,18 +1,7 @@
 /** PATCH /projects/:project_id: what changes, what stays, and what is refused. */
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type Answer, type Json, useApi } from "../../../support/api.ts";
-import {
-  data,
-  details,
-  grantProject,
-  makeOrganization,
-  makeProject,
-  makeTeam,
-  type Org,
-  pointers,
-  resource,
-  unique,
-} from "../../../support/builders.ts";
+import { data, details, type Org, pointers, resource, unique } from "../../../support/builders.ts";
 import { describeOnce } from "../../../support/once.ts";
 import {
   descriptionsAccepted,
@@ -31,10 +20,10 @@ const api = useApi();
 let org: Org;
 let project: Json;
 beforeAll(async () => {
-  org = await makeOrganization(api);
+  org = await api.makeOrganization();
 });
 beforeEach(async () => {
-  project = await makeProject(api, org.name, { description: "before", "auto-destroy-activity-duration": "5d" });
+  project = await api.makeProject(org.name, { description: "before", "auto-destroy-activity-duration": "5d" });
 });
 
 const update = (attributes: object | undefined): Promise<Answer> =>
@@ -102,7 +91,7 @@ describe("updateProject: a value, null, absent", () => {
   });
 
   it("does not move it to another organization", async () => {
-    const other = await makeOrganization(api);
+    const other = await api.makeOrganization();
     const relationships = { organization: { data: { type: "organizations", id: other.name } } };
     const answer = await api.admin.patch(`/projects/${project.id}`, resource("projects", {}, relationships));
     expect(answer.status).toBe(200);
@@ -201,7 +190,7 @@ describeOnce("updateProject: 422 for the shape of the body", () => {
 
 describe("updateProject: names that are taken", () => {
   it("refuses another project's name, in any case", async () => {
-    const other = (await makeProject(api, org.name, { name: unique("Other") })).attributes.name;
+    const other = (await api.makeProject(org.name, { name: unique("Other") })).attributes.name;
     for (const name of [other, other.toUpperCase(), other.toLowerCase(), "DEFAULT project"]) {
       await expectRefused(await update({ name }), "name", "Name has already been taken");
     }
@@ -225,7 +214,7 @@ describe("updateProject: names that are taken", () => {
 
   it("lets one of two that want the same name at the same time have it", async () => {
     const name = unique("Race");
-    const rivals = await Promise.all(Array.from({ length: 6 }, () => makeProject(api, org.name)));
+    const rivals = await Promise.all(Array.from({ length: 6 }, () => api.makeProject(org.name)));
     const answers = await Promise.all(
       rivals.map(({ id }) => org.owner.patch(`/projects/${id}`, resource("projects", { name }))),
     );
@@ -235,8 +224,8 @@ describe("updateProject: names that are taken", () => {
 
 describe("updateProject: what others did to the project is kept", () => {
   it("shows the counts in its answer", async () => {
-    const team = await makeTeam(api, org.name);
-    await grantProject(api, org.id, project.id, team.id, "read");
+    const team = await api.makeTeam(org.name);
+    await api.grantProject(project.id, team.id, "read");
     await api.database.write((tx) =>
       tx.db.updateTable("projects").set({ workspaceCount: 3 }).where("id", "=", project.id).execute(),
     );

@@ -2,19 +2,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import type { Caller, Json } from "../../../support/api.ts";
 import { useApi } from "../../../support/api.ts";
-import {
-  data,
-  details,
-  grantWorkspace,
-  makeMember,
-  makeOrganization,
-  makeTeam,
-  makeTeamToken,
-  type Member,
-  type Org,
-  pointers,
-  resource,
-} from "../../../support/builders.ts";
+import { data, details, type Member, type Org, pointers, resource } from "../../../support/builders.ts";
 import { bring, makeRun, makeRunnable } from "../../../support/runs.ts";
 
 const api = useApi();
@@ -25,13 +13,13 @@ let reader: Caller;
 let planner: Member;
 
 beforeAll(async () => {
-  org = await makeOrganization(api);
+  org = await api.makeOrganization();
   workspace = await makeRunnable(api, org.name);
-  const [readers, planners] = [await makeTeam(api, org.name), await makeTeam(api, org.name)];
-  await grantWorkspace(api, org.id, workspace.id, readers.id, "read");
-  await grantWorkspace(api, org.id, workspace.id, planners.id, "plan");
-  reader = await makeMember(api, org.name, [readers.id]);
-  planner = await makeMember(api, org.name, [planners.id]);
+  const [readers, planners] = [await api.makeTeam(org.name), await api.makeTeam(org.name)];
+  await api.grantWorkspace(workspace.id, readers.id, "read");
+  await api.grantWorkspace(workspace.id, planners.id, "plan");
+  reader = await api.makeMember(org.name, [readers.id]);
+  planner = await api.makeMember(org.name, [planners.id]);
   teamId = planners.id;
 });
 
@@ -136,7 +124,7 @@ describe("listRunEvents, showRunEvent", () => {
 
   it("includes people, teams and comments, each once", async () => {
     const run = await newRun();
-    const token = await makeTeamToken(api, teamId);
+    const token = await api.makeTeamToken(teamId);
     await say(planner, run.id, "One.");
     await say(planner, run.id, "Two.");
     await say(token, run.id, "Three.");

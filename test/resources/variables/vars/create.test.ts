@@ -5,15 +5,7 @@
  */
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Json, useApi } from "../../../support/api.ts";
-import {
-  data,
-  details,
-  makeOrganization,
-  makeVarset,
-  makeWorkspace,
-  pointers,
-  resource,
-} from "../../../support/builders.ts";
+import { data, details, pointers, resource } from "../../../support/builders.ts";
 import { describeOnce } from "../../../support/once.ts";
 import {
   crowdedSentence,
@@ -98,7 +90,7 @@ describe.each(homes)("a variable of %s", (type) => {
       data(await stage.create({ key: key.toUpperCase() }));
       data(await stage.create({ key, category: "env" }));
       const body = resource("vars", { key, category: "terraform" });
-      for (const home of [await makeWorkspace(api, stage.org.name), await makeVarset(api, stage.org.name)])
+      for (const home of [await api.makeWorkspace(stage.org.name), await api.makeVarset(stage.org.name)])
         expect((await stage.org.owner.post(varsIn(home), body)).status).toBe(201);
     });
   });
@@ -226,8 +218,8 @@ describe.each(homes)("a variable of %s", (type) => {
 
   describe("createVar answers 404", () => {
     it("for a workspace or set that is not there, or another organization's", async () => {
-      const other = await makeOrganization(api);
-      const theirs = type === "workspaces" ? await makeWorkspace(api, other.name) : await makeVarset(api, other.name);
+      const other = await api.makeOrganization();
+      const theirs = type === "workspaces" ? await api.makeWorkspace(other.name) : await api.makeVarset(other.name);
       const body = resource("vars", { key: newKey(), category: "env" });
       for (const id of ["none-0000000000000000", theirs.id])
         expect((await stage.org.owner.post(varsIn({ type, id }), body)).status).toBe(404);

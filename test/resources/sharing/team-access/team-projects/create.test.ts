@@ -1,28 +1,14 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Json, useApi } from "../../../../support/api.ts";
-import {
-  data,
-  details,
-  makeHolder,
-  makeMember,
-  makeOrganization,
-  makeOrganizationToken,
-  makeProject,
-  makeTeam,
-  makeTeamProject,
-  onProject,
-  type Org,
-  pointers,
-  resource,
-} from "../../../../support/builders.ts";
+import { data, details, onProject, type Org, pointers, resource } from "../../../../support/builders.ts";
 import { describeOnce } from "../../../../support/once.ts";
 
 const api = useApi();
 let org: Org;
 let project: Json;
 beforeAll(async () => {
-  org = await makeOrganization(api);
-  project = await makeProject(api, org.name);
+  org = await api.makeOrganization();
+  project = await api.makeProject(org.name);
 });
 
 const create = (attributes: object, teamId: string, projectId = project.id) =>
@@ -82,7 +68,7 @@ const values = choices.flatMap(([group, name, all]) => all.map((value) => [group
 
 describe("createTeamProject: made", () => {
   it.each(Object.entries(implied))("%s: 200 with what the level implies", async (access, expected) => {
-    const team = await makeTeam(api, org.name);
+    const team = await api.makeTeam(org.name);
     const answer = await create({ access }, team.id);
     expect(answer.status).toBe(200);
     const { id } = answer.body.data;
@@ -104,7 +90,7 @@ describe("createTeamProject: made", () => {
   });
 
   it.each(values)("custom %s.%s = %s, and the defaults for the rest", async (group, name, value) => {
-    const team = await makeTeam(api, org.name);
+    const team = await api.makeTeam(org.name);
     const made = data(await create({ access: "custom", [group]: { [name]: value } }, team.id));
     const expected: Json = structuredClone(implied.custom);
     expected[group][name] = value;
@@ -113,7 +99,7 @@ describe("createTeamProject: made", () => {
   });
 
   it("takes sentinel-mocks for policy-mocks, and refuses the two with different values", async () => {
-    const team = await makeTeam(api, org.name);
+    const team = await api.makeTeam(org.name);
     const made = data(await create({ access: "custom", "workspace-access": { "sentinel-mocks": "read" } }, team.id));
     expect(made.attributes["workspace-access"]).toMatchObject({ "policy-mocks": "read", "sentinel-mocks": "read" });
     const both = { "sentinel-mocks": "read", "policy-mocks": "none" };
@@ -122,16 +108,16 @@ describe("createTeamProject: made", () => {
   });
 
   it("counts the team and raises the project's version", async () => {
-    const fresh = await makeProject(api, org.name);
+    const fresh = await api.makeProject(org.name);
     const before = await org.owner.get(`/projects/${fresh.id}`);
-    await makeTeamProject(api, fresh.id, (await makeTeam(api, org.name)).id);
+    await api.makeTeamProject(fresh.id, (await api.makeTeam(org.name)).id);
     const after = await org.owner.get(`/projects/${fresh.id}`);
     expect(data(after).attributes["team-count"]).toBe(data(before).attributes["team-count"] + 1);
     expect(after.headers.get("etag")).not.toBe(before.headers.get("etag"));
   });
 
   it("leaves an audit event that tells who got what on which project", async () => {
-    const team = await makeTeam(api, org.name);
+    const team = await api.makeTeam(org.name);
     const made = data(await create({ access: "maintain" }, team.id));
     const [event] = data(
       await org.owner.get(`/organizations/${org.name}/audit-events?filter[subject][id]=${made.id}`),
@@ -142,11 +128,11 @@ describe("createTeamProject: made", () => {
   });
 
   it("takes effect with the member's next request", async () => {
-    const fresh = await makeProject(api, org.name);
-    const team = await makeTeam(api, org.name);
-    const member = await makeMember(api, org.name, [team.id]);
+    const fresh = await api.makeProject(org.name);
+    const team = await api.makeTeam(org.name);
+    const member = await api.makeMember(org.name, [team.id]);
     expect((await member.get(`/projects/${fresh.id}`)).status).toBe(404);
-    const record = await makeTeamProject(api, fresh.id, team.id);
+    const record = await api.makeTeamProject(fresh.id, team.id);
     expect((await member.get(`/projects/${fresh.id}`)).status).toBe(200);
     data(await org.owner.delete(`/team-projects/${record.id}`));
     expect((await member.get(`/projects/${fresh.id}`)).status).toBe(404);
@@ -205,7 +191,7 @@ describeOnce("createTeamProject: 422 for what the body shows", () => {
   });
 
   it("of another type", async () => {
-    const team = await makeTeam(api, org.name);
+    const team = await api.makeTeam(org.name);
     const body = resource("team-workspaces", { access: "read" }, onProject(project.id, team.id));
     expect((await org.owner.post("/team-projects", body)).status).toBe(422);
   });
@@ -213,17 +199,17 @@ describeOnce("createTeamProject: 422 for what the body shows", () => {
 
 describe("createTeamProject: 422 for what the register knows", () => {
   it("a second record for the same team and project", async () => {
-    const team = await makeTeam(api, org.name);
+    const team = await api.makeTeam(org.name);
     data(await create({ access: "read" }, team.id));
     const answer = await create({ access: "admin" }, team.id);
     expect(answer.status).toBe(422);
     expect(details(answer)).toEqual(["Team has already been taken"]);
-    const other = await makeProject(api, org.name);
+    const other = await api.makeProject(org.name);
     expect((await create({ access: "read" }, team.id, other.id)).status).toBe(200);
   });
 
   it("of many at the same time one is made", async () => {
-    const team = await makeTeam(api, org.name);
+    const team = await api.makeTeam(org.name);
     const answers = await Promise.all(Array.from({ length: 8 }, () => create({ access: "read" }, team.id)));
     expect(answers.map(({ status }) => status).toSorted()).toEqual([200, ...Array(7).fill(422)]);
   });
@@ -237,10 +223,10 @@ describe("createTeamProject: 422 for what the register knows", () => {
 
 describe("createTeamProject: 404", () => {
   it("an unknown project, an unknown team, a team or project of another organization", async () => {
-    const team = await makeTeam(api, org.name);
-    const other = await makeOrganization(api);
-    const foreignTeam = await makeTeam(api, other.name);
-    const foreignProject = await makeProject(api, other.name);
+    const team = await api.makeTeam(org.name);
+    const other = await api.makeOrganization();
+    const foreignTeam = await api.makeTeam(other.name);
+    const foreignProject = await api.makeProject(other.name);
     expect((await create({ access: "read" }, team.id, "prj-unknown")).status).toBe(404);
     expect((await create({ access: "read" }, "team-unknown")).status).toBe(404);
     expect((await create({ access: "read" }, foreignTeam.id)).status).toBe(404);
@@ -250,19 +236,19 @@ describe("createTeamProject: 404", () => {
   });
 
   it("a secret team that the caller may not know of", async () => {
-    const secret = await makeTeam(api, org.name, { visibility: "secret" });
-    const admins = await makeTeam(api, org.name);
-    const fresh = await makeProject(api, org.name);
-    await makeTeamProject(api, fresh.id, admins.id, { access: "admin" });
-    const admin = await makeMember(api, org.name, [admins.id]);
+    const secret = await api.makeTeam(org.name, { visibility: "secret" });
+    const admins = await api.makeTeam(org.name);
+    const fresh = await api.makeProject(org.name);
+    await api.makeTeamProject(fresh.id, admins.id, { access: "admin" });
+    const admin = await api.makeMember(org.name, [admins.id]);
     const body = resource("team-projects", { access: "read" }, onProject(fresh.id, secret.id));
     expect((await admin.post("/team-projects", body)).status).toBe(404);
     expect((await org.owner.post("/team-projects", body)).status).toBe(200);
   });
 
   it("for whoever reads the project but may not manage its access, not 403", async () => {
-    const reader = await makeHolder(api, org.name, "read-projects");
-    const team = await makeTeam(api, org.name);
+    const reader = await api.makeHolder(org.name, "read-projects");
+    const team = await api.makeTeam(org.name);
     const body = resource("team-projects", { access: "custom" }, onProject(project.id, team.id));
     expect((await reader.post("/team-projects", body)).status).toBe(404);
   });
@@ -277,11 +263,11 @@ describe("createTeamProject: 403, nobody gives more than they hold", () => {
     ["reading variable sets", { access: "custom", "project-access": { "variable-sets": "read" } }],
     ["overriding policies", { access: "custom", "workspace-access": { "policy-overrides": true } }],
   ])("%s, by whoever holds only teams: manage", async (_, attributes) => {
-    const managers = await makeTeam(api, org.name);
-    const fresh = await makeProject(api, org.name);
-    await makeTeamProject(api, fresh.id, managers.id, { access: "custom", "project-access": { teams: "manage" } });
-    const manager = await makeMember(api, org.name, [managers.id]);
-    const team = await makeTeam(api, org.name);
+    const managers = await api.makeTeam(org.name);
+    const fresh = await api.makeProject(org.name);
+    await api.makeTeamProject(fresh.id, managers.id, { access: "custom", "project-access": { teams: "manage" } });
+    const manager = await api.makeMember(org.name, [managers.id]);
+    const team = await api.makeTeam(org.name);
     const grant = (given: object) =>
       manager.post("/team-projects", resource("team-projects", given, onProject(fresh.id, team.id)));
     const answer = await grant(attributes);
@@ -291,8 +277,8 @@ describe("createTeamProject: 403, nobody gives more than they hold", () => {
   });
 
   it("but the organization's token hands on what it can't use itself", async () => {
-    const token = await makeOrganizationToken(api, org.name);
-    const team = await makeTeam(api, org.name);
+    const token = await api.makeOrganizationToken(org.name);
+    const team = await api.makeTeam(org.name);
     const body = resource("team-projects", { access: "admin" }, onProject(project.id, team.id));
     expect((await token.post("/team-projects", body)).status).toBe(200);
   });

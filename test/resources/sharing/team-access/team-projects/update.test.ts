@@ -1,28 +1,17 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Json, useApi } from "../../../../support/api.ts";
-import {
-  data,
-  details,
-  makeMember,
-  makeOrganization,
-  makeProject,
-  makeTeam,
-  makeTeamProject,
-  type Org,
-  pointers,
-  resource,
-} from "../../../../support/builders.ts";
+import { data, details, type Org, pointers, resource } from "../../../../support/builders.ts";
 
 const api = useApi();
 let org: Org;
 let project: Json;
 beforeAll(async () => {
-  org = await makeOrganization(api);
-  project = await makeProject(api, org.name);
+  org = await api.makeOrganization();
+  project = await api.makeProject(org.name);
 });
 
 async function record(attributes: object): Promise<Json> {
-  return makeTeamProject(api, project.id, (await makeTeam(api, org.name)).id, attributes);
+  return api.makeTeamProject(project.id, (await api.makeTeam(org.name)).id, attributes);
 }
 const patch = (id: string, attributes: object, headers?: Record<string, string>) =>
   org.owner.patch(`/team-projects/${id}`, resource("team-projects", attributes), headers);
@@ -132,7 +121,7 @@ describe("updateTeamProject: custom, value / null / absent", () => {
 
   it("keeps the team and the project, whatever is sent", async () => {
     const made = await record(rich);
-    const other = await makeProject(api, org.name);
+    const other = await api.makeProject(org.name);
     const body = resource("team-projects", {}, { project: { data: { type: "projects", id: other.id } } });
     expect(data(await org.owner.patch(`/team-projects/${made.id}`, body)).relationships).toEqual(made.relationships);
   });
@@ -141,9 +130,9 @@ describe("updateTeamProject: custom, value / null / absent", () => {
 describe("updateTeamProject: who, and when", () => {
   it("404: unknown, and for whoever may see it but not manage it", async () => {
     const made = await record({ access: "read" });
-    const readers = await makeTeam(api, org.name);
-    await makeTeamProject(api, project.id, readers.id, { access: "maintain" });
-    const reader = await makeMember(api, org.name, [readers.id]);
+    const readers = await api.makeTeam(org.name);
+    await api.makeTeamProject(project.id, readers.id, { access: "maintain" });
+    const reader = await api.makeMember(org.name, [readers.id]);
     expect((await reader.get(`/team-projects/${made.id}`)).status).toBe(200);
     const body = resource("team-projects", { access: "read" });
     expect((await reader.patch(`/team-projects/${made.id}`, body)).status).toBe(404);
@@ -152,14 +141,14 @@ describe("updateTeamProject: who, and when", () => {
   });
 
   it("403: raising anybody, oneself included, above what one holds; lowering is free", async () => {
-    const managers = await makeTeam(api, org.name);
-    const fresh = await makeProject(api, org.name);
-    const own = await makeTeamProject(api, fresh.id, managers.id, {
+    const managers = await api.makeTeam(org.name);
+    const fresh = await api.makeProject(org.name);
+    const own = await api.makeTeamProject(fresh.id, managers.id, {
       access: "custom",
       "project-access": { teams: "manage" },
     });
-    const strong = await makeTeamProject(api, fresh.id, (await makeTeam(api, org.name)).id, { access: "write" });
-    const manager = await makeMember(api, org.name, [managers.id]);
+    const strong = await api.makeTeamProject(fresh.id, (await api.makeTeam(org.name)).id, { access: "write" });
+    const manager = await api.makeMember(org.name, [managers.id]);
     const change = (id: string, attributes: object) =>
       manager.patch(`/team-projects/${id}`, resource("team-projects", attributes));
     expect((await change(own.id, { access: "admin" })).status).toBe(403);
@@ -193,8 +182,8 @@ describe("updateTeamProject: who, and when", () => {
 
 describe("deleteTeamProject", () => {
   it("204, and the project has a team less", async () => {
-    const fresh = await makeProject(api, org.name);
-    const made = await makeTeamProject(api, fresh.id, (await makeTeam(api, org.name)).id);
+    const fresh = await api.makeProject(org.name);
+    const made = await api.makeTeamProject(fresh.id, (await api.makeTeam(org.name)).id);
     expect((await org.owner.delete(`/team-projects/${made.id}`)).status).toBe(204);
     expect(data(await org.owner.get(`/projects/${fresh.id}`)).attributes["team-count"]).toBe(0);
     expect((await org.owner.get(`/team-projects/${made.id}`)).status).toBe(404);
@@ -202,10 +191,10 @@ describe("deleteTeamProject", () => {
   });
 
   it("goes with its team, and with its project", async () => {
-    const fresh = await makeProject(api, org.name);
-    const [first, second] = [await makeTeam(api, org.name), await makeTeam(api, org.name)];
-    const one = await makeTeamProject(api, fresh.id, first.id);
-    const two = await makeTeamProject(api, fresh.id, second.id);
+    const fresh = await api.makeProject(org.name);
+    const [first, second] = [await api.makeTeam(org.name), await api.makeTeam(org.name)];
+    const one = await api.makeTeamProject(fresh.id, first.id);
+    const two = await api.makeTeamProject(fresh.id, second.id);
     data(await org.owner.delete(`/teams/${first.id}`));
     expect((await org.owner.get(`/team-projects/${one.id}`)).status).toBe(404);
     expect(data(await org.owner.get(`/projects/${fresh.id}`)).attributes["team-count"]).toBe(1);

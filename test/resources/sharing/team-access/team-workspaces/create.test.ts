@@ -1,31 +1,14 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Json, useApi } from "../../../../support/api.ts";
-import {
-  data,
-  details,
-  inProject,
-  makeHolder,
-  makeMember,
-  makeOrganization,
-  makeOrganizationToken,
-  makeProject,
-  makeTeam,
-  makeTeamProject,
-  makeTeamWorkspace,
-  makeWorkspace,
-  onWorkspace,
-  type Org,
-  pointers,
-  resource,
-} from "../../../../support/builders.ts";
+import { data, details, inProject, onWorkspace, type Org, pointers, resource } from "../../../../support/builders.ts";
 
 const api = useApi();
 const forEver = { "expires-at": null, reason: null };
 let org: Org;
 let workspace: Json;
 beforeAll(async () => {
-  org = await makeOrganization(api);
-  workspace = await makeWorkspace(api, org.name);
+  org = await api.makeOrganization();
+  workspace = await api.makeWorkspace(org.name);
 });
 
 const create = (attributes: object, teamId: string, workspaceId = workspace.id) =>
@@ -62,7 +45,7 @@ const human = (name: string) => {
 
 describe("createTeamWorkspace: made", () => {
   it.each(levels)("%s: 200 with what the level implies", async (access) => {
-    const team = await makeTeam(api, org.name);
+    const team = await api.makeTeam(org.name);
     const answer = await create({ access }, team.id);
     expect(answer.status).toBe(200);
     const { id } = answer.body.data;
@@ -89,7 +72,7 @@ describe("createTeamWorkspace: made", () => {
   it.each(Object.entries(choices).flatMap(([name, all]) => all.map((value) => [name, value] as const)))(
     "custom %s = %s, and the defaults for the rest",
     async (name, value) => {
-      const made = data(await create({ access: "custom", [name]: value }, (await makeTeam(api, org.name)).id));
+      const made = data(await create({ access: "custom", [name]: value }, (await api.makeTeam(org.name)).id));
       const alias = name === "policy-mocks" ? { "sentinel-mocks": value } : {};
       expect(made.attributes).toEqual({
         access: "custom",
@@ -102,12 +85,12 @@ describe("createTeamWorkspace: made", () => {
   );
 
   it("takes sentinel-mocks for policy-mocks", async () => {
-    const made = data(await create({ access: "custom", "sentinel-mocks": "read" }, (await makeTeam(api, org.name)).id));
+    const made = data(await create({ access: "custom", "sentinel-mocks": "read" }, (await api.makeTeam(org.name)).id));
     expect(made.attributes).toMatchObject({ "policy-mocks": "read", "sentinel-mocks": "read" });
   });
 
   it("leaves an audit event", async () => {
-    const team = await makeTeam(api, org.name);
+    const team = await api.makeTeam(org.name);
     data(await create({ access: "plan" }, team.id));
     const events = data(await org.owner.get(`/organizations/${org.name}/audit-events?page[size]=5`));
     const event = events.find((item: Json) => item.attributes.action === "team-workspaces.create");
@@ -151,7 +134,7 @@ describe("createTeamWorkspace: 422", () => {
   });
 
   it("a second record for the same team, also at the same time; and the owners team", async () => {
-    const team = await makeTeam(api, org.name);
+    const team = await api.makeTeam(org.name);
     const answers = await Promise.all(Array.from({ length: 6 }, () => create({ access: "read" }, team.id)));
     expect(answers.map(({ status }) => status).toSorted()).toEqual([200, ...Array(5).fill(422)]);
     const again = await create({ access: "admin" }, team.id);
@@ -162,10 +145,10 @@ describe("createTeamWorkspace: 422", () => {
 
 describe("createTeamWorkspace: 404 and 403", () => {
   it("404: unknown or foreign workspace or team", async () => {
-    const team = await makeTeam(api, org.name);
-    const other = await makeOrganization(api);
-    const foreignTeam = await makeTeam(api, other.name);
-    const foreignWorkspace = await makeWorkspace(api, other.name);
+    const team = await api.makeTeam(org.name);
+    const other = await api.makeOrganization();
+    const foreignTeam = await api.makeTeam(other.name);
+    const foreignWorkspace = await api.makeWorkspace(other.name);
     expect((await create({ access: "read" }, team.id, "ws-unknown")).status).toBe(404);
     expect((await create({ access: "read" }, "team-unknown")).status).toBe(404);
     expect((await create({ access: "read" }, foreignTeam.id)).status).toBe(404);
@@ -173,19 +156,19 @@ describe("createTeamWorkspace: 404 and 403", () => {
   });
 
   it("404 for whoever sees the workspace but is no admin of it, not 403", async () => {
-    const reader = await makeHolder(api, org.name, "read-workspaces");
-    const team = await makeTeam(api, org.name);
+    const reader = await api.makeHolder(org.name, "read-workspaces");
+    const team = await api.makeTeam(org.name);
     const body = resource("team-workspaces", { access: "custom" }, onWorkspace(workspace.id, team.id));
     expect((await reader.post("/team-workspaces", body)).status).toBe(404);
   });
 
   it("404 for 'manage' on the project's teams alone: that is no admin of the project", async () => {
-    const project = await makeProject(api, org.name);
-    const held = await makeWorkspace(api, org.name, {}, inProject(project.id));
-    const managers = await makeTeam(api, org.name);
-    await makeTeamProject(api, project.id, managers.id, { access: "custom", "project-access": { teams: "manage" } });
-    const manager = await makeMember(api, org.name, [managers.id]);
-    const team = await makeTeam(api, org.name);
+    const project = await api.makeProject(org.name);
+    const held = await api.makeWorkspace(org.name, {}, inProject(project.id));
+    const managers = await api.makeTeam(org.name);
+    await api.makeTeamProject(project.id, managers.id, { access: "custom", "project-access": { teams: "manage" } });
+    const manager = await api.makeMember(org.name, [managers.id]);
+    const team = await api.makeTeam(org.name);
     const body = resource("team-workspaces", { access: "custom" }, onWorkspace(held.id, team.id));
     expect((await manager.post("/team-workspaces", body)).status).toBe(404);
     const records = await manager.get(`/team-workspaces?filter[workspace][id]=${held.id}`);
@@ -193,20 +176,20 @@ describe("createTeamWorkspace: 404 and 403", () => {
   });
 
   it.each(["workspace", "project"])("200 for the admins of the %s", async (kind) => {
-    const project = await makeProject(api, org.name);
-    const held = await makeWorkspace(api, org.name, {}, inProject(project.id));
-    const admins = await makeTeam(api, org.name);
-    if (kind === "project") await makeTeamProject(api, project.id, admins.id, { access: "admin" });
-    else await makeTeamWorkspace(api, held.id, admins.id, { access: "admin" });
-    const admin = await makeMember(api, org.name, [admins.id]);
-    const team = await makeTeam(api, org.name);
+    const project = await api.makeProject(org.name);
+    const held = await api.makeWorkspace(org.name, {}, inProject(project.id));
+    const admins = await api.makeTeam(org.name);
+    if (kind === "project") await api.makeTeamProject(project.id, admins.id, { access: "admin" });
+    else await api.makeTeamWorkspace(held.id, admins.id, { access: "admin" });
+    const admin = await api.makeMember(org.name, [admins.id]);
+    const team = await api.makeTeam(org.name);
     const body = resource("team-workspaces", { access: "admin" }, onWorkspace(held.id, team.id));
     expect((await admin.post("/team-workspaces", body)).status).toBe(200);
   });
 
   it("the organization's token hands on what it can't use itself", async () => {
-    const token = await makeOrganizationToken(api, org.name);
-    const team = await makeTeam(api, org.name);
+    const token = await api.makeOrganizationToken(org.name);
+    const team = await api.makeTeam(org.name);
     const body = resource("team-workspaces", { access: "admin" }, onWorkspace(workspace.id, team.id));
     expect((await token.post("/team-workspaces", body)).status).toBe(200);
   });

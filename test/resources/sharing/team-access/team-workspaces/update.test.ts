@@ -1,35 +1,19 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Caller, type Json, useApi } from "../../../../support/api.ts";
-import {
-  data,
-  details,
-  inProject,
-  makeHolder,
-  makeMember,
-  makeOrganization,
-  makeProject,
-  makeTeam,
-  makeTeamProject,
-  makeTeamToken,
-  makeTeamWorkspace,
-  makeWorkspace,
-  type Org,
-  pointers,
-  resource,
-} from "../../../../support/builders.ts";
+import { data, details, inProject, type Org, pointers, resource } from "../../../../support/builders.ts";
 
 const api = useApi();
 let org: Org;
 let project: Json;
 let workspace: Json;
 beforeAll(async () => {
-  org = await makeOrganization(api);
-  project = await makeProject(api, org.name);
-  workspace = await makeWorkspace(api, org.name, {}, inProject(project.id));
+  org = await api.makeOrganization();
+  project = await api.makeProject(org.name);
+  workspace = await api.makeWorkspace(org.name, {}, inProject(project.id));
 });
 
 async function record(attributes: object): Promise<Json> {
-  return makeTeamWorkspace(api, workspace.id, (await makeTeam(api, org.name)).id, attributes);
+  return api.makeTeamWorkspace(workspace.id, (await api.makeTeam(org.name)).id, attributes);
 }
 const patch = (id: string, attributes: object, headers?: Record<string, string>) =>
   org.owner.patch(`/team-workspaces/${id}`, resource("team-workspaces", attributes), headers);
@@ -113,9 +97,9 @@ describe("updateTeamWorkspace: custom, value / null / absent", () => {
 describe("updateTeamWorkspace and deleteTeamWorkspace: who, and when", () => {
   it("404: unknown, and for whoever may see it but not manage it", async () => {
     const made = await record({ access: "read" });
-    const writers = await makeTeam(api, org.name);
-    await makeTeamWorkspace(api, workspace.id, writers.id, { access: "write" });
-    const writer = await makeMember(api, org.name, [writers.id]);
+    const writers = await api.makeTeam(org.name);
+    await api.makeTeamWorkspace(workspace.id, writers.id, { access: "write" });
+    const writer = await api.makeMember(org.name, [writers.id]);
     expect((await writer.get(`/team-workspaces/${made.id}`)).status).toBe(200);
     const body = resource("team-workspaces", { access: "read" });
     expect((await writer.patch(`/team-workspaces/${made.id}`, body)).status).toBe(404);
@@ -137,10 +121,10 @@ describe("updateTeamWorkspace and deleteTeamWorkspace: who, and when", () => {
   });
 
   it("the record goes with its team and with its workspace", async () => {
-    const fresh = await makeWorkspace(api, org.name);
-    const team = await makeTeam(api, org.name);
-    const one = await makeTeamWorkspace(api, fresh.id, team.id);
-    const two = await makeTeamWorkspace(api, fresh.id, (await makeTeam(api, org.name)).id);
+    const fresh = await api.makeWorkspace(org.name);
+    const team = await api.makeTeam(org.name);
+    const one = await api.makeTeamWorkspace(fresh.id, team.id);
+    const two = await api.makeTeamWorkspace(fresh.id, (await api.makeTeam(org.name)).id);
     data(await org.owner.delete(`/teams/${team.id}`));
     expect((await org.owner.get(`/team-workspaces/${one.id}`)).status).toBe(404);
     data(await org.owner.delete(`/workspaces/${fresh.id}`));
@@ -159,16 +143,16 @@ describe("listTeamWorkspaces", () => {
   });
 
   it("404: unknown, empty, or not to be seen", async () => {
-    const plain = await makeMember(api, org.name);
+    const plain = await api.makeMember(org.name);
     expect((await list(org.owner, "ws-unknown")).status).toBe(404);
     expect((await list(org.owner, "")).status).toBe(404);
     expect((await list(plain, workspace.id)).status).toBe(404);
   });
 
   it("is complete and without pagination, unless a page is asked for", async () => {
-    const fresh = await makeWorkspace(api, org.name);
+    const fresh = await api.makeWorkspace(org.name);
     for (let count = 0; count < 23; count += 1)
-      await makeTeamWorkspace(api, fresh.id, (await makeTeam(api, org.name)).id);
+      await api.makeTeamWorkspace(fresh.id, (await api.makeTeam(org.name)).id);
     const whole = await list(org.owner, fresh.id);
     expect(whole.body.data).toHaveLength(23);
     expect(whole.body).not.toHaveProperty("meta");
@@ -185,18 +169,18 @@ describe("listTeamWorkspaces", () => {
   });
 
   it("shows secret teams to those who may see them", async () => {
-    const fresh = await makeWorkspace(api, org.name, {}, inProject(project.id));
-    const secretTeam = await makeTeam(api, org.name, { visibility: "secret" });
-    const secret = await makeTeamWorkspace(api, fresh.id, secretTeam.id, { access: "read" });
+    const fresh = await api.makeWorkspace(org.name, {}, inProject(project.id));
+    const secretTeam = await api.makeTeam(org.name, { visibility: "secret" });
+    const secret = await api.makeTeamWorkspace(fresh.id, secretTeam.id, { access: "read" });
     const onWorkspace = async (attributes: object) => {
-      const team = await makeTeam(api, org.name);
-      await makeTeamWorkspace(api, fresh.id, team.id, attributes);
-      return makeMember(api, org.name, [team.id]);
+      const team = await api.makeTeam(org.name);
+      await api.makeTeamWorkspace(fresh.id, team.id, attributes);
+      return api.makeMember(org.name, [team.id]);
     };
     const onProject = async (attributes: object) => {
-      const team = await makeTeam(api, org.name);
-      await makeTeamProject(api, project.id, team.id, attributes);
-      return makeMember(api, org.name, [team.id]);
+      const team = await api.makeTeam(org.name);
+      await api.makeTeamProject(project.id, team.id, attributes);
+      return api.makeMember(org.name, [team.id]);
     };
     const cases: [Caller, boolean][] = [
       [org.owner, true],
@@ -206,11 +190,11 @@ describe("listTeamWorkspaces", () => {
       [await onProject({ access: "read" }), false],
       [await onProject({ access: "custom", "project-access": { teams: "read" } }), true],
       [await onProject({ access: "maintain" }), true],
-      [await makeHolder(api, org.name, "read-workspaces"), false],
-      [await makeHolder(api, org.name, "read-workspaces", "access-secret-teams"), true],
-      [await makeHolder(api, org.name, "manage-workspaces"), true],
-      [await makeMember(api, org.name, [secretTeam.id]), true],
-      [await makeTeamToken(api, secretTeam.id), true],
+      [await api.makeHolder(org.name, "read-workspaces"), false],
+      [await api.makeHolder(org.name, "read-workspaces", "access-secret-teams"), true],
+      [await api.makeHolder(org.name, "manage-workspaces"), true],
+      [await api.makeMember(org.name, [secretTeam.id]), true],
+      [await api.makeTeamToken(secretTeam.id), true],
     ];
     for (const [position, [caller, expected]] of cases.entries()) {
       const ids = data(await list(caller, fresh.id)).map((item: Json) => item.id);
