@@ -26,6 +26,11 @@ const defaults = ({ attributes, relationships }: Json) => ({
   overwrites: attributes["setting-overwrites"],
   pool: relationships["default-agent-pool"].data?.id ?? null,
 });
+const inForce = (mode: string, overwrites: object, poolId: string | null = null) => ({
+  mode,
+  overwrites,
+  pool: poolId,
+});
 const execution = ({ attributes, relationships }: Json) => [
   attributes["execution-mode"],
   relationships["agent-pool"].data?.id ?? null,
@@ -103,27 +108,23 @@ const refused: readonly [string, () => object, [string, string][]][] = [
 
 describe("createProject: execution defaults", () => {
   it.each<[string, object, object]>([
-    ["nothing", {}, { mode: "remote", overwrites: followed, pool: null }],
-    ["remote", { "default-execution-mode": "remote" }, { mode: "remote", overwrites: own, pool: null }],
-    ["local", { "default-execution-mode": "local" }, { mode: "local", overwrites: own, pool: null }],
+    ["nothing", {}, inForce("remote", followed)],
+    ["remote", { "default-execution-mode": "remote" }, inForce("remote", own)],
+    ["local", { "default-execution-mode": "local" }, inForce("local", own)],
     [
       "local, and overwrites true",
       { "default-execution-mode": "local", "setting-overwrites": own },
-      { mode: "local", overwrites: own, pool: null },
+      inForce("local", own),
     ],
-    ["overwrites false", { "setting-overwrites": followed }, { mode: "remote", overwrites: followed, pool: null }],
-    [
-      "one overwrite false",
-      { "setting-overwrites": { "default-agent-pool": false } },
-      { mode: "remote", overwrites: followed, pool: null },
-    ],
-    ["no overwrite named", { "setting-overwrites": {} }, { mode: "remote", overwrites: followed, pool: null }],
-    ["no pool", { "default-agent-pool-id": null }, { mode: "remote", overwrites: followed, pool: null }],
-    ["a blank pool", { "default-agent-pool-id": "" }, { mode: "remote", overwrites: followed, pool: null }],
+    ["overwrites false", { "setting-overwrites": followed }, inForce("remote", followed)],
+    ["one overwrite false", { "setting-overwrites": { "default-agent-pool": false } }, inForce("remote", followed)],
+    ["no overwrite named", { "setting-overwrites": {} }, inForce("remote", followed)],
+    ["no pool", { "default-agent-pool-id": null }, inForce("remote", followed)],
+    ["a blank pool", { "default-agent-pool-id": "" }, inForce("remote", followed)],
     [
       "local with a blank pool",
       { "default-execution-mode": "local", "default-agent-pool-id": "" },
-      { mode: "local", overwrites: own, pool: null },
+      inForce("local", own),
     ],
   ])("%s", async (_, attributes, expected) => {
     const answer = await create(attributes);
@@ -134,7 +135,7 @@ describe("createProject: execution defaults", () => {
 
   it("agent with a pool; the pool's id is shown as a relationship alone, in the list too", async () => {
     const made = data(await create(agent()));
-    expect(defaults(made)).toEqual({ mode: "agent", overwrites: own, pool });
+    expect(defaults(made)).toEqual(inForce("agent", own, pool));
     expect(made.attributes).not.toHaveProperty("default-agent-pool-id");
     const listed = await org.owner.get(`/organizations/${org.name}/projects?filter[names]=${made.attributes.name}`);
     expect(data(listed)).toEqual([made]);
@@ -149,7 +150,7 @@ describe("createProject: execution defaults", () => {
       () => ({ "default-execution-mode": "local", "default-agent-pool-id": "", "setting-overwrites": followed }),
     ],
   ])("%s beside overwrites false is ignored: the organization is followed", async (_, attributes) => {
-    const followsAll = { mode: "remote", overwrites: followed, pool: null };
+    const followsAll = inForce("remote", followed);
     expect(defaults(data(await create(attributes())))).toEqual(followsAll);
     const settled = await api.makeProject(org.name, { "default-execution-mode": "local" });
     expect(defaults(data(await org.owner.patch(path(settled), resource("projects", attributes()))))).toEqual(
@@ -186,11 +187,7 @@ describe("updateProject: execution defaults", () => {
 
   it.each(["remote", "local"])("agent → %s lets the pool go", async (mode) => {
     await start(agent());
-    expect(defaults(data(await update({ "default-execution-mode": mode })))).toEqual({
-      mode,
-      overwrites: own,
-      pool: null,
-    });
+    expect(defaults(data(await update({ "default-execution-mode": mode })))).toEqual(inForce(mode, own));
     expect(faults(await update({ "default-execution-mode": "agent" }))).toEqual([needsPool]);
   });
 
@@ -203,11 +200,7 @@ describe("updateProject: execution defaults", () => {
 
   it("overwrites false follows the organization again, and drops what was there", async () => {
     await start(agent());
-    expect(defaults(data(await update({ "setting-overwrites": followed })))).toEqual({
-      mode: "remote",
-      overwrites: followed,
-      pool: null,
-    });
+    expect(defaults(data(await update({ "setting-overwrites": followed })))).toEqual(inForce("remote", followed));
     expect(faults(await update({ "default-execution-mode": "agent" }))).toEqual([needsPool]);
   });
 
@@ -267,17 +260,9 @@ describe("who follows whom", () => {
 
   it("a project the organization, as it is now, the pool included", async () => {
     await setOrganization(of, { "default-execution-mode": "agent" }, ownPool);
-    expect(defaults(data(await of.owner.get(path(project))))).toEqual({
-      mode: "agent",
-      overwrites: followed,
-      pool: ownPool,
-    });
+    expect(defaults(data(await of.owner.get(path(project))))).toEqual(inForce("agent", followed, ownPool));
     await setOrganization(of, { "default-execution-mode": "local" }, null);
-    expect(defaults(data(await of.owner.get(path(project))))).toEqual({
-      mode: "local",
-      overwrites: followed,
-      pool: null,
-    });
+    expect(defaults(data(await of.owner.get(path(project))))).toEqual(inForce("local", followed));
     const [inList] = data(
       await of.owner.get(`/organizations/${of.name}/projects?filter[names]=${project.attributes.name}`),
     );
