@@ -308,13 +308,4 @@ describe("access", () => {
       }
     });
   });
-
-  describe("strangers", () => {
-    it("get 404 everywhere", async () => {
-      const stranger = (await api.makeOrganization()).owner;
-      expect(statuses(await reads(stranger, [...lists(), ...things()]))).toEqual([404, 404, 404, 404, 404]);
-      expect((await create(stranger)).status).toBe(404);
-      expect(statuses(await changes(stranger))).toEqual([404, 404, 404, 404]);
-    });
-  });
 });

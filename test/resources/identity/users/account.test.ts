@@ -78,11 +78,6 @@ describe("showAccount", () => {
     expect(account.attributes).toMatchObject({ username: `api-org-${org.name}`, "is-service-account": true });
     expect(account.attributes).not.toHaveProperty("email");
   });
-
-  it("401: without a token", async () => {
-    expect((await api.nobody.get("/account/details")).status).toBe(401);
-    expect((await api.as("cadastre-unknown").get("/account/details")).status).toBe(401);
-  });
 });
 
 describe("updateAccount", () => {

@@ -264,10 +264,4 @@ describe("refusals", () => {
     expect((await org.owner.get(`/projects/${project.id.toUpperCase()}`)).status).toBe(404);
     expect((await org.owner.get(`/projects/${encodeURIComponent(`${project.id} `)}`)).status).toBe(404);
   });
-
-  it("an unknown organization is 404 for a list and a creation", async () => {
-    const path = `/organizations/${unique("nowhere")}/projects`;
-    expect((await org.owner.get(path)).status).toBe(404);
-    expect((await org.owner.post(path, resource("projects", { name: "abc" }))).status).toBe(404);
-  });
 });

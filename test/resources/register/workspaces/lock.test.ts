@@ -1,7 +1,7 @@
 /** lock, unlock, force-unlock: every row of the table of states and transitions, bodies, holders and refusals. */
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type Answer, type Caller, type Json, useApi } from "../../../support/api.ts";
-import { data, details, type Member, type Org, unique } from "../../../support/builders.ts";
+import { data, type Member, type Org, unique } from "../../../support/builders.ts";
 import { faults, pathById, setColumns } from "./support.ts";
 
 const api = useApi();
@@ -301,14 +301,8 @@ describe("the organization's token", () => {
   });
 });
 
-describe("a workspace that is not there", () => {
-  it.each(["lock", "unlock", "force-unlock"])("%s: 404", async (action) => {
-    const answer = await org.owner.post(`/workspaces/ws-unknown/actions/${action}`);
-    expect(answer.status).toBe(404);
-    expect(details(answer)).toHaveLength(1);
-  });
-
-  it("there is no locking by name", async () => {
+describe("by its name", () => {
+  it("there is no locking of a workspace", async () => {
     const path = `/organizations/${org.name}/workspaces/${workspace.attributes.name}/actions/lock`;
     expect((await org.owner.post(path)).status).toBe(404);
   });

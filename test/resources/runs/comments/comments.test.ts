@@ -90,11 +90,6 @@ describe("listComments, showComment", () => {
     expect(body.meta).toBeUndefined();
     expect(data(await reader.get(`/comments/${ids[3]}`)).attributes.body).toBe("Word 3");
   });
-
-  it("404: an unknown run or comment", async () => {
-    expect((await org.owner.get("/runs/run-none/comments")).status).toBe(404);
-    expect((await org.owner.get("/comments/wsc-none")).status).toBe(404);
-  });
 });
 
 describe("listRunEvents, showRunEvent", () => {
@@ -136,10 +131,5 @@ describe("listRunEvents, showRunEvent", () => {
     const shown = await planner.get(`/run-events/${event.id}?include=actor,comment`);
     expect(shown.body.included.map(({ type }: Json) => type).toSorted()).toEqual(["comments", "teams"]);
     expect((await planner.get(`/run-events/${event.id}?include=run`)).status).toBe(400);
-  });
-
-  it("404: an unknown run or event", async () => {
-    expect((await org.owner.get("/runs/run-none/run-events")).status).toBe(404);
-    expect((await org.owner.get("/run-events/re-none")).status).toBe(404);
   });
 });

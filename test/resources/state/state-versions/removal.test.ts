@@ -353,11 +353,6 @@ describe("who may", () => {
         expect((await act(version.id, action, caller)).status, action).toBe(status);
     }
   });
-
-  it("of a version that is not there: 404", async () => {
-    for (const action of ["soft_delete", "restore", "permanently_delete"])
-      expect((await act("sv-unknown", action)).status).toBe(404);
-  });
 });
 
 it("the hosted edition has none of these: 404, to everybody", async () => {

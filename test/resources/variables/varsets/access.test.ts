@@ -41,12 +41,6 @@ const readers: readonly (readonly [string, Make])[] = [
   ["admin on a workspace", onWorkspace("admin")],
   ["a team's token", async ({ org }) => api.makeTeamToken((await api.makeTeam(org.name)).id)],
 ];
-const strangers: readonly (readonly [string, Make])[] = [
-  ["a user of no organization", () => api.makeUser()],
-  ["another organization's owner", async () => (await api.makeOrganization()).owner],
-  ["another organization's token", async () => api.makeOrganizationToken((await api.makeOrganization()).name)],
-];
-
 const varPath = () => `${stage.at}/relationships/vars`;
 const newVar = () => resource("vars", { key: unique("key"), category: "terraform" });
 
@@ -102,13 +96,11 @@ describe("who may read", () => {
   });
 });
 
-describe("who may not see", () => {
-  it.each(strangers)("%s: gets 404", async (_, make) => {
-    const caller = await make(stage);
-    const varId = await addVar(stage.org, varPath(), { key: "one" });
-    for (const answer of [...(await reads(caller, varId)), ...(await writes(caller, varId))])
-      expect(answer.status).toBe(404);
-  });
+it("a user of no organization gets 404", async () => {
+  const caller = await api.makeUser();
+  const varId = await addVar(stage.org, varPath(), { key: "one" });
+  for (const answer of [...(await reads(caller, varId)), ...(await writes(caller, varId))])
+    expect(answer.status).toBe(404);
 });
 
 describe("what of a set is seen", () => {
