@@ -15,16 +15,7 @@ import { addUser } from "../../src/resources/identity/users/writes.ts";
 import { operatorContext } from "../../src/service.ts";
 import { type Api, type Json, startApi, startApiOn } from "../support/api.ts";
 import { archive } from "../support/archives.ts";
-import {
-  grantProject,
-  makeMember,
-  makeOrganization,
-  makeOrganizationToken,
-  makeProject,
-  makeTeam,
-  makeWorkspace,
-  unique,
-} from "../support/builders.ts";
+import { unique } from "../support/builders.ts";
 import { fetchBytes, mainTf, sendConfiguration } from "../support/configurations.ts";
 import { newDatabase, tablesOfPostgres, type TestDatabase } from "../support/database.ts";
 import { cadastre, dropRegistersAfterwards, newRegister as newRegisterOfOthers, start, useFolder } from "./support.ts";
@@ -62,15 +53,15 @@ const configurationFiles = [
 beforeAll(async () => {
   api = await startApi({ engine: "sqlite" });
   source = { CADASTRE_DATABASE: api.address, CADASTRE_ENCRYPTION_KEY: encryptionKey };
-  const organization = await makeOrganization(api);
-  const team = await makeTeam(api, organization.name);
-  await makeMember(api, organization.name, [team.id]);
-  await makeOrganizationToken(api, organization.name);
+  const organization = await api.makeOrganization();
+  const team = await api.makeTeam(organization.name);
+  await api.makeMember(organization.name, [team.id]);
+  await api.makeOrganizationToken(organization.name);
   const description = 'a line\nend, a \u2028 separator, a "quote" and an emoji 🏔';
-  const project = await makeProject(api, organization.name, { description });
-  await grantProject(api, organization.id, project.id, team.id, "write");
-  for (let count = 0; count < 150; count += 1) await makeProject(api, organization.name);
-  const workspace = await makeWorkspace(api, organization.name, { name: "Indexed-by-name" });
+  const project = await api.makeProject(organization.name, { description });
+  await api.grantProject(project.id, team.id, "write");
+  for (let count = 0; count < 150; count += 1) await api.makeProject(organization.name);
+  const workspace = await api.makeWorkspace(organization.name, { name: "Indexed-by-name" });
   configuration = await sendConfiguration(organization.owner, workspace.id, {}, configurationFiles);
   ownerToken = organization.owner.token ?? "";
   file = join(folder, "source.backup");

@@ -5,16 +5,7 @@ import { accessVersions } from "../../src/database/migrations/0012-access-versio
 import { grantsThatEnd } from "../../src/database/migrations/0015-grants-that-end.ts";
 import { workspaceAccessColumns } from "../../src/resources/shared/grants/reads.ts";
 import { useApi } from "../support/api.ts";
-import {
-  grantProject,
-  grantWorkspace,
-  makeMember,
-  makeOrganization,
-  makeProject,
-  makeTeam,
-  makeWorkspace,
-  type Org,
-} from "../support/builders.ts";
+import { type Org } from "../support/builders.ts";
 
 const api = useApi();
 const watched: Record<string, readonly string[]> = { ...accessVersions.raisesAccess };
@@ -24,12 +15,12 @@ let org: Org;
 let other: Org;
 
 beforeAll(async () => {
-  [org, other] = [await makeOrganization(api), await makeOrganization(api)];
-  const team = await makeTeam(api, org.name);
-  await makeMember(api, org.name, [team.id]);
-  const { id } = await makeWorkspace(api, org.name);
-  await grantProject(api, org.id, org.defaultProjectId, team.id, "read");
-  await grantWorkspace(api, org.id, id, team.id, "read");
+  [org, other] = [await api.makeOrganization(), await api.makeOrganization()];
+  const team = await api.makeTeam(org.name);
+  await api.makeMember(org.name, [team.id]);
+  const { id } = await api.makeWorkspace(org.name);
+  await api.grantProject(org.defaultProjectId, team.id, "read");
+  await api.grantWorkspace(id, team.id, "read");
 });
 
 const versionOf = async ({ id }: Org) =>
@@ -64,17 +55,17 @@ describe("it moves with", () => {
   });
 
   it("whatever comes and goes, also with something else", async () => {
-    const team = await makeTeam(api, org.name);
-    const project = await makeProject(api, org.name);
-    const member = await makeMember(api, org.name);
-    const { id } = await makeWorkspace(api, org.name, {}, { project: { data: { type: "projects", id: project.id } } });
+    const team = await api.makeTeam(org.name);
+    const project = await api.makeProject(org.name);
+    const member = await api.makeMember(org.name);
+    const { id } = await api.makeWorkspace(org.name, {}, { project: { data: { type: "projects", id: project.id } } });
     const users = { data: [{ type: "users", id: member.username }] };
     const steps: Record<string, () => Promise<unknown>> = {
-      "a team": () => makeTeam(api, org.name),
-      "a member of the organization": () => makeMember(api, org.name),
+      "a team": () => api.makeTeam(org.name),
+      "a member of the organization": () => api.makeMember(org.name),
       "a member of a team": () => api.admin.post(`/teams/${team.id}/relationships/users`, users),
-      "access to a project": () => grantProject(api, org.id, project.id, team.id, "write"),
-      "access to a workspace": () => grantWorkspace(api, org.id, id, team.id, "write"),
+      "access to a project": () => api.grantProject(project.id, team.id, "write"),
+      "access to a workspace": () => api.grantWorkspace(id, team.id, "write"),
       "a workspace that moves": () =>
         api.admin.post(`/projects/${org.defaultProjectId}/relationships/workspaces`, {
           data: [{ type: "workspaces", id }],
@@ -96,7 +87,7 @@ describe("it stays with", () => {
   it("a workspace that is made or changed", async () => {
     expect(
       await moves(async () => {
-        const { id } = await makeWorkspace(api, org.name);
+        const { id } = await api.makeWorkspace(org.name);
         await api.admin.patch(`/workspaces/${id}`, { data: { type: "workspaces", attributes: { description: "x" } } });
       }),
     ).toBe(false);

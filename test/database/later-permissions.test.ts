@@ -10,25 +10,17 @@ import {
 } from "../../src/access/levels.ts";
 import { projects } from "../../src/database/migrations/0005-projects.ts";
 import { useApi } from "../support/api.ts";
-import {
-  makeOrganization,
-  makeProject,
-  makeTeam,
-  makeTeamProject,
-  makeTeamWorkspace,
-  makeWorkspace,
-} from "../support/builders.ts";
 
 const api = useApi();
 const before = 2 ** 20 - 1;
 
 it("levels and owners get the new bits, sets that were chosen one by one do not", async () => {
-  const org = await makeOrganization(api);
-  const [project, workspace] = [await makeProject(api, org.name), await makeWorkspace(api, org.name)];
+  const org = await api.makeOrganization();
+  const [project, workspace] = [await api.makeProject(org.name), await api.makeWorkspace(org.name)];
   for (const access of projectLevelNames)
-    await makeTeamProject(api, project.id, (await makeTeam(api, org.name)).id, { access });
+    await api.makeTeamProject(project.id, (await api.makeTeam(org.name)).id, { access });
   for (const access of workspaceLevelNames)
-    await makeTeamWorkspace(api, workspace.id, (await makeTeam(api, org.name)).id, { access });
+    await api.makeTeamWorkspace(workspace.id, (await api.makeTeam(org.name)).id, { access });
   const stored = async () => {
     const { db } = api.database.reader;
     const columns = ["access", "permissions", "version"] as const;

@@ -2,20 +2,7 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { openDatabase } from "../../src/database/engines/open.ts";
 import { type Api, type Caller, startApiOn, useApi } from "../support/api.ts";
-import {
-  data,
-  grantProject,
-  grantWorkspace,
-  makeMember,
-  makeOrganization,
-  makeProject,
-  makeTeam,
-  makeTeamProject,
-  makeTeamToken,
-  makeWorkspace,
-  type Org,
-  resource,
-} from "../support/builders.ts";
+import { data, type Org, resource } from "../support/builders.ts";
 import { atTime, before, inMs } from "../support/clock.ts";
 import { change } from "../support/database.ts";
 import { scaled } from "../support/waiting.ts";
@@ -30,7 +17,7 @@ let org: Org;
 beforeAll(async () => {
   const database = openDatabase(api.address);
   other = await startApiOn({ address: api.address, database, drop: () => database.close() });
-  org = await makeOrganization(api);
+  org = await api.makeOrganization();
 });
 afterAll(() => other.stop());
 
@@ -49,7 +36,7 @@ async function leastOf(work: () => Promise<unknown>): Promise<number> {
 
 describe("asked again", () => {
   const paths = async () => {
-    const { id, attributes } = await makeWorkspace(api, org.name);
+    const { id, attributes } = await api.makeWorkspace(org.name);
     return {
       "a workspace by its id": `/workspaces/${id}`,
       "a workspace by its name": `/organizations/${org.name}/workspaces/${attributes.name}`,
@@ -93,7 +80,7 @@ describe("asked again", () => {
   });
 
   it("while others write, and that is known: a workspace is right after one statement", async () => {
-    const [seen, other] = [await makeWorkspace(api, org.name), await makeWorkspace(api, org.name)];
+    const [seen, other] = [await api.makeWorkspace(org.name), await api.makeWorkspace(org.name)];
     await org.owner.get(`/workspaces/${seen.id}`);
     await change(api.database);
     await org.owner.get(`/workspaces/${other.id}`);
@@ -101,7 +88,7 @@ describe("asked again", () => {
   });
 
   it("after a change of the workspace: as many statements as the first time", async () => {
-    const { id } = await makeWorkspace(api, org.name);
+    const { id } = await api.makeWorkspace(org.name);
     await org.owner.get(`/workspaces/${id}`);
     await org.owner.patch(`/workspaces/${id}`, resource("workspaces", { description: "new" }));
     await org.owner.get("/account/details");
@@ -110,7 +97,7 @@ describe("asked again", () => {
 
   it("many at once by one token: they share the look-up of it", async () => {
     const paths = await Promise.all(
-      Array.from({ length: 8 }, async () => `/workspaces/${(await makeWorkspace(api, org.name)).id}`),
+      Array.from({ length: 8 }, async () => `/workspaces/${(await api.makeWorkspace(org.name)).id}`),
     );
     const askAll = () => Promise.all(paths.map((path) => org.owner.get(path)));
     await askAll();
@@ -122,7 +109,7 @@ describe("asked again", () => {
 it("a request counts once against the rate, however it was let in", async () => {
   const database = openDatabase(api.address);
   const limited = await startApiOn({ address: api.address, database, drop: () => database.close() }, { rateLimit: 12 });
-  const { id } = await makeWorkspace(api, org.name);
+  const { id } = await api.makeWorkspace(org.name);
   const statuses: number[] = [];
   for (let time = 0; time < 9; time += 1) {
     statuses.push((await limited.as(org.owner.token).get(`/workspaces/${id}`)).status);
@@ -143,7 +130,7 @@ async function seenAtOnce(caller: Caller, path: string, work: () => Promise<unkn
 
 describe("nothing is stale, whichever server it was written through", () => {
   it("a change of the thing itself", async () => {
-    const { id } = await makeWorkspace(api, org.name);
+    const { id } = await api.makeWorkspace(org.name);
     for (const description of ["one", "two", "three"]) {
       const { after } = await seenAtOnce(org.owner, `/workspaces/${id}`, () =>
         other.as(org.owner.token).patch(`/workspaces/${id}`, resource("workspaces", { description })),
@@ -153,7 +140,7 @@ describe("nothing is stale, whichever server it was written through", () => {
   });
 
   it("a thing that is gone, and one that comes", async () => {
-    const { id, attributes } = await makeWorkspace(api, org.name);
+    const { id, attributes } = await api.makeWorkspace(org.name);
     const list = `/organizations/${org.name}/workspaces?search[name]=${attributes.name}`;
     const gone = await seenAtOnce(org.owner, list, () => other.as(org.owner.token).delete(`/workspaces/${id}`));
     expect(data(gone.before)).toHaveLength(1);
@@ -168,8 +155,8 @@ describe("nothing is stale, whichever server it was written through", () => {
   });
 
   it("a token that is revoked", async () => {
-    const member = await makeMember(api, org.name, [org.ownersTeamId]);
-    const { id } = await makeWorkspace(api, org.name);
+    const member = await api.makeMember(org.name, [org.ownersTeamId]);
+    const { id } = await api.makeWorkspace(org.name);
     const [token] = data(await member.get(`/users/${member.id}/authentication-tokens`));
     const { after } = await seenAtOnce(member, `/workspaces/${id}`, () =>
       other.as(member.token).delete(`/authentication-tokens/${token.id}`),
@@ -178,13 +165,13 @@ describe("nothing is stale, whichever server it was written through", () => {
   });
 
   it("a grant on a project that is given, changed and withdrawn", async () => {
-    const team = await makeTeam(api, org.name);
-    const member = await makeMember(api, org.name, [team.id]);
-    const project = await makeProject(api, org.name);
-    const { id } = await makeWorkspace(api, org.name, {}, inProject(project.id));
+    const team = await api.makeTeam(org.name);
+    const member = await api.makeMember(org.name, [team.id]);
+    const project = await api.makeProject(org.name);
+    const { id } = await api.makeWorkspace(org.name, {}, inProject(project.id));
     const path = `/workspaces/${id}`;
     expect((await member.get(path)).status).toBe(404);
-    const record = await grantProject(api, org.id, project.id, team.id, "read");
+    const record = await api.grantProject(project.id, team.id, "read");
     const given = await member.get(path);
     expect(data(given).attributes.permissions["can-queue-apply"]).toBe(false);
     const raised = await seenAtOnce(member, path, () =>
@@ -198,10 +185,10 @@ describe("nothing is stale, whichever server it was written through", () => {
   });
 
   it("a grant on a workspace, and a member who leaves a team", async () => {
-    const team = await makeTeam(api, org.name);
-    const member = await makeMember(api, org.name, [team.id]);
-    const { id } = await makeWorkspace(api, org.name);
-    await grantWorkspace(api, org.id, id, team.id, "read");
+    const team = await api.makeTeam(org.name);
+    const member = await api.makeMember(org.name, [team.id]);
+    const { id } = await api.makeWorkspace(org.name);
+    await api.grantWorkspace(id, team.id, "read");
     const { after } = await seenAtOnce(member, `/workspaces/${id}`, () =>
       other.as(org.owner.token).delete(`/teams/${team.id}/relationships/users`, {
         data: [{ type: "users", id: member.username }],
@@ -211,8 +198,8 @@ describe("nothing is stale, whichever server it was written through", () => {
   });
 
   it("a site admin who no longer is one", async () => {
-    const member = await makeMember(api, org.name);
-    const { id } = await makeWorkspace(api, org.name);
+    const member = await api.makeMember(org.name);
+    const { id } = await api.makeWorkspace(org.name);
     const become = (is: boolean) =>
       other.admin.patch(`/admin/users/${member.id}`, resource("users", { "is-site-admin": is }));
     await become(true);
@@ -222,8 +209,8 @@ describe("nothing is stale, whichever server it was written through", () => {
   });
 
   it("what a workspace shows of its organization and project", async () => {
-    const project = await makeProject(api, org.name);
-    const { id } = await makeWorkspace(api, org.name, {}, inProject(project.id));
+    const project = await api.makeProject(org.name);
+    const { id } = await api.makeWorkspace(org.name, {}, inProject(project.id));
     const owner = other.as(org.owner.token);
     const duration = await seenAtOnce(org.owner, `/workspaces/${id}`, () =>
       owner.patch(`/projects/${project.id}`, resource("projects", { "auto-destroy-activity-duration": "14d" })),
@@ -240,9 +227,9 @@ describe("nothing is stale, whichever server it was written through", () => {
   });
 
   it("an organization that closes itself to users' tokens", async () => {
-    const closing = await makeOrganization(api);
-    const { id } = await makeWorkspace(api, closing.name);
-    const owners = await makeTeamToken(other, closing.ownersTeamId);
+    const closing = await api.makeOrganization();
+    const { id } = await api.makeWorkspace(closing.name);
+    const owners = await other.makeTeamToken(closing.ownersTeamId);
     const { after } = await seenAtOnce(closing.owner, `/workspaces/${id}`, () =>
       owners.patch(`/organizations/${closing.name}`, resource("organizations", { "user-tokens-enabled": false })),
     );
@@ -252,7 +239,7 @@ describe("nothing is stale, whichever server it was written through", () => {
 
 describe("what ends with time", () => {
   it("a token that expires is refused, though nothing was committed", async () => {
-    const { id } = await makeWorkspace(api, org.name);
+    const { id } = await api.makeWorkspace(org.name);
     const soon = inMs(scaled(3_000));
     const made = await org.owner.post(
       `/users/${org.owner.id}/authentication-tokens`,
@@ -266,8 +253,8 @@ describe("what ends with time", () => {
   });
 
   it("a token that becomes too old for its organization is refused, though nothing was committed", async () => {
-    const strict = await makeOrganization(api);
-    const { id } = await makeWorkspace(api, strict.name);
+    const strict = await api.makeOrganization();
+    const { id } = await api.makeWorkspace(strict.name);
     const made = data(await strict.owner.post(`/users/${strict.owner.id}/authentication-tokens`));
     const caller = api.as(made.attributes.token);
     const age = scaled(3_000);
@@ -291,12 +278,12 @@ describe("what ends with time", () => {
 describe("access that ends with time", () => {
   /** A member of a team with access for an hour, by which the paths are found; asked for so often that the answers are kept. */
   async function endingAccess() {
-    const team = await makeTeam(api, org.name);
-    const member = await makeMember(api, org.name, [team.id]);
-    const project = await makeProject(api, org.name);
-    const { id } = await makeWorkspace(api, org.name, {}, inProject(project.id));
+    const team = await api.makeTeam(org.name);
+    const member = await api.makeMember(org.name, [team.id]);
+    const project = await api.makeProject(org.name);
+    const { id } = await api.makeWorkspace(org.name, {}, inProject(project.id));
     const end = inMs(3_600_000);
-    const record = await makeTeamProject(api, project.id, team.id, { access: "read", "expires-at": end });
+    const record = await api.makeTeamProject(project.id, team.id, { access: "read", "expires-at": end });
     const asked = `/workspaces/${id}`;
     const statuses = async (times: number) => {
       const given: number[] = [];

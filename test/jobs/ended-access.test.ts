@@ -5,17 +5,7 @@ import { jobs } from "../../src/jobs/index.ts";
 import { JobRunner } from "../../src/jobs/runner.ts";
 import { operatorContext } from "../../src/service.ts";
 import { type Json, useApi } from "../support/api.ts";
-import {
-  data,
-  makeMember,
-  makeOrganization,
-  makeTeam,
-  makeTeamProject,
-  makeTeamWorkspace,
-  makeWorkspace,
-  type Member,
-  type Org,
-} from "../support/builders.ts";
+import { data, type Member, type Org } from "../support/builders.ts";
 import { inMs } from "../support/clock.ts";
 
 const api = useApi();
@@ -38,13 +28,13 @@ interface Scene {
 
 /** An organization with a team of one that has access to a project and a workspace, all of it until a moment. */
 async function makeScene(): Promise<Scene> {
-  const org = await makeOrganization(api);
-  const team = await makeTeam(api, org.name, { "organization-access": { "read-projects": true } });
-  const member = await makeMember(api, org.name);
-  const workspace = await makeWorkspace(api, org.name);
+  const org = await api.makeOrganization();
+  const team = await api.makeTeam(org.name, { "organization-access": { "read-projects": true } });
+  const member = await api.makeMember(org.name);
+  const workspace = await api.makeWorkspace(org.name);
   const given = { access: "read", "expires-at": inMs(hourMs), reason: "a test" };
-  const onProject = await makeTeamProject(api, org.defaultProjectId, team.id, given);
-  const onWorkspace = await makeTeamWorkspace(api, workspace.id, team.id, given);
+  const onProject = await api.makeTeamProject(org.defaultProjectId, team.id, given);
+  const onWorkspace = await api.makeTeamWorkspace(workspace.id, team.id, given);
   const meta = { "expires-at": inMs(hourMs), reason: "a test" };
   await org.owner.post(`/teams/${team.id}/relationships/users`, { data: [{ type: "users", id: member.id, meta }] });
   return { org, team, member, records: [onProject.id, onWorkspace.id] };
@@ -137,7 +127,7 @@ it("leaves counts that are right, and room for new records", async () => {
     .where("t.id", "=", team.id)
     .execute();
   expect(rows).toEqual([{ usersCount: 0, teamCount: 0 }]);
-  const again = await makeTeamProject(api, org.defaultProjectId, team.id, { access: "admin" });
+  const again = await api.makeTeamProject(org.defaultProjectId, team.id, { access: "admin" });
   expect(again.attributes["expires-at"]).toBeNull();
   await org.owner.post(`/teams/${team.id}/relationships/users`, { data: [{ type: "users", id: member.id }] });
   expect(data(await org.owner.get(`/teams/${team.id}`)).attributes["users-count"]).toBe(1);

@@ -1,20 +1,6 @@
 /** An organization with something of everything that can be moved, and the same told so that two registers can be compared. */
 import type { Api, Caller, Json } from "../support/api.ts";
-import {
-  data,
-  inProject,
-  makeMember,
-  makeOrganization,
-  makeProject,
-  makeTeam,
-  makeTeamProject,
-  makeTeamWorkspace,
-  makeVarset,
-  makeWorkspace,
-  type Member,
-  type Org,
-  resource,
-} from "../support/builders.ts";
+import { data, inProject, type Member, type Org, resource } from "../support/builders.ts";
 import { bring, happen, makeConfiguration, makeRun } from "../support/runs.ts";
 import { fetchState, managed, stateOf, writeState } from "../support/states.ts";
 
@@ -30,7 +16,7 @@ const bindings = (...pairs: [string, string][]) => ({
 });
 
 export async function furnish(api: Api): Promise<Furnished> {
-  const organization = await makeOrganization(api, {
+  const organization = await api.makeOrganization({
     "cost-estimation-enabled": true,
     "allow-force-delete-workspaces": true,
     "session-timeout": 30,
@@ -39,9 +25,9 @@ export async function furnish(api: Api): Promise<Furnished> {
   const inside = (rest: string) => `/organizations/${name}${rest}`;
   const post = async (path: string, body: object) => data(await api.admin.post(path, body));
   await post(inside("/reserved-tag-keys"), resource("reserved-tag-keys", { key: "cost", "disable-overrides": true }));
-  const ops = await makeTeam(api, name, { name: "ops", "organization-access": { "read-workspaces": true } });
-  const secret = await makeTeam(api, name, { name: "secret", visibility: "secret", "sso-team-id": "sso-1" });
-  const member = await makeMember(api, name, [ops.id, secret.id]);
+  const ops = await api.makeTeam(name, { name: "ops", "organization-access": { "read-workspaces": true } });
+  const secret = await api.makeTeam(name, { name: "secret", visibility: "secret", "sso-team-id": "sso-1" });
+  const member = await api.makeMember(name, [ops.id, secret.id]);
   const key = await post(inside("/ssh-keys"), resource("ssh-keys", { name: "modules", value: "a private key" }));
   const pool = await post(inside("/agent-pools"), resource("agent-pools", { name: "builders" }));
   await api.admin.patch(
@@ -62,20 +48,19 @@ export async function furnish(api: Api): Promise<Furnished> {
       ),
     ),
   );
-  const local = await makeProject(api, name, { name: "Local things", "default-execution-mode": "local" });
-  await makeTeamProject(api, project.id, ops.id, {
+  const local = await api.makeProject(name, { name: "Local things", "default-execution-mode": "local" });
+  await api.makeTeamProject(project.id, ops.id, {
     access: "custom",
     "project-access": { settings: "update", teams: "read" },
     "workspace-access": { runs: "apply", locking: true, create: true },
   });
-  await makeTeamProject(api, organization.defaultProjectId, secret.id, { access: "maintain" });
+  await api.makeTeamProject(organization.defaultProjectId, secret.id, { access: "maintain" });
   await api.admin.patch(
     `/projects/${organization.defaultProjectId}`,
     resource("projects", { description: "Where all begins" }),
   );
 
-  const network = await makeWorkspace(
-    api,
+  const network = await api.makeWorkspace(
     name,
     {
       name: "network",
@@ -97,8 +82,8 @@ export async function furnish(api: Api): Promise<Furnished> {
       tags: { data: ["core", "eu"].map((tag) => ({ type: "tags", attributes: { name: tag } })) },
     },
   );
-  const shop = await makeWorkspace(api, name, { name: "shop", "execution-mode": "remote" }, inProject(project.id));
-  const plain = await makeWorkspace(api, name, { name: "plain", "global-remote-state": true }, inProject(local.id));
+  const shop = await api.makeWorkspace(name, { name: "shop", "execution-mode": "remote" }, inProject(project.id));
+  const plain = await api.makeWorkspace(name, { name: "plain", "global-remote-state": true }, inProject(local.id));
   await api.admin.patch(`/workspaces/${network.id}/relationships/ssh-key`, resource("workspaces", { id: key.id }));
   await api.admin.patch(
     `/agent-pools/${pool.id}`,
@@ -108,8 +93,8 @@ export async function furnish(api: Api): Promise<Furnished> {
       { "allowed-projects": { data: [{ type: "projects", id: project.id }] } },
     ),
   );
-  await makeTeamWorkspace(api, network.id, secret.id, { access: "custom", runs: "plan", variables: "read" });
-  await makeTeamWorkspace(api, shop.id, ops.id, { access: "write" });
+  await api.makeTeamWorkspace(network.id, secret.id, { access: "custom", runs: "plan", variables: "read" });
+  await api.makeTeamWorkspace(shop.id, ops.id, { access: "write" });
   for (const [workspaceId, attributes] of [
     [network.id, { key: "region", value: "eu-north-1", category: "terraform", description: "Where" }],
     [network.id, { key: "CLOUD_SECRET", value: "s3cr3t", category: "env", sensitive: true }],
@@ -120,8 +105,7 @@ export async function furnish(api: Api): Promise<Furnished> {
     data: { type: "data-retention-policy-delete-olders", attributes: { "delete-older-than-n-days": 90 } },
   });
 
-  const set = await makeVarset(
-    api,
+  const set = await api.makeVarset(
     name,
     { name: "Cloud", description: "Accounts", priority: true },
     {
@@ -133,8 +117,8 @@ export async function furnish(api: Api): Promise<Furnished> {
     `/varsets/${set.id}/relationships/vars`,
     resource("vars", { key: "account", value: "1", category: "env" }),
   );
-  await makeVarset(api, name, { name: "Everywhere", global: true });
-  await makeVarset(api, name, { name: "Of a project" }, { parent: { data: { type: "projects", id: project.id } } });
+  await api.makeVarset(name, { name: "Everywhere", global: true });
+  await api.makeVarset(name, { name: "Of a project" }, { parent: { data: { type: "projects", id: project.id } } });
   await api.admin.post(`/workspaces/${network.id}/relationships/remote-state-consumers`, {
     data: [{ type: "workspaces", id: shop.id }],
   });

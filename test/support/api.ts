@@ -10,6 +10,7 @@ import { requireEvents } from "../../src/resources/shared/audit-events/required.
 import type { ServiceOptions } from "../../src/resources/shared/context.ts";
 import { addUser } from "../../src/resources/identity/users/writes.ts";
 import { operatorContext } from "../../src/service.ts";
+import { type Builders, buildersOn } from "./builders.ts";
 import { exchange, type Received } from "./client.ts";
 import { borrowDatabase, empty, type Engine, type TestDatabase } from "./database.ts";
 
@@ -34,7 +35,7 @@ export interface Caller {
   send(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
 }
 
-export interface Api {
+export interface Served {
   readonly url: string;
   readonly database: Database;
   /** The server's own, and that of its jobs: what it writes is committed with its audit events, or not at all. */
@@ -47,6 +48,9 @@ export interface Api {
   as(token: string | undefined): Caller;
   stop(): Promise<void>;
 }
+
+/** With what makes things on it. */
+export type Api = Served & Builders;
 
 const adminToken = "test-admin-token-0123456789";
 
@@ -92,7 +96,7 @@ export async function startApiOn(
   await server.listen({ host: "127.0.0.1", port: 0 });
   const url = urlOf(server, rest);
   const as = (token: string | undefined) => callerOn(url, token);
-  return {
+  const served: Served = {
     url,
     database,
     audited,
@@ -106,6 +110,7 @@ export async function startApiOn(
       await testDatabase.drop();
     },
   };
+  return { ...served, ...buildersOn(served) };
 }
 
 /** Plain servers that files of this worker have left, each with an empty register: the next file finds everything warm. */

@@ -12,7 +12,7 @@ import { newMembership } from "../../src/resources/identity/organization-members
 import { joinTeams } from "../../src/resources/identity/teams/writes.ts";
 import { newUser } from "../../src/resources/identity/users/rules.ts";
 import { lasting } from "../../src/resources/shared/grants/ending.ts";
-import { type Answer, type Api, type Caller, type Json } from "./api.ts";
+import type { Answer, Caller, Json, Served } from "./api.ts";
 import { adminIdIn, copyOrganization, type Original, readOriginal } from "./copies.ts";
 
 export const unique = (prefix: string) => `${prefix}-${randomBytes(5).toString("hex")}`;
@@ -34,7 +34,7 @@ export interface Person extends Caller {
 }
 
 /** A user with a token. A plain one is written as it is stored, because tests make thousands; one with attributes comes over HTTP. */
-export async function makeUser(api: Api, attributes: object = {}): Promise<Person> {
+export async function makeUser(api: Served, attributes: object = {}): Promise<Person> {
   const username = unique("user");
   const email = `${username}@example.com`;
   if (Object.keys(attributes).length === 0) return api.database.write(async (tx) => addPerson(api, tx));
@@ -48,7 +48,7 @@ export async function makeUser(api: Api, attributes: object = {}): Promise<Perso
   };
 }
 
-async function addPerson(api: Api, tx: Tx): Promise<Person> {
+async function addPerson(api: Served, tx: Tx): Promise<Person> {
   const username = unique("user");
   const email = `${username}@example.com`;
   const user = newUser({ username, email });
@@ -75,7 +75,7 @@ export interface Org {
 let original: Original | undefined;
 
 /** An organization with one owner who is not a site admin. A plain one is a copy (`copies.ts`); one with attributes comes over HTTP. */
-export async function makeOrganization(api: Api, attributes: object = {}): Promise<Org> {
+export async function makeOrganization(api: Served, attributes: object = {}): Promise<Org> {
   const isPlain = Object.keys(attributes).length === 0;
   const adminId = isPlain && original !== undefined ? await adminIdIn(api.database) : undefined;
   if (original !== undefined && adminId !== undefined) return copied(api, original, adminId);
@@ -84,7 +84,7 @@ export async function makeOrganization(api: Api, attributes: object = {}): Promi
   return made;
 }
 
-async function makeOrganizationOverHttp(api: Api, attributes: object): Promise<Org> {
+async function makeOrganizationOverHttp(api: Served, attributes: object): Promise<Org> {
   const name = unique("org");
   const organization = data(
     await api.admin.post(
@@ -109,7 +109,7 @@ async function makeOrganizationOverHttp(api: Api, attributes: object): Promise<O
   };
 }
 
-async function copied(api: Api, from: Original, adminId: string): Promise<Org> {
+async function copied(api: Served, from: Original, adminId: string): Promise<Org> {
   const [organization, username] = [unique("org"), unique("user")];
   const names = { organization, username, email: `${username}@example.com` };
   const { secret, rowsOf } = await api.database.write((tx) => copyOrganization(tx, from, names, adminId));
@@ -131,7 +131,11 @@ export interface Member extends Person {
 }
 
 /** A person who is a member, in these teams: written as it is stored, because tests make thousands. */
-export async function makeMember(api: Api, organizationName: string, teamIds: readonly string[] = []): Promise<Member> {
+export async function makeMember(
+  api: Served,
+  organizationName: string,
+  teamIds: readonly string[] = [],
+): Promise<Member> {
   return api.database.write(async (tx) => {
     const { id: organizationId } = await tx.db
       .selectFrom("organizations")
@@ -147,7 +151,7 @@ export async function makeMember(api: Api, organizationName: string, teamIds: re
   });
 }
 
-export async function makeTeam(api: Api, organizationName: string, attributes: object = {}): Promise<Json> {
+export async function makeTeam(api: Served, organizationName: string, attributes: object = {}): Promise<Json> {
   return data(
     await api.admin.post(
       `/organizations/${organizationName}/teams`,
@@ -158,7 +162,7 @@ export async function makeTeam(api: Api, organizationName: string, attributes: o
 
 /** A member of a new team that holds these organization-level permissions. */
 export async function makeHolder(
-  api: Api,
+  api: Served,
   organizationName: string,
   ...permissions: string[]
 ): Promise<Member & { teamId: string }> {
@@ -171,16 +175,16 @@ export async function makeHolder(
 /** Without expiry: one that expires may create less. */
 const lastingToken = resource("authentication-tokens", { "expired-at": null });
 
-export async function makeTeamToken(api: Api, teamId: string): Promise<Caller> {
+export async function makeTeamToken(api: Served, teamId: string): Promise<Caller> {
   return api.as(data(await api.admin.post(`/teams/${teamId}/authentication-token`, lastingToken)).attributes.token);
 }
 
-export async function makeOrganizationToken(api: Api, organizationName: string): Promise<Caller> {
+export async function makeOrganizationToken(api: Served, organizationName: string): Promise<Caller> {
   const path = `/organizations/${organizationName}/authentication-token`;
   return api.as(data(await api.admin.post(path, lastingToken)).attributes.token);
 }
 
-export async function makeProject(api: Api, organizationName: string, attributes: object = {}): Promise<Json> {
+export async function makeProject(api: Served, organizationName: string, attributes: object = {}): Promise<Json> {
   return data(
     await api.admin.post(
       `/organizations/${organizationName}/projects`,
@@ -190,7 +194,7 @@ export async function makeProject(api: Api, organizationName: string, attributes
 }
 
 export async function makeWorkspace(
-  api: Api,
+  api: Served,
   organizationName: string,
   attributes: object = {},
   relationships?: object,
@@ -200,7 +204,7 @@ export async function makeWorkspace(
 }
 
 export async function makeVarset(
-  api: Api,
+  api: Served,
   organizationName: string,
   attributes: object = {},
   relationships?: object,
@@ -214,24 +218,13 @@ export const inProject = (id: string) => ({ project: { data: { type: "projects",
 
 /** Gives a team a level on a project. */
 export async function grantProject(
-  api: Api,
+  api: Served,
   _organizationId: string,
   projectId: string,
   teamId: string,
   access: Exclude<ProjectLevel, "custom">,
 ): Promise<string> {
   return (await makeTeamProject(api, projectId, teamId, { access })).id;
-}
-
-/** Gives a team a level on a workspace. */
-export async function grantWorkspace(
-  api: Api,
-  _organizationId: string,
-  workspaceId: string,
-  teamId: string,
-  access: Exclude<WorkspaceLevel, "custom">,
-): Promise<string> {
-  return (await makeTeamWorkspace(api, workspaceId, teamId, { access })).id;
 }
 
 export const onProject = (projectId: string, teamId: string) => ({
@@ -245,7 +238,7 @@ export const onWorkspace = (workspaceId: string, teamId: string) => ({
 });
 
 export async function makeTeamProject(
-  api: Api,
+  api: Served,
   projectId: string,
   teamId: string,
   attributes: object = { access: "read" },
@@ -255,7 +248,7 @@ export async function makeTeamProject(
 }
 
 export async function makeTeamWorkspace(
-  api: Api,
+  api: Served,
   workspaceId: string,
   teamId: string,
   attributes: object = { access: "read" },
@@ -268,3 +261,34 @@ export async function makeTeamWorkspace(
 export const details = (answer: Answer): string[] => (answer.body?.errors ?? []).map((error: Json) => error.detail);
 export const pointers = (answer: Answer): string[] =>
   (answer.body?.errors ?? []).map((error: Json) => error.source?.pointer ?? error.source?.parameter);
+
+/** What makes things on a server, which is its first argument. */
+const builders = {
+  makeUser,
+  makeOrganization,
+  makeMember,
+  makeTeam,
+  makeHolder,
+  makeTeamToken,
+  makeOrganizationToken,
+  makeProject,
+  makeWorkspace,
+  makeVarset,
+  makeTeamProject,
+  makeTeamWorkspace,
+  grantProject: async (api: Served, projectId: string, teamId: string, access: Exclude<ProjectLevel, "custom">) =>
+    String((await makeTeamProject(api, projectId, teamId, { access })).id),
+  grantWorkspace: async (api: Served, workspaceId: string, teamId: string, access: Exclude<WorkspaceLevel, "custom">) =>
+    String((await makeTeamWorkspace(api, workspaceId, teamId, { access })).id),
+};
+
+type On<Build> = Build extends (api: any, ...rest: infer Rest) => infer Made ? (...rest: Rest) => Made : never;
+/** The same as a server has them: `api.makeTeam(org.name)`. */
+export type Builders = { readonly [Name in keyof typeof builders]: On<(typeof builders)[Name]> };
+
+export function buildersOn(api: Served): Builders {
+  const bound = Object.entries<(api: Served, ...rest: never[]) => unknown>(builders).map(
+    ([name, build]) => [name, build.bind(undefined, api)] as const,
+  );
+  return Object.fromEntries(bound) as never;
+}

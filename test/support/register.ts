@@ -65,6 +65,17 @@ export async function fingerprint(database: Database, without: readonly string[]
   return text;
 }
 
+/** Every table as text, bytes as they are. */
+export async function dump(database: Database): Promise<string> {
+  const parts: string[] = [];
+  for (const table of tables) {
+    const { rows } = await sql<object>`select * from ${sql.table(table)}`.execute(database.reader.db);
+    for (const value of rows.flatMap((row) => Object.values(row)))
+      parts.push(value instanceof Uint8Array ? Buffer.from(value).toString("latin1") : String(value));
+  }
+  return parts.join("\n");
+}
+
 const compiled = new Map<string, CompiledQuery>();
 
 function counting({ dialect, reader }: Database, without: readonly string[]): CompiledQuery {

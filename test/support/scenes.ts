@@ -3,18 +3,7 @@
  * something. A new operation whose example goes through as it is needs no line here.
  */
 import type { Answer, Api, Caller, Json } from "./api.ts";
-import {
-  data,
-  inProject,
-  makeMember,
-  makeProject,
-  makeTeam,
-  makeUser,
-  makeVarset,
-  makeWorkspace,
-  resource,
-  unique,
-} from "./builders.ts";
+import { data, inProject, resource, unique } from "./builders.ts";
 import { endedRun, finishedPlan, logUrlOf, storeAssessment, storeOutput, storeRun } from "./phases.ts";
 import { bring, cancelLongAgo, happen, makeConfiguration, makeRun, makeRunnable } from "./runs.ts";
 import { archive } from "./archives.ts";
@@ -52,7 +41,7 @@ export async function staged(route: Route, scene: Scene): Promise<Staged> {
   };
 }
 
-const newWorkspace = async ({ api, tenant }: Scene): Promise<string> => (await makeWorkspace(api, tenant.name)).id;
+const newWorkspace = async ({ api, tenant }: Scene): Promise<string> => (await api.makeWorkspace(tenant.name)).id;
 const workspaceOf = ({ tenant }: Scene) => `/workspaces/${tenant.params["workspace_id"]}`;
 
 /** Another one, so that nothing hangs on it yet. */
@@ -65,7 +54,7 @@ const onLockedWorkspace = async (scene: Scene, asked: object = {}): Promise<Twis
   return { params: { workspace_id: id } };
 };
 const onNewWorkspaceByName = async ({ api, tenant }: Scene): Promise<Twist> => ({
-  params: { workspace_name: (await makeWorkspace(api, tenant.name)).attributes.name },
+  params: { workspace_name: (await api.makeWorkspace(tenant.name)).attributes.name },
 });
 const withNewWorkspace = async (scene: Scene): Promise<Twist> => ({ ids: { workspaces: await newWorkspace(scene) } });
 
@@ -84,7 +73,7 @@ async function withSshKey(scene: Scene): Promise<Twist> {
 
 /** A set that belongs to the project, which not everybody may see, with a variable. */
 async function onProjectVarset({ api, tenant }: Scene): Promise<Twist> {
-  const set = await makeVarset(api, tenant.name, {}, { parent: inProject(tenant.projectId).project });
+  const set = await api.makeVarset(tenant.name, {}, { parent: inProject(tenant.projectId).project });
   const variable = resource("vars", { key: unique("key"), category: "terraform" });
   const made = data(await tenant.owner.post(`/varsets/${set.id}/relationships/vars`, variable));
   return { params: { varset_id: set.id, varset_var_id: made.id } };
@@ -120,13 +109,13 @@ const onDeletedState = async (scene: Scene): Promise<Twist> => {
 
 /** A plan that was made, with what the engine said about it. */
 async function onFinishedPlan({ api, tenant }: Scene): Promise<Twist> {
-  const run = await finishedPlan(api, await makeWorkspace(api, tenant.name), tenant.id);
+  const run = await finishedPlan(api, await api.makeWorkspace(tenant.name), tenant.id);
   return { params: { run_id: run.id, plan_id: run.plan.id } };
 }
 
 /** A plan and an apply of a run that has ended. */
 async function onEndedRun({ api, tenant }: Scene): Promise<Twist & { plan: string; apply: string }> {
-  const { plan, apply } = await endedRun(api, await makeWorkspace(api, tenant.name), tenant.id);
+  const { plan, apply } = await endedRun(api, await api.makeWorkspace(tenant.name), tenant.id);
   return { params: { plan_id: plan.id, apply_id: apply.id }, plan: `/plans/${plan.id}`, apply: `/applies/${apply.id}` };
 }
 
@@ -141,7 +130,7 @@ const onDeletedData =
 
 /** An assessment, with what the engine said about it. */
 async function onAssessment({ api, tenant }: Scene): Promise<Twist> {
-  const workspace = await makeWorkspace(api, tenant.name);
+  const workspace = await api.makeWorkspace(tenant.name);
   const run = await finishedPlan(api, workspace, tenant.id);
   const place = { organizationId: tenant.id, workspaceId: workspace.id, runId: run.id };
   return { params: { assessment_result_id: await storeAssessment(api, place) } };
@@ -149,12 +138,12 @@ async function onAssessment({ api, tenant }: Scene): Promise<Twist> {
 
 /** A team that not everybody may know of. */
 const onSecretTeam = async ({ api, tenant }: Scene): Promise<Twist> => ({
-  params: { team_id: (await makeTeam(api, tenant.name, { visibility: "secret" })).id },
+  params: { team_id: (await api.makeTeam(tenant.name, { visibility: "secret" })).id },
 });
 
 /** A workspace of its own, with a configuration: a run holds its lock. */
 async function withRunnable({ api, tenant }: Scene): Promise<Twist> {
-  const workspace = await makeWorkspace(api, tenant.name);
+  const workspace = await api.makeWorkspace(tenant.name);
   return {
     ids: { workspaces: workspace.id, "configuration-versions": await makeConfiguration(api, workspace.id) },
   };
@@ -190,7 +179,7 @@ const onJob = async (scene: Scene): Promise<Twist> => {
 
 /** A configuration that comes from a commit. */
 async function onCommit(scene: Scene): Promise<Twist> {
-  const workspace = await makeWorkspace(scene.api, scene.tenant.name);
+  const workspace = await scene.api.makeWorkspace(scene.tenant.name);
   const { id } = await storeCommit(scene.api, { id: workspace.id, organizationId: scene.tenant.id });
   return { params: { configuration_version_id: id } };
 }
@@ -219,23 +208,23 @@ const twists: Twists = {
   updateAccount: async () => ({ body: resource("users", { username: unique("ada") }) }),
   createUser: async () => ({ body: resource("users", { username: unique("grace"), email: `${unique("g")}@b.c` }) }),
   createOrganization: async () => ({ body: resource("organizations", { name: unique("acme"), email: "a@b.c" }) }),
-  showUser: async ({ api }) => ({ params: { user_id: (await makeUser(api)).id } }),
+  showUser: async ({ api }) => ({ params: { user_id: (await api.makeUser()).id } }),
   showTeam: onSecretTeam,
   listTeamMemberships: onSecretTeam,
   addTeamUsers: async ({ api, tenant }) => ({
-    body: { data: [{ type: "users", id: (await makeMember(api, tenant.name)).username }] },
+    body: { data: [{ type: "users", id: (await api.makeMember(tenant.name)).username }] },
   }),
   addTeamMemberships: async ({ api, tenant }) => ({
-    ids: { "organization-memberships": (await makeMember(api, tenant.name)).membershipId },
+    ids: { "organization-memberships": (await api.makeMember(tenant.name)).membershipId },
   }),
-  deleteProject: async ({ api, tenant }) => ({ params: { project_id: (await makeProject(api, tenant.name)).id } }),
+  deleteProject: async ({ api, tenant }) => ({ params: { project_id: (await api.makeProject(tenant.name)).id } }),
   updateProject: after(
     "patch",
     ({ tenant }) => `/projects/${tenant.projectId}`,
     resource("projects", { description: "One" }),
   ),
   removeOauthClientProjects: async ({ api, tenant }) => {
-    const { id } = await makeProject(api, tenant.name);
+    const { id } = await api.makeProject(tenant.name);
     const path = `/oauth-clients/${tenant.params["oauth_client_id"]}/relationships/projects`;
     data(await tenant.owner.post(path, { data: [{ type: "projects", id }] }));
     return { ids: { projects: id } };
@@ -256,13 +245,13 @@ const twists: Twists = {
   },
   assignSshKey: withSshKey,
   deleteSshKey: withSshKey,
-  createTeamProject: async ({ api, tenant }) => ({ ids: { teams: (await makeTeam(api, tenant.name)).id } }),
-  createTeamWorkspace: async ({ api, tenant }) => ({ ids: { teams: (await makeTeam(api, tenant.name)).id } }),
+  createTeamProject: async ({ api, tenant }) => ({ ids: { teams: (await api.makeTeam(tenant.name)).id } }),
+  createTeamWorkspace: async ({ api, tenant }) => ({ ids: { teams: (await api.makeTeam(tenant.name)).id } }),
   listTeamProjects: async ({ tenant }) => ({ query: `?filter[project][id]=${tenant.projectId}` }),
   listTeamWorkspaces: async ({ tenant }) => ({ query: `?filter[workspace][id]=${tenant.params["workspace_id"]}` }),
   listStateVersions: async ({ tenant }) => ({ query: `?filter[workspace][name]=${tenant.params["workspace_name"]}` }),
   downloadJsonState: async ({ api, tenant }) => {
-    const { id } = await makeWorkspace(api, tenant.name);
+    const { id } = await api.makeWorkspace(tenant.name);
     const version = await writeState(tenant.owner, id, stateOf(), { "json-state": base64('{"format_version":"1.0"}') });
     return { params: { state_version_id: version.id } };
   },
@@ -299,12 +288,12 @@ const twists: Twists = {
   showAssessmentSchemas: onAssessment,
   showAssessmentLog: onAssessment,
   showErroredState: async ({ api, tenant }) => {
-    const run = await storeRun(api, await makeWorkspace(api, tenant.name), tenant.id);
+    const run = await storeRun(api, await api.makeWorkspace(tenant.name), tenant.id);
     await storeOutput(api, run, "errored-state", "{}");
     return { params: { apply_id: run.apply.id } };
   },
   readLog: async ({ api, tenant }) => {
-    const run = await storeRun(api, await makeWorkspace(api, tenant.name), tenant.id);
+    const run = await storeRun(api, await api.makeWorkspace(tenant.name), tenant.id);
     return { url: await logUrlOf(api, run.plan.id) };
   },
   uploadConfiguration: async (scene) => {
@@ -335,7 +324,7 @@ const twists: Twists = {
   listVarsetVars: onProjectVarset,
   showVarsetVar: onProjectVarset,
   addVarsetWorkspaces: withNewWorkspace,
-  addVarsetProjects: async ({ api, tenant }) => ({ ids: { projects: (await makeProject(api, tenant.name)).id } }),
+  addVarsetProjects: async ({ api, tenant }) => ({ ids: { projects: (await api.makeProject(tenant.name)).id } }),
   removeVarsetProjects: async ({ tenant }) => ({ ids: { projects: tenant.projectId } }),
   removeWorkspaceTags: after("post", (scene) => `${workspaceOf(scene)}/relationships/tags`, {
     data: [{ type: "tags", attributes: { name: "production" } }],

@@ -5,24 +5,7 @@ import { idPrefixes } from "../../src/kernel/ids.ts";
 import { snake } from "../../src/kernel/names.ts";
 import { resources } from "../../src/resources/index.ts";
 import type { Api, Caller, Json } from "./api.ts";
-import {
-  data,
-  grantProject,
-  grantWorkspace,
-  inProject,
-  makeMember,
-  makeOrganization,
-  makeOrganizationToken,
-  makeProject,
-  makeTeam,
-  makeTeamToken,
-  makeVarset,
-  makeWorkspace,
-  type Member,
-  type Org,
-  resource,
-  unique,
-} from "./builders.ts";
+import { data, inProject, type Member, type Org, resource, unique } from "./builders.ts";
 import { sendConfiguration } from "./configurations.ts";
 import { makeAgent, makePool } from "./machines.ts";
 import { listening } from "./receiver.ts";
@@ -43,18 +26,17 @@ export interface Tenant extends Org {
 }
 
 export async function makeTenant(api: Api): Promise<Tenant> {
-  const org = await makeOrganization(api);
-  const team = await makeTeam(api, org.name);
-  const member = await makeMember(api, org.name, [team.id]);
-  const project = await makeProject(api, org.name);
-  const teamProjectId = await grantProject(api, org.id, project.id, team.id, "admin");
-  const workspace = await makeWorkspace(
-    api,
+  const org = await api.makeOrganization();
+  const team = await api.makeTeam(org.name);
+  const member = await api.makeMember(org.name, [team.id]);
+  const project = await api.makeProject(org.name);
+  const teamProjectId = await api.grantProject(project.id, team.id, "admin");
+  const workspace = await api.makeWorkspace(
     org.name,
     {},
     { ...inProject(project.id), tags: { data: [{ type: "tags", attributes: { name: unique("tag") } }] } },
   );
-  const teamWorkspaceId = await grantWorkspace(api, org.id, workspace.id, team.id, "read");
+  const teamWorkspaceId = await api.grantWorkspace(workspace.id, team.id, "read");
   const tag: Json = (await org.owner.get(`/workspaces/${workspace.id}/relationships/tags`)).body.data[0];
   const reservedKey = await api.admin.post(
     `/organizations/${org.name}/reserved-tag-keys`,
@@ -66,7 +48,7 @@ export async function makeTenant(api: Api): Promise<Tenant> {
   );
   const varset = await makeVarsetFor(api, org, workspace);
   const state = await makeState(org.owner, workspace.id);
-  const source = await makeWorkspace(api, org.name, {}, inProject(project.id));
+  const source = await api.makeWorkspace(org.name, {}, inProject(project.id));
   const trigger = await org.owner.post(
     `/workspaces/${workspace.id}/run-triggers`,
     resource("run-triggers", {}, { sourceable: { data: { type: "workspaces", id: source.id } } }),
@@ -74,9 +56,9 @@ export async function makeTenant(api: Api): Promise<Tenant> {
   const callers = {
     owner: org.owner,
     member,
-    "team token": await makeTeamToken(api, team.id),
-    "owners team token": await makeTeamToken(api, org.ownersTeamId),
-    "organization token": await makeOrganizationToken(api, org.name),
+    "team token": await api.makeTeamToken(team.id),
+    "owners team token": await api.makeTeamToken(org.ownersTeamId),
+    "organization token": await api.makeOrganizationToken(org.name),
   };
   const token: Json = (await org.owner.get(`/teams/${team.id}/authentication-token`)).body.data;
   return {
@@ -165,7 +147,7 @@ async function makeNotification({ owner }: Org, workspaceId: string): Promise<st
 async function makeVarsetFor(api: Api, { name, owner }: Org, workspace: Json): Promise<Record<string, string>> {
   const workspaces = { data: [{ type: "workspaces", id: workspace.id }] };
   const projects = { data: [workspace.relationships.project.data] };
-  const set = await makeVarset(api, name, { name: unique("a-set") }, { workspaces, projects });
+  const set = await api.makeVarset(name, { name: unique("a-set") }, { workspaces, projects });
   const variable = resource("vars", { key: unique("key"), category: "terraform" });
   const made = data(await owner.post(`/varsets/${set.id}/relationships/vars`, variable));
   return { varset_id: set.id, varset_var_id: made.id };

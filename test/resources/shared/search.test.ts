@@ -1,18 +1,7 @@
 /** Every list with a text search finds words in any order, in the same way. */
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Json, useApi } from "../../support/api.ts";
-import {
-  data,
-  makeOrganization,
-  makeProject,
-  makeTeam,
-  makeTeamToken,
-  makeUser,
-  makeVarset,
-  type Org,
-  resource,
-  unique,
-} from "../../support/builders.ts";
+import { data, type Org, resource, unique } from "../../support/builders.ts";
 import { makeRun, makeRunnable } from "../../support/runs.ts";
 
 const api = useApi();
@@ -50,25 +39,25 @@ const lists: Readonly<Record<string, readonly [() => string, (item: Json) => str
 const teams: Record<string, string> = {};
 
 beforeAll(async () => {
-  org = await makeOrganization(api, { name: wanted });
-  for (const name of names.slice(1)) await makeOrganization(api, { name });
+  org = await api.makeOrganization({ name: wanted });
+  for (const name of names.slice(1)) await api.makeOrganization({ name });
   for (const name of names) {
-    await makeProject(api, org.name, { name });
-    await makeVarset(api, org.name, { name });
-    const team = await makeTeam(api, org.name, { name });
+    await api.makeProject(org.name, { name });
+    await api.makeVarset(org.name, { name });
+    const team = await api.makeTeam(org.name, { name });
     teams[team.id] = name;
-    await makeTeamToken(api, team.id);
+    await api.makeTeamToken(team.id);
     data(await api.admin.post(`/organizations/${org.name}/agent-pools`, resource("agent-pools", { name })));
     data(await api.admin.post("/admin/agent-pools", resource("agent-pools", { name })));
     const workspace = await makeRunnable(api, org.name, { name });
     const tag = { data: [{ type: "tags", attributes: { name } }] };
     expect((await api.admin.post(`/workspaces/${workspace.id}/relationships/tags`, tag)).status).toBe(204);
     await makeRun(api.admin, workspace.id, { message: name });
-    const { email } = await makeUser(api, { username: name, email: `${name}@example.com` });
+    const { email } = await api.makeUser({ username: name, email: `${name}@example.com` });
     const membership = resource("organization-memberships", { email });
     data(await api.admin.post(`/organizations/${org.name}/organization-memberships`, membership));
   }
-  await makeProject(api, org.name, { name: spaced });
+  await api.makeProject(org.name, { name: spaced });
 });
 
 async function found([path, shows]: readonly [() => string, (item: Json) => string], text: string): Promise<string[]> {

@@ -3,21 +3,7 @@ import { grant } from "../../../../src/access/granted.ts";
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { forgetScopeTarget } from "../../../../src/resources/connections/agent-pools/writes.ts";
 import { type Answer, type Caller, type Json, useApi } from "../../../support/api.ts";
-import {
-  data,
-  details,
-  makeHolder,
-  makeMember,
-  makeOrganization,
-  makeOrganizationToken,
-  makeProject,
-  makeTeamToken,
-  makeWorkspace,
-  type Org,
-  pointers,
-  resource,
-  unique,
-} from "../../../support/builders.ts";
+import { data, details, type Org, pointers, resource, unique } from "../../../support/builders.ts";
 
 const api = useApi();
 let org: Org;
@@ -26,10 +12,10 @@ let workspace: Json;
 let other: Json;
 let pool: Json;
 beforeAll(async () => {
-  org = await makeOrganization(api);
-  project = await makeProject(api, org.name);
-  workspace = await makeWorkspace(api, org.name);
-  other = await makeWorkspace(api, org.name);
+  org = await api.makeOrganization();
+  project = await api.makeProject(org.name);
+  workspace = await api.makeWorkspace(org.name);
+  other = await api.makeWorkspace(org.name);
 });
 beforeEach(async () => {
   pool = data(await create({}));
@@ -118,7 +104,7 @@ describe("createAgentPool", () => {
     const { name } = pool.attributes;
     for (const taken of [name, name.toUpperCase()])
       expectRefused(await create({ name: taken }), "/data/attributes/name", "Name has already been taken");
-    const elsewhere = await makeOrganization(api);
+    const elsewhere = await api.makeOrganization();
     const answer = await elsewhere.owner.post(
       `/organizations/${elsewhere.name}/agent-pools`,
       resource("agent-pools", { name }),
@@ -135,11 +121,11 @@ describe("createAgentPool", () => {
 
 describe.each(kinds)("%s", (kind) => {
   it("refuses what is unknown, another organization's, or of the other type, by its place", async () => {
-    const elsewhere = await makeOrganization(api);
+    const elsewhere = await api.makeOrganization();
     const foreign =
       kind === "allowed-projects"
-        ? (await makeProject(api, elsewhere.name)).id
-        : (await makeWorkspace(api, elsewhere.name)).id;
+        ? (await api.makeProject(elsewhere.name)).id
+        : (await api.makeWorkspace(elsewhere.name)).id;
     const swapped = kind === "allowed-projects" ? workspace.id : project.id;
     const name = kind.charAt(0).toUpperCase() + kind.slice(1).replace("-", " ");
     for (const id of ["ws-0000000000000000", foreign, swapped]) {
@@ -240,7 +226,7 @@ describe("deleteAgentPool", () => {
   });
 
   it("is refused while a workspace uses it", async () => {
-    const user = await makeWorkspace(api, org.name, { "execution-mode": "agent", "agent-pool-id": pool.id });
+    const user = await api.makeWorkspace(org.name, { "execution-mode": "agent", "agent-pool-id": pool.id });
     const answer = await org.owner.delete(at());
     expect(answer.status).toBe(409);
     expect(details(answer)[0]).toContain("1 workspace uses this agent pool");
@@ -266,7 +252,7 @@ describe("deleteAgentPool", () => {
 
   it("is refused while it is a project's default", async () => {
     const defaults = { "default-execution-mode": "agent", "default-agent-pool-id": pool.id };
-    const project = await makeProject(api, org.name, defaults);
+    const project = await api.makeProject(org.name, defaults);
     const answer = await org.owner.delete(at());
     expect(answer.status).toBe(409);
     expect(details(answer)[0]).toBe(
@@ -277,7 +263,7 @@ describe("deleteAgentPool", () => {
   });
 
   it("leaves no project behind with a default that is gone", async () => {
-    const project = await makeProject(api, org.name);
+    const project = await api.makeProject(org.name);
     for (let round = 0; round < 8; round += 1) {
       const contested = data(await create({}));
       const defaults = { "default-execution-mode": "agent", "default-agent-pool-id": contested.id };
@@ -308,8 +294,8 @@ describe("deleteAgentPool", () => {
 
 describe("who may", () => {
   it("a team with 'manage-agent-pools' and the organization's token write", async () => {
-    const holder = await makeHolder(api, org.name, "manage-agent-pools");
-    for (const caller of [holder, await makeOrganizationToken(api, org.name)]) {
+    const holder = await api.makeHolder(org.name, "manage-agent-pools");
+    for (const caller of [holder, await api.makeOrganizationToken(org.name)]) {
       const made = await create({}, links("allowed-workspaces", workspace.id), caller);
       expect(made.status).toBe(201);
       const one = `/agent-pools/${made.body.data.id}`;
@@ -319,8 +305,8 @@ describe("who may", () => {
   });
 
   it("members and teams read, and get 403 with what is missing", async () => {
-    const holder = await makeHolder(api, org.name, "manage-workspaces", "manage-vcs-settings", "manage-teams");
-    for (const caller of [await makeMember(api, org.name), holder, await makeTeamToken(api, holder.teamId)]) {
+    const holder = await api.makeHolder(org.name, "manage-workspaces", "manage-vcs-settings", "manage-teams");
+    for (const caller of [await api.makeMember(org.name), holder, await api.makeTeamToken(holder.teamId)]) {
       expect((await caller.get(path())).status).toBe(200);
       expect(data(await caller.get(at()))).toEqual(pool);
       const refused = [

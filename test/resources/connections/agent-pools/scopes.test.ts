@@ -7,13 +7,7 @@ import { type Answer, type Caller, type Json, useApi } from "../../../support/ap
 import {
   data,
   details,
-  grantProject,
   inProject,
-  makeMember,
-  makeOrganization,
-  makeProject,
-  makeTeam,
-  makeWorkspace,
   type Member,
   type Org,
   pointers,
@@ -28,9 +22,9 @@ describe("scopes", () => {
   let project: string;
   let other: string;
   beforeAll(async () => {
-    org = await makeOrganization(api);
-    project = (await makeProject(api, org.name)).id;
-    other = (await makeProject(api, org.name)).id;
+    org = await api.makeOrganization();
+    project = (await api.makeProject(org.name)).id;
+    other = (await api.makeProject(org.name)).id;
   });
 
   type Scope = "allowed-workspaces" | "allowed-projects" | "excluded-workspaces";
@@ -65,8 +59,8 @@ describe("scopes", () => {
   describe("a workspace takes a pool", () => {
     it("that is for the whole organization, unless it is excluded", async () => {
       const [one, two] = [
-        await makeWorkspace(api, org.name, {}, inProject(project)),
-        await makeWorkspace(api, org.name, {}, inProject(project)),
+        await api.makeWorkspace(org.name, {}, inProject(project)),
+        await api.makeWorkspace(org.name, {}, inProject(project)),
       ];
       const pool = await makePool(true, { "excluded-workspaces": [two.id] });
       expect((await take(one, pool)).status).toBe(200);
@@ -76,8 +70,8 @@ describe("scopes", () => {
 
     it("that names it", async () => {
       const [one, two] = [
-        await makeWorkspace(api, org.name, {}, inProject(project)),
-        await makeWorkspace(api, org.name, {}, inProject(project)),
+        await api.makeWorkspace(org.name, {}, inProject(project)),
+        await api.makeWorkspace(org.name, {}, inProject(project)),
       ];
       const pool = await makePool(false, { "allowed-workspaces": [one.id] });
       expect((await take(one, pool)).status).toBe(200);
@@ -88,9 +82,9 @@ describe("scopes", () => {
 
     it("that names its project, unless it is excluded; also where it comes there with the same request", async () => {
       const [one, two, elsewhere] = [
-        await makeWorkspace(api, org.name, {}, inProject(project)),
-        await makeWorkspace(api, org.name, {}, inProject(project)),
-        await makeWorkspace(api, org.name, {}, inProject(other)),
+        await api.makeWorkspace(org.name, {}, inProject(project)),
+        await api.makeWorkspace(org.name, {}, inProject(project)),
+        await api.makeWorkspace(org.name, {}, inProject(other)),
       ];
       const pool = await makePool(false, { "allowed-projects": [project], "excluded-workspaces": [two.id] });
       expect((await take(one, pool)).status).toBe(200);
@@ -102,7 +96,7 @@ describe("scopes", () => {
     });
 
     it("that names nobody: never", async () => {
-      const workspace = await makeWorkspace(api, org.name, {}, inProject(project));
+      const workspace = await api.makeWorkspace(org.name, {}, inProject(project));
       const pool = await makePool(false);
       expectRefused(await take(workspace, pool));
       expectRefused(await create(pool, project));
@@ -129,7 +123,7 @@ describe("scopes", () => {
     });
 
     it("422, as before, for one that is not there", async () => {
-      const workspace = await makeWorkspace(api, org.name);
+      const workspace = await api.makeWorkspace(org.name);
       expect(details(await take(workspace, "apool-0000000000000000"))).toEqual([
         "Agent pool does not exist in this organization",
       ]);
@@ -160,7 +154,7 @@ describe("scopes", () => {
     });
 
     it("422 for one that names others, or only some of its workspaces", async () => {
-      const workspace = await makeWorkspace(api, org.name, {}, inProject(other));
+      const workspace = await api.makeWorkspace(org.name, {}, inProject(other));
       const named = await makePool(false, { "allowed-projects": [project], "allowed-workspaces": [workspace.id] });
       expectNotServed(await give(other, named));
       expectNotServed(await makeWith(named));
@@ -189,15 +183,15 @@ describe("list", () => {
   let user: Json;
 
   beforeAll(async () => {
-    org = await makeOrganization(api);
-    project = await makeProject(api, org.name, { name: "Alpha" });
-    await makeProject(api, org.name, { name: "Beta" });
-    workspace = await makeWorkspace(api, org.name, { name: "inside" }, inProject(project.id));
-    elsewhere = await makeWorkspace(api, org.name, { name: "outside" });
-    member = await makeMember(api, org.name);
-    const team = await makeTeam(api, org.name);
-    await grantProject(api, org.id, project.id, team.id, "read");
-    reader = await makeMember(api, org.name, [team.id]);
+    org = await api.makeOrganization();
+    project = await api.makeProject(org.name, { name: "Alpha" });
+    await api.makeProject(org.name, { name: "Beta" });
+    workspace = await api.makeWorkspace(org.name, { name: "inside" }, inProject(project.id));
+    elsewhere = await api.makeWorkspace(org.name, { name: "outside" });
+    member = await api.makeMember(org.name);
+    const team = await api.makeTeam(org.name);
+    await api.grantProject(project.id, team.id, "read");
+    reader = await api.makeMember(org.name, [team.id]);
     const link = (type: string, ...ids: string[]) => ({ data: ids.map((id) => ({ type, id })) });
     everyone = await create({ name: "everyone" }, { "excluded-workspaces": link("workspaces", elsewhere.id) });
     byWorkspace = await create(
@@ -215,8 +209,7 @@ describe("list", () => {
         await tx.db.updateTable("agentPools").set({ createdAt }).where("id", "=", id).execute();
       }
     });
-    user = await makeWorkspace(
-      api,
+    user = await api.makeWorkspace(
       org.name,
       { name: "user", "execution-mode": "agent", "agent-pool-id": byProject.id },
       inProject(project.id),
@@ -342,7 +335,7 @@ describe("list", () => {
       const before = await etag(org.owner);
       expect(await etag(member)).toBe(before);
       const one = { "execution-mode": "agent", "agent-pool-id": byProject.id };
-      const made = await makeWorkspace(api, org.name, one, inProject(project.id));
+      const made = await api.makeWorkspace(org.name, one, inProject(project.id));
       const during = await etag(org.owner);
       expect(during).not.toBe(before);
       const stale = { "if-match": before ?? "" };

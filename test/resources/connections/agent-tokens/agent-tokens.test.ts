@@ -2,20 +2,7 @@
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { tokenHash } from "../../../../src/kernel/ids.ts";
 import { type Answer, type Caller, type Json, useApi } from "../../../support/api.ts";
-import {
-  data,
-  details,
-  makeHolder,
-  makeMember,
-  makeOrganization,
-  makeOrganizationToken,
-  makeTeam,
-  makeTeamToken,
-  type Org,
-  pointers,
-  resource,
-  unique,
-} from "../../../support/builders.ts";
+import { data, details, type Org, pointers, resource, unique } from "../../../support/builders.ts";
 
 const api = useApi();
 let org: Org;
@@ -38,7 +25,7 @@ const events = async () =>
   );
 
 beforeAll(async () => {
-  org = await makeOrganization(api);
+  org = await api.makeOrganization();
 });
 beforeEach(async () => {
   pool = await makePool();
@@ -156,17 +143,17 @@ describe("who may manage them", () => {
 
   it.each<readonly [string, () => Promise<Caller>]>([
     ["an owner", async () => org.owner],
-    ["a holder of manage-agent-pools", () => makeHolder(api, org.name, "manage-agent-pools")],
-    ["the organization's token", () => makeOrganizationToken(api, org.name)],
+    ["a holder of manage-agent-pools", () => api.makeHolder(org.name, "manage-agent-pools")],
+    ["the organization's token", () => api.makeOrganizationToken(org.name)],
     ["a site admin", async () => api.admin],
   ])("%s", async (_, make) => {
     expect(await all(await make())).toEqual([201, 200, 200, 204]);
   });
 
   it.each<readonly [string, () => Promise<Caller>]>([
-    ["a plain member", () => makeMember(api, org.name)],
-    ["a holder of every other permission on connections", () => makeHolder(api, org.name, "manage-vcs-settings")],
-    ["a team's token", async () => makeTeamToken(api, (await makeTeam(api, org.name)).id)],
+    ["a plain member", () => api.makeMember(org.name)],
+    ["a holder of every other permission on connections", () => api.makeHolder(org.name, "manage-vcs-settings")],
+    ["a team's token", async () => api.makeTeamToken((await api.makeTeam(org.name)).id)],
   ])("%s: 403 for the pool's, 404 for each of them", async (_, make) => {
     const caller = await make();
     expect(await all(caller)).toEqual([403, 403, 404, 404]);

@@ -4,19 +4,7 @@ import { postAuditNotices } from "../../../../src/resources/connections/audit-we
 import { deliverNotices } from "../../../../src/resources/shared/outbox/delivery.ts";
 import { signatureOf } from "../../../../src/resources/shared/outbox/webhook.ts";
 import { type Answer, type Json, useApi } from "../../../support/api.ts";
-import {
-  data,
-  grantProject,
-  makeMember,
-  makeOrganization,
-  makeProject,
-  makeTeam,
-  makeUser,
-  makeWorkspace,
-  type Org,
-  resource,
-  unique,
-} from "../../../support/builders.ts";
+import { data, type Org, resource, unique } from "../../../support/builders.ts";
 import { inviting } from "../../../support/invitations.ts";
 import { allowed, answering, useReceiver } from "../../../support/receiver.ts";
 import { upkeepOf } from "../../../support/states.ts";
@@ -53,12 +41,12 @@ const actions = () => receiver.heard.map(({ body }) => body.audit_event.action).
 
 describe("events of the trail", () => {
   it("are told to those who want them, signed, with who, what, before and after", async () => {
-    const org = await makeOrganization(api);
+    const org = await api.makeOrganization();
     const webhook = await make(org, { events: ["workspaces.*"], token: "hush" });
-    const other = await makeOrganization(api);
-    await makeWorkspace(api, other.name);
-    await makeProject(api, org.name);
-    const workspace = await makeWorkspace(api, org.name);
+    const other = await api.makeOrganization();
+    await api.makeWorkspace(other.name);
+    await api.makeProject(org.name);
+    const workspace = await api.makeWorkspace(org.name);
     await org.owner.patch(`/workspaces/${workspace.id}`, resource("workspaces", { description: "new" }));
     await work();
     expect(names()).toEqual(["workspaces.create", "workspaces.update"]);
@@ -88,13 +76,13 @@ describe("events of the trail", () => {
   });
 
   it("that change who may do what are told as such", async () => {
-    const org = await makeOrganization(api);
+    const org = await api.makeOrganization();
     await make(org, { events: ["access.changed"] });
-    const team = await makeTeam(api, org.name);
-    const { email } = await makeUser(api);
+    const team = await api.makeTeam(org.name);
+    const { email } = await api.makeUser();
     data(await org.owner.post(`/organizations/${org.name}/organization-memberships`, inviting(email, [team.id])));
-    await grantProject(api, org.id, org.defaultProjectId, team.id, "read");
-    await makeWorkspace(api, org.name);
+    await api.grantProject(org.defaultProjectId, team.id, "read");
+    await api.makeWorkspace(org.name);
     await work();
     expect(new Set(names())).toEqual(new Set(["access.changed"]));
     expect(actions()).toEqual(
@@ -104,22 +92,22 @@ describe("events of the trail", () => {
   });
 
   it("are not told to a webhook that is not enabled, or was not there yet", async () => {
-    const org = await makeOrganization(api);
-    await makeProject(api, org.name);
+    const org = await api.makeOrganization();
+    await api.makeProject(org.name);
     const webhook = await make(org, { events: ["projects.*"], enabled: false });
-    await makeProject(api, org.name);
+    await api.makeProject(org.name);
     await patch(org, webhook, { enabled: true });
     receiver.heard.length = 0;
-    await makeProject(api, org.name);
+    await api.makeProject(org.name);
     await work();
     expect(names()).toEqual(["projects.create"]);
   });
 
   it("wait for somebody who does not listen, and go with a webhook that goes", async () => {
-    const org = await makeOrganization(api);
+    const org = await api.makeOrganization();
     const webhook = await make(org, { events: ["projects.*"] });
     receiver.answer = answering(500);
-    await makeProject(api, org.name);
+    await api.makeProject(org.name);
     await work();
     const shown = data(await org.owner.get(pathOf(webhook)));
     expect(shown.attributes["delivery-responses"]).toMatchObject([{ code: "500", successful: "false" }]);
@@ -140,10 +128,10 @@ describe("locks that are held for too long", () => {
   };
 
   it("are told once for each time that they are held", async () => {
-    const org = await makeOrganization(api);
+    const org = await api.makeOrganization();
     await make(org, { events: ["lock.held"], "lock-held-longer-than": "1d" });
     await make(org, { events: ["lock.held"], "lock-held-longer-than": "2d" });
-    const [long, short] = [await makeWorkspace(api, org.name), await makeWorkspace(api, org.name)];
+    const [long, short] = [await api.makeWorkspace(org.name), await api.makeWorkspace(org.name)];
     await lockSince(org, long.id, longAgo);
     await lockSince(org, short.id, new Date().toISOString());
     await work();
@@ -171,7 +159,7 @@ describe("locks that are held for too long", () => {
 
 describe("the webhooks themselves", () => {
   it("show no token, are asked before they are told, and can be asked again", async () => {
-    const org = await makeOrganization(api);
+    const org = await api.makeOrganization();
     const made = data(await post(org, { enabled: true, token: "hush", events: ["lock.held"] }));
     expect(made.attributes).toMatchObject({
       enabled: true,
@@ -192,7 +180,7 @@ describe("the webhooks themselves", () => {
   });
 
   it("422: wrong events, durations, addresses and names that are taken", async () => {
-    const org = await makeOrganization(api);
+    const org = await api.makeOrganization();
     const wrong = async (attributes: object) => {
       const { status, body } = await post(org, attributes);
       expect(status).toBe(422);
@@ -211,10 +199,10 @@ describe("the webhooks themselves", () => {
   });
 
   it("403 for members, 404 for strangers, and nobody is called", async () => {
-    const org = await makeOrganization(api);
+    const org = await api.makeOrganization();
     const made = data(await post(org, {}));
-    const member = await makeMember(api, org.name);
-    const stranger = (await makeOrganization(api)).owner;
+    const member = await api.makeMember(org.name);
+    const stranger = (await api.makeOrganization()).owner;
     const body = resource("audit-webhooks", { enabled: true });
     for (const [caller, status] of [
       [member, 403],

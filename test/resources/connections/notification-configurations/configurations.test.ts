@@ -1,17 +1,6 @@
 import { expect, describe, it } from "vitest";
 import { type Json, useApi } from "../../../support/api.ts";
-import {
-  data,
-  grantProject,
-  makeMember,
-  makeOrganization,
-  makeProject,
-  makeTeam,
-  makeUser,
-  makeWorkspace,
-  type Org,
-  resource,
-} from "../../../support/builders.ts";
+import { data, type Org, resource } from "../../../support/builders.ts";
 import { allowed, answering, useReceiver } from "../../../support/receiver.ts";
 import { signatureOf } from "../../../../src/resources/shared/outbox/webhook.ts";
 import { make, post } from "./support.ts";
@@ -24,8 +13,8 @@ interface Place extends Org {
 }
 
 async function makePlace(): Promise<Place> {
-  const org = await makeOrganization(api);
-  return { ...org, workspace: `/workspaces/${(await makeWorkspace(api, org.name)).id}` };
+  const org = await api.makeOrganization();
+  return { ...org, workspace: `/workspaces/${(await api.makeWorkspace(org.name)).id}` };
 }
 
 const pathOf = ({ id }: Json): string => `/notification-configurations/${id}`;
@@ -149,7 +138,7 @@ describe("createWorkspaceNotificationConfiguration", () => {
 
   it("422: everything that does not go together, at once and in its place", async () => {
     const org = await makePlace();
-    const stranger = await makeUser(api);
+    const stranger = await api.makeUser();
     const users = { users: { data: [{ type: "users", id: stranger.id }] } };
     const wrong = async (attributes: object, relationships?: object) => {
       const { status, body } = await post(org.owner, org.workspace, attributes, relationships);
@@ -185,11 +174,11 @@ describe("createWorkspaceNotificationConfiguration", () => {
 
   it("403 for whoever reads the workspace, 404 for whoever does not, and nobody is called", async () => {
     const org = await makePlace();
-    const team = await makeTeam(api, org.name);
-    const member = await makeMember(api, org.name, [team.id]);
+    const team = await api.makeTeam(org.name);
+    const member = await api.makeMember(org.name, [team.id]);
     const sent = { enabled: true, url: receiver.url };
     expect((await post(member, org.workspace, sent)).status).toBe(404);
-    await grantProject(api, org.id, org.defaultProjectId, team.id, "write");
+    await api.grantProject(org.defaultProjectId, team.id, "write");
     expect((await post(member, org.workspace, sent)).status).toBe(403);
     const made = await make(org.owner, org.workspace, { url: "https://x.example" });
     for (const answer of [
@@ -205,8 +194,8 @@ describe("createWorkspaceNotificationConfiguration", () => {
 describe("of projects and teams", () => {
   it("have the same, each with its own", async () => {
     const org = await makePlace();
-    const project = `/projects/${(await makeProject(api, org.name)).id}`;
-    const team = `/teams/${(await makeTeam(api, org.name)).id}`;
+    const project = `/projects/${(await api.makeProject(org.name)).id}`;
+    const team = `/teams/${(await api.makeTeam(org.name)).id}`;
     for (const [place, type] of [
       [project, "projects"],
       [team, "teams"],
@@ -284,7 +273,7 @@ describe("updateNotificationConfiguration", () => {
 
   it("of mail, those who are not named again are left out; a user who goes is gone", async () => {
     const org = await makePlace();
-    const [ada, bob] = [await makeMember(api, org.name), await makeMember(api, org.name)];
+    const [ada, bob] = [await api.makeMember(org.name), await api.makeMember(org.name)];
     const users = (...ids: string[]) => ({ users: { data: ids.map((id) => ({ type: "users", id })) } });
     const made = await make(org.owner, org.workspace, { "destination-type": "email" }, users(ada.id));
     const named = (document: Json) => document.relationships.users.data.map(({ id }: Json) => id);

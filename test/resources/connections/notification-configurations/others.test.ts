@@ -8,17 +8,7 @@ import { remindOfDestroys } from "../../../../src/resources/runs/auto-destroy/sc
 import { destroyDue } from "../../../../src/resources/runs/auto-destroy/schedule.ts";
 import { pauseAfter } from "../../../../src/resources/shared/backoff.ts";
 import { type Caller, type Json, useApi } from "../../../support/api.ts";
-import {
-  data,
-  details,
-  grantWorkspace,
-  makeHolder,
-  makeOrganization,
-  makeTeam,
-  makeTeamToken,
-  type Org,
-  resource,
-} from "../../../support/builders.ts";
+import { data, details, type Org, resource } from "../../../support/builders.ts";
 import { storeOutput } from "../../../support/phases.ts";
 import { allowed, answering, useReceiver } from "../../../support/receiver.ts";
 import { happen, makeRun, makeRunnable } from "../../../support/runs.ts";
@@ -31,7 +21,7 @@ describe("others", () => {
   const api = useApi({ options: { edition: "hosted", privateAddresses: allowed } });
 
   async function makePlace(triggers: string[], attributes: object = {}): Promise<Json> {
-    const org = await makeOrganization(api);
+    const org = await api.makeOrganization();
     const workspace = await makeRunnable(api, org.name, attributes);
     const configuration = await make(org.owner, `/workspaces/${workspace.id}`, {
       enabled: true,
@@ -224,12 +214,12 @@ describe("manage-teams", () => {
   }
 
   async function makeScene(): Promise<Scene> {
-    const org = await makeOrganization(api);
+    const org = await api.makeOrganization();
     const workspace = await makeRunnable(api, org.name);
-    const team = await makeTeam(api, org.name);
-    await grantWorkspace(api, org.id, workspace.id, team.id, "read");
-    const person = await makeHolder(api, org.name, "manage-teams");
-    const attackers = { person, token: await makeTeamToken(api, person.teamId) };
+    const team = await api.makeTeam(org.name);
+    await api.grantWorkspace(workspace.id, team.id, "read");
+    const person = await api.makeHolder(org.name, "manage-teams");
+    const attackers = { person, token: await api.makeTeamToken(person.teamId) };
     for (const attacker of Object.values(attackers))
       expect((await attacker.get(`/workspaces/${workspace.id}`)).status).toBe(404);
     return { org, workspace, team, attackers };
@@ -279,7 +269,7 @@ describe("manage-teams", () => {
 
   it("201: adds one to a team that reads no more than the caller, and follows its deliveries", async () => {
     const scene = await makeScene();
-    const weak = await makeTeam(api, scene.org.name);
+    const weak = await api.makeTeam(scene.org.name);
     for (const attacker of Object.values(scene.attackers)) {
       const made = await make(attacker, `/teams/${weak.id}`, destination());
       expect((await attacker.get(`/notification-configurations/${made.id}/deliveries`)).status).toBe(200);

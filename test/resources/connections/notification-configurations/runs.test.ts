@@ -1,17 +1,7 @@
 /** Who is told of runs: by the workspace, its project, or a team; in which form; and when not. */
 import { expect, describe, it } from "vitest";
 import { type Json, useApi } from "../../../support/api.ts";
-import {
-  data,
-  grantProject,
-  inProject,
-  makeOrganization,
-  makeProject,
-  makeTeam,
-  makeWorkspace,
-  type Org,
-  resource,
-} from "../../../support/builders.ts";
+import { data, inProject, type Org, resource } from "../../../support/builders.ts";
 import { allowed, answering, useReceiver } from "../../../support/receiver.ts";
 import { bring, happen, makeConfiguration, makeRun, makeRunnable } from "../../../support/runs.ts";
 import { runTriggerNames } from "../../../../src/resources/connections/notification-configurations/triggers.ts";
@@ -29,7 +19,7 @@ interface Place extends Org {
 
 /** A workspace whose receiver hears of everything, and what it heard so far is forgotten. */
 async function makePlace(attributes: object = {}): Promise<Place & { configuration: Json }> {
-  const org = await makeOrganization(api);
+  const org = await api.makeOrganization();
   const workspace = await makeRunnable(api, org.name);
   const configuration = await subscribe(org, `/workspaces/${workspace.id}`, attributes);
   return { ...org, workspace, configuration };
@@ -136,10 +126,10 @@ describe("a run", () => {
 
 describe("of a project and of a team", () => {
   it("a project hears of all its workspaces, wherever they come from, and of no others", async () => {
-    const org = await makeOrganization(api);
-    const project = await makeProject(api, org.name);
+    const org = await api.makeOrganization();
+    const project = await api.makeProject(org.name);
     await subscribe(org, `/projects/${project.id}`, { triggers: ["run:created"] });
-    const inside = await makeWorkspace(api, org.name, { "execution-mode": "remote" }, inProject(project.id));
+    const inside = await api.makeWorkspace(org.name, { "execution-mode": "remote" }, inProject(project.id));
     await makeConfiguration(api, inside.id);
     const outside = await makeRunnable(api, org.name);
     await makeRun(org.owner, inside.id);
@@ -149,14 +139,14 @@ describe("of a project and of a team", () => {
   });
 
   it("a team hears of the workspaces whose runs it may read, for as long as it may", async () => {
-    const org = await makeOrganization(api);
-    const team = await makeTeam(api, org.name);
+    const org = await api.makeOrganization();
+    const team = await api.makeTeam(org.name);
     await subscribe(org, `/teams/${team.id}`, { triggers: ["run:created"] });
-    const project = await makeProject(api, org.name);
-    const seen = await makeWorkspace(api, org.name, { "execution-mode": "remote" }, inProject(project.id));
+    const project = await api.makeProject(org.name);
+    const seen = await api.makeWorkspace(org.name, { "execution-mode": "remote" }, inProject(project.id));
     await makeConfiguration(api, seen.id);
     const unseen = await makeRunnable(api, org.name);
-    const record = await grantProject(api, org.id, project.id, team.id, "read");
+    const record = await api.grantProject(project.id, team.id, "read");
     for (const { id } of [seen, unseen]) await makeRun(org.owner, id);
     await deliver(api);
     expect(receiver.heard.map(({ body }) => body.workspace_id)).toEqual([seen.id]);

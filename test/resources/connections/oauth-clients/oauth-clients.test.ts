@@ -2,15 +2,7 @@
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { providerNames } from "../../../../src/resources/connections/oauth-clients/providers.ts";
 import { type Answer, type Json, useApi } from "../../../support/api.ts";
-import {
-  data,
-  details,
-  makeOrganization,
-  makeWorkspace,
-  type Org,
-  pointers,
-  resource,
-} from "../../../support/builders.ts";
+import { data, details, type Org, pointers, resource } from "../../../support/builders.ts";
 import {
   connect,
   connectionOf,
@@ -27,7 +19,7 @@ const api = useApi();
 let org: Org;
 let client: Json;
 beforeAll(async () => {
-  org = await makeOrganization(api);
+  org = await api.makeOrganization();
 });
 beforeEach(async () => {
   client = await makeClient(org, { name: "before", key: "key-before", "rsa-public-key": "public-before" });
@@ -189,7 +181,7 @@ describe("createOauthClient", () => {
 
 describe("listOauthClients", () => {
   it("shows pages with the total, and the tokens where they are asked for", async () => {
-    const other = await makeOrganization(api);
+    const other = await api.makeOrganization();
     const made = [await makeClient(other), await makeClient(other), await makeClient(other)];
     const list = (query: string) => other.owner.get(`/organizations/${other.name}/oauth-clients${query}`);
     const first = await list("?page[size]=2");
@@ -286,7 +278,7 @@ describe("updateOauthClient: a value, null, absent", () => {
   });
 
   it("raises the versions of its workspaces when its name changes: they show it", async () => {
-    const workspace = await makeWorkspace(api, org.name);
+    const workspace = await api.makeWorkspace(org.name);
     await connect(api, workspace.id, tokenIdOf(client));
     const { version } = await connectionOf(api, workspace.id);
     await update({ key: "unseen" });
@@ -298,7 +290,7 @@ describe("updateOauthClient: a value, null, absent", () => {
 
 describe("deleteOauthClient", () => {
   it("takes its tokens, and its workspaces lose their repository", async () => {
-    const [workspace, other] = [await makeWorkspace(api, org.name), await makeWorkspace(api, org.name)];
+    const [workspace, other] = [await api.makeWorkspace(org.name), await api.makeWorkspace(org.name)];
     const kept = await makeClient(org);
     await connect(api, workspace.id, tokenIdOf(client));
     await connect(api, other.id, tokenIdOf(kept));

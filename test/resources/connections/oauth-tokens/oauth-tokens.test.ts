@@ -1,15 +1,7 @@
 /** OAuth tokens over HTTP: their lists, their SSH key, and what goes with them. Who may is tested with the clients. */
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type Answer, type Json, useApi } from "../../../support/api.ts";
-import {
-  data,
-  details,
-  makeOrganization,
-  makeWorkspace,
-  type Org,
-  pointers,
-  resource,
-} from "../../../support/builders.ts";
+import { data, details, type Org, pointers, resource } from "../../../support/builders.ts";
 import { connect, connectionOf, disconnected, makeClient, opened, pem, tokenIdOf } from "../oauth-clients/builders.ts";
 
 const api = useApi();
@@ -17,7 +9,7 @@ let org: Org;
 let client: Json;
 let token: Json;
 beforeAll(async () => {
-  org = await makeOrganization(api);
+  org = await api.makeOrganization();
 });
 beforeEach(async () => {
   client = await makeClient(org);
@@ -54,7 +46,7 @@ describe("showOauthToken", () => {
 
 describe("listOauthTokens and listOauthClientTokens", () => {
   it("show an organization's and one client's, in pages with the total", async () => {
-    const other = await makeOrganization(api);
+    const other = await api.makeOrganization();
     const made = [await makeClient(other), await makeClient(other), await makeClient(other)];
     const list = (query = "") => other.owner.get(`/organizations/${other.name}/oauth-tokens${query}`);
     const all = await list();
@@ -131,7 +123,7 @@ describe("updateOauthToken: a value, null, absent", () => {
 
 describe("deleteOauthToken", () => {
   it("takes it from its client, and its workspaces lose their repository", async () => {
-    const workspace = await makeWorkspace(api, org.name);
+    const workspace = await api.makeWorkspace(org.name);
     await connect(api, workspace.id, token.id);
     const { version } = await connectionOf(api, workspace.id);
     const clientTag = async () => (await org.owner.get(`/oauth-clients/${client.id}`)).headers.get("etag");

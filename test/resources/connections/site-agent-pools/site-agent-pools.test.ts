@@ -1,16 +1,7 @@
 /** Agent pools of the site over HTTP: for site admins alone, of no organization, with tokens like those of other pools. */
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type Caller, type Json, useApi } from "../../../support/api.ts";
-import {
-  data,
-  details,
-  makeOrganization,
-  makeOrganizationToken,
-  type Org,
-  pointers,
-  resource,
-  unique,
-} from "../../../support/builders.ts";
+import { data, details, type Org, pointers, resource, unique } from "../../../support/builders.ts";
 
 const api = useApi();
 let org: Org;
@@ -23,7 +14,7 @@ const tokens = () => `${at()}/authentication-tokens`;
 const description = resource("authentication-tokens", { description: "agents" });
 
 beforeAll(async () => {
-  org = await makeOrganization(api);
+  org = await api.makeOrganization();
 });
 beforeEach(async () => {
   pool = data(await create({ name: unique("pool") }));
@@ -118,7 +109,7 @@ describe("tokens of a site pool", () => {
 
 describe("for everybody but site admins", () => {
   it("none of it is there", async () => {
-    for (const caller of [org.owner, await makeOrganizationToken(api, org.name)]) {
+    for (const caller of [org.owner, await api.makeOrganizationToken(org.name)]) {
       expect((await caller.get(path)).status).toBe(404);
       expect((await create({ name: unique("pool") }, caller)).status).toBe(404);
       expect((await caller.get(at())).status).toBe(404);

@@ -1,20 +1,7 @@
 /** SSH keys over HTTP: what is made, changed and refused, and that the value goes in and never comes out. */
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type Answer, type Caller, type Json, useApi } from "../../../support/api.ts";
-import {
-  data,
-  details,
-  makeHolder,
-  makeMember,
-  makeOrganization,
-  makeOrganizationToken,
-  makeTeamToken,
-  makeWorkspace,
-  type Org,
-  pointers,
-  resource,
-  unique,
-} from "../../../support/builders.ts";
+import { data, details, type Org, pointers, resource, unique } from "../../../support/builders.ts";
 import { createVault } from "../../../../src/database/vault.ts";
 
 const api = useApi();
@@ -22,7 +9,7 @@ const secret = "-----BEGIN PRIVATE KEY-----\nsecret-of-the-key\n-----END PRIVATE
 let org: Org;
 let key: Json;
 beforeAll(async () => {
-  org = await makeOrganization(api);
+  org = await api.makeOrganization();
 });
 beforeEach(async () => {
   key = data(await create({}));
@@ -110,7 +97,7 @@ describe("createSshKey", () => {
     const { name } = key.attributes;
     for (const taken of [name, name.toUpperCase()])
       expectRefused(await create({ name: taken }), "name", "Name has already been taken");
-    const other = await makeOrganization(api);
+    const other = await api.makeOrganization();
     const body = resource("ssh-keys", { name, value: secret });
     expect((await other.owner.post(`/organizations/${other.name}/ssh-keys`, body)).status).toBe(201);
   });
@@ -124,7 +111,7 @@ describe("createSshKey", () => {
 
 describe("listSshKeys", () => {
   it("shows pages, by name, with the total", async () => {
-    const other = await makeOrganization(api);
+    const other = await api.makeOrganization();
     for (const name of ["b", "C", "a"])
       await other.owner.post(`/organizations/${other.name}/ssh-keys`, resource("ssh-keys", { name, value: secret }));
     const first = await other.owner.get(`/organizations/${other.name}/ssh-keys?page[size]=2`);
@@ -181,7 +168,7 @@ describe("updateSshKey: a value, null, absent", () => {
 
 describe("deleteSshKey", () => {
   it("removes it and unassigns it from its workspaces, whose versions rise", async () => {
-    const [user, other] = [await makeWorkspace(api, org.name), await makeWorkspace(api, org.name)];
+    const [user, other] = [await api.makeWorkspace(org.name), await api.makeWorkspace(org.name)];
     const kept = data(await create({}));
     const assign = (workspace: Json, id: string) =>
       org.owner.patch(`/workspaces/${workspace.id}/relationships/ssh-key`, resource("workspaces", { id }));
@@ -204,7 +191,7 @@ describe("deleteSshKey", () => {
 
 describe("who may", () => {
   it.each(["manage-vcs-settings"])("a team with '%s' writes", async (permission) => {
-    const holder = await makeHolder(api, org.name, permission);
+    const holder = await api.makeHolder(org.name, permission);
     const made = await create({}, holder);
     expect(made.status).toBe(201);
     const id = made.body.data.id;
@@ -213,12 +200,12 @@ describe("who may", () => {
   });
 
   it("an organization's token writes", async () => {
-    expect((await create({}, await makeOrganizationToken(api, org.name))).status).toBe(201);
+    expect((await create({}, await api.makeOrganizationToken(org.name))).status).toBe(201);
   });
 
   it("members and teams read, and get 403 with what is missing", async () => {
-    const holder = await makeHolder(api, org.name, "manage-workspaces", "manage-agent-pools", "manage-teams");
-    for (const caller of [await makeMember(api, org.name), holder, await makeTeamToken(api, holder.teamId)]) {
+    const holder = await api.makeHolder(org.name, "manage-workspaces", "manage-agent-pools", "manage-teams");
+    for (const caller of [await api.makeMember(org.name), holder, await api.makeTeamToken(holder.teamId)]) {
       expect((await caller.get(path())).status).toBe(200);
       expect(data(await caller.get(at()))).toEqual(key);
       const refused = [

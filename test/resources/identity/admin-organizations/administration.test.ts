@@ -1,23 +1,12 @@
 /** /admin/organizations: what site admins see and set; to everybody else it is not there. */
 import { beforeEach, describe, expect, it } from "vitest";
 import { type Caller, type Json, useApi } from "../../../support/api.ts";
-import {
-  data,
-  details,
-  makeMember,
-  makeOrganization,
-  makeOrganizationToken,
-  makeTeamToken,
-  type Org,
-  pointers,
-  resource,
-  unique,
-} from "../../../support/builders.ts";
+import { data, details, type Org, pointers, resource, unique } from "../../../support/builders.ts";
 
 const api = useApi();
 let org: Org;
 beforeEach(async () => {
-  org = await makeOrganization(api);
+  org = await api.makeOrganization();
 });
 
 const at = (name = org.name) => `/admin/organizations/${name}`;
@@ -66,9 +55,9 @@ describe("showAdminOrganization", () => {
   it("shows another ETag when an owner comes or goes", async () => {
     const tag = async () => (await api.admin.get(at())).headers.get("etag");
     const before = await tag();
-    await makeMember(api, org.name);
+    await api.makeMember(org.name);
     expect(await tag()).toBe(before);
-    await makeMember(api, org.name, [org.ownersTeamId]);
+    await api.makeMember(org.name, [org.ownersTeamId]);
     expect(await tag()).not.toBe(before);
   });
 });
@@ -87,7 +76,7 @@ describe("listAdminOrganizations", () => {
 
   it("finds by part of the name or address; `q` goes before the other two", async () => {
     const email = `${unique("notices")}@example.com`;
-    const other = await makeOrganization(api, { email });
+    const other = await api.makeOrganization({ email });
     expect(await listed(`?q=${email.slice(0, 12).toUpperCase()}`)).toEqual([other.name]);
     expect(await listed(`?q=${other.name}`)).toEqual([other.name]);
     expect(await listed(`?q[email]=${email}`)).toEqual([other.name]);
@@ -99,7 +88,7 @@ describe("listAdminOrganizations", () => {
     const by = (query: string) => listed(`?q=${org.name}&${query}`);
     expect(await by("filter[module_producer]=true")).toEqual([]);
     expect(await by("filter[module_producer]=false")).toEqual([org.name]);
-    const consumer = await makeOrganization(api);
+    const consumer = await api.makeOrganization();
     const body = { data: [{ type: "organizations", id: consumer.name }] };
     await api.admin.patch(`${at()}/relationships/module-consumers`, body);
     expect(await by("filter[module_producer]=true")).toEqual([org.name]);
@@ -194,7 +183,7 @@ describe("deleteAdminOrganization", () => {
 
 describe("the administration of an organization that refuses users' tokens", () => {
   it("goes on: it is the site's, not the organization's", async () => {
-    const owners = await makeTeamToken(api, org.ownersTeamId);
+    const owners = await api.makeTeamToken(org.ownersTeamId);
     data(await owners.patch(`/organizations/${org.name}`, resource("organizations", { "user-tokens-enabled": false })));
     expect((await api.admin.get(`/organizations/${org.name}`)).status).toBe(401);
     expect(await listed(`?q=${org.name}`)).toEqual([org.name]);
@@ -206,9 +195,9 @@ describe("everybody but site admins", () => {
   it("404: from every operation, owners too", async () => {
     const callers = [
       org.owner,
-      await makeMember(api, org.name),
-      await makeTeamToken(api, org.ownersTeamId),
-      await makeOrganizationToken(api, org.name),
+      await api.makeMember(org.name),
+      await api.makeTeamToken(org.ownersTeamId),
+      await api.makeOrganizationToken(org.name),
     ];
     const consumers = `${at()}/relationships/module-consumers`;
     for (const caller of callers) {

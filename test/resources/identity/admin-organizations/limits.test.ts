@@ -4,25 +4,14 @@
  */
 import { beforeEach, describe, expect, it } from "vitest";
 import { type Json, useApi } from "../../../support/api.ts";
-import {
-  data,
-  details,
-  inProject,
-  makeOrganization,
-  makeProject,
-  makeWorkspace,
-  type Org,
-  pointers,
-  resource,
-  unique,
-} from "../../../support/builders.ts";
+import { data, details, inProject, type Org, pointers, resource, unique } from "../../../support/builders.ts";
 
 const api = useApi();
 let org: Org;
 
 describe("an organization with a limit", () => {
   beforeEach(async () => {
-    org = await makeOrganization(api);
+    org = await api.makeOrganization();
   });
 
   const limit = async (workspaces: number | null) =>
@@ -42,7 +31,7 @@ describe("an organization with a limit", () => {
 
   it("409: one more than it may have, counted over all projects, also for site admins; nothing is left behind", async () => {
     await limit(2);
-    const project = await makeProject(api, org.name);
+    const project = await api.makeProject(org.name);
     expect((await create()).status).toBe(201);
     expect((await create(inProject(project.id))).status).toBe(201);
     for (const caller of [org.owner, api.admin]) {
@@ -71,7 +60,7 @@ describe("an organization with a limit", () => {
   });
 
   it("keeps the workspaces that it has when it may have fewer", async () => {
-    const workspaces = [await makeWorkspace(api, org.name), await makeWorkspace(api, org.name)];
+    const workspaces = [await api.makeWorkspace(org.name), await api.makeWorkspace(org.name)];
     await limit(1);
     expect(await count()).toBe(2);
     const change = resource("workspaces", { description: "still here" });
@@ -90,12 +79,12 @@ describe("an organization with a limit", () => {
     const limited = await statements();
     expect(limited).toBeLessThanOrEqual(unlimited + 2);
     for (let more = 0; more < 5; more += 1)
-      await makeWorkspace(api, org.name, {}, inProject((await makeProject(api, org.name)).id));
+      await api.makeWorkspace(org.name, {}, inProject((await api.makeProject(org.name)).id));
     expect(await statements()).toBe(limited);
   });
 
   it("lets only as many in as there is room for when many come at once, into several projects", async () => {
-    const projects = await Promise.all(Array.from({ length: 3 }, () => makeProject(api, org.name)));
+    const projects = await Promise.all(Array.from({ length: 3 }, () => api.makeProject(org.name)));
     await limit(4);
     const answers = await Promise.all(
       Array.from({ length: 12 }, (_, position) => create(inProject(projects[position % 3]?.id))),
@@ -110,8 +99,8 @@ describe("an organization with a limit", () => {
 describe("replaceModuleConsumers", () => {
   let [first, second]: Org[] = [];
   beforeEach(async () => {
-    org = await makeOrganization(api);
-    [first, second] = [await makeOrganization(api), await makeOrganization(api)];
+    org = await api.makeOrganization();
+    [first, second] = [await api.makeOrganization(), await api.makeOrganization()];
   });
 
   const at = () => `/admin/organizations/${org.name}`;

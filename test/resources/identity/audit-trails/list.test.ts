@@ -1,17 +1,7 @@
 /** GET /organization/audit-trails: the trail as connectors of the hosted service read it. */
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Caller, type Json, useApi } from "../../../support/api.ts";
-import {
-  data,
-  details,
-  makeOrganization,
-  makeOrganizationToken,
-  makeProject,
-  makeTeam,
-  makeTeamToken,
-  makeWorkspace,
-  type Org,
-} from "../../../support/builders.ts";
+import { data, details, type Org } from "../../../support/builders.ts";
 
 const api = useApi();
 const path = "/organization/audit-trails";
@@ -19,8 +9,8 @@ let org: Org;
 let token: Caller;
 
 beforeAll(async () => {
-  org = await makeOrganization(api);
-  token = await makeOrganizationToken(api, org.name);
+  org = await api.makeOrganization();
+  token = await api.makeOrganizationToken(org.name);
 });
 
 async function read(query = "", caller = token): Promise<Json> {
@@ -36,7 +26,7 @@ async function trailToken(organizationName: string): Promise<Caller> {
 
 describe("listAuditTrails", () => {
   it("200: an event in the shape that connectors know, and nothing of JSON:API around it", async () => {
-    const { id } = await makeProject(api, org.name, { name: "before" });
+    const { id } = await api.makeProject(org.name, { name: "before" });
     const body = { data: { type: "projects", attributes: { name: "after" } } };
     const answer = await org.owner.patch(`/projects/${id}`, body);
     const all = await read();
@@ -68,7 +58,7 @@ describe("listAuditTrails", () => {
   });
 
   it("names things and verbs as there", async () => {
-    const { id } = await makeWorkspace(api, org.name);
+    const { id } = await api.makeWorkspace(org.name);
     await org.owner.post(`/workspaces/${id}/actions/lock`);
     await org.owner.post(`/workspaces/${id}/actions/force-unlock`);
     await org.owner.delete(`/workspaces/${id}`);
@@ -80,16 +70,16 @@ describe("listAuditTrails", () => {
   });
 
   it("200: with the organization's token for the trail; each organization sees its own alone", async () => {
-    const other = await makeOrganization(api);
+    const other = await api.makeOrganization();
     const mine = await read("", await trailToken(org.name));
     expect(mine.data.length).toBeGreaterThan(0);
     expect(new Set(mine.data.map(({ auth }: Json) => auth.organization_id))).toEqual(new Set([org.id]));
-    const theirs = await read("", await makeOrganizationToken(api, other.name));
+    const theirs = await read("", await api.makeOrganizationToken(other.name));
     expect(new Set(theirs.data.map(({ auth }: Json) => auth.organization_id))).toEqual(new Set([other.id]));
   });
 
   it("404: with the token of a person, a site admin or a team, and says with which", async () => {
-    const team = await makeTeamToken(api, (await makeTeam(api, org.name)).id);
+    const team = await api.makeTeamToken((await api.makeTeam(org.name)).id);
     for (const caller of [org.owner, api.admin, team]) {
       const answer = await caller.get(path);
       expect([answer.status, ...details(answer)]).toEqual([404, expect.stringContaining("organization's token")]);
@@ -137,7 +127,7 @@ describe("listAuditTrails", () => {
   });
 
   it("what the service did by itself is nobody's", async () => {
-    const { id } = await makeWorkspace(api, org.name);
+    const { id } = await api.makeWorkspace(org.name);
     await api.database.write((tx) =>
       tx.db
         .insertInto("auditEvents")

@@ -1,19 +1,7 @@
 /** The organization's second token, which reads the audit trail and nothing else. */
 import { beforeEach, describe, expect, it } from "vitest";
 import { type Caller, type Json, useApi } from "../../../support/api.ts";
-import {
-  data,
-  makeHolder,
-  makeMember,
-  makeOrganization,
-  makeOrganizationToken,
-  makeTeam,
-  makeTeamToken,
-  makeUser,
-  type Org,
-  pointers,
-  resource,
-} from "../../../support/builders.ts";
+import { data, type Org, pointers, resource } from "../../../support/builders.ts";
 import { makeTenant, pathOf, routes } from "../../../support/tenant.ts";
 
 const api = useApi();
@@ -24,7 +12,7 @@ describe("organization tokens", () => {
 
   describe("the organization's token", () => {
     it("201: acts as the organization, and a new one replaces it", async () => {
-      const org = await makeOrganization(api);
+      const org = await api.makeOrganization();
       const body = resource("authentication-tokens", { description: "sync", "expired-at": null });
       const answer = await org.owner.post(path(org), body);
       expect(answer.status).toBe(201);
@@ -45,17 +33,17 @@ describe("organization tokens", () => {
     });
 
     it("is found whatever the case of the organization's name", async () => {
-      const org = await makeOrganization(api);
-      await makeOrganizationToken(api, org.name);
+      const org = await api.makeOrganization();
+      await api.makeOrganizationToken(org.name);
       const answer = await org.owner.get(`/organizations/${org.name.toUpperCase()}/authentication-token`);
       expect(answer.status).toBe(200);
     });
 
     it("204: revoked; then 404 until there is a new one", async () => {
-      const org = await makeOrganization(api);
+      const org = await api.makeOrganization();
       expect((await org.owner.get(path(org))).status).toBe(404);
       expect((await org.owner.delete(path(org))).status).toBe(404);
-      const token = await makeOrganizationToken(api, org.name);
+      const token = await api.makeOrganizationToken(org.name);
       expect((await org.owner.delete(path(org), undefined, { "if-match": '"9"' })).status).toBe(412);
       expect((await org.owner.delete(path(org), undefined, { "if-match": '"1"' })).status).toBe(204);
       expect(await works(token)).toBe(false);
@@ -63,24 +51,24 @@ describe("organization tokens", () => {
     });
 
     it("422: a refused replacement leaves the former one working", async () => {
-      const org = await makeOrganization(api);
-      const token = await makeOrganizationToken(api, org.name);
+      const org = await api.makeOrganization();
+      const token = await api.makeOrganizationToken(org.name);
       const body = resource("authentication-tokens", { "expired-at": "2020-01-01T00:00:00Z" });
       expect(pointers(await org.owner.post(path(org), body))).toEqual(["/data/attributes/expired-at"]);
       expect(await works(token)).toBe(true);
     });
 
     it("403 and 404: members without ownership, whatever they manage; 404: strangers", async () => {
-      const org = await makeOrganization(api);
-      const token = await makeOrganizationToken(api, org.name);
+      const org = await api.makeOrganization();
+      const token = await api.makeOrganizationToken(org.name);
       const { id } = data(await org.owner.get(path(org)));
-      const team = await makeTeam(api, org.name);
+      const team = await api.makeTeam(org.name);
       const insiders = [
-        await makeMember(api, org.name),
-        await makeHolder(api, org.name, "manage-teams", "manage-membership", "manage-organization-access"),
-        await makeTeamToken(api, team.id),
+        await api.makeMember(org.name),
+        await api.makeHolder(org.name, "manage-teams", "manage-membership", "manage-organization-access"),
+        await api.makeTeamToken(team.id),
       ];
-      const outsiders = [await makeUser(api), (await makeOrganization(api)).owner];
+      const outsiders = [await api.makeUser(), (await api.makeOrganization()).owner];
       for (const caller of insiders) expect((await caller.post(path(org))).status).toBe(403);
       for (const caller of outsiders) expect((await caller.post(path(org))).status).toBe(404);
       for (const caller of [...insiders, ...outsiders]) {
@@ -97,12 +85,12 @@ describe("organization tokens", () => {
     const list = (org: Org, query = "") => `/organizations/${org.name}/authentication-tokens${query}`;
 
     it("200: the one token of a kind without its secret, or none", async () => {
-      const org = await makeOrganization(api);
+      const org = await api.makeOrganization();
       for (const query of ["", "?token=audit-trails"]) {
         const none = await org.owner.get(list(org, query));
         expect([data(none), none.body.meta.pagination["total-count"]]).toEqual([[], 0]);
       }
-      await makeOrganizationToken(api, org.name);
+      await api.makeOrganizationToken(org.name);
       const [shown, ...others] = data(await org.owner.get(list(org)));
       expect(shown).toEqual(data(await org.owner.get(path(org))));
       expect([shown.attributes.token, others]).toEqual([null, []]);
@@ -110,11 +98,11 @@ describe("organization tokens", () => {
     });
 
     it("403: members without ownership; 404: strangers", async () => {
-      const org = await makeOrganization(api);
-      await makeOrganizationToken(api, org.name);
-      for (const caller of [await makeMember(api, org.name), await makeHolder(api, org.name, "manage-teams")])
+      const org = await api.makeOrganization();
+      await api.makeOrganizationToken(org.name);
+      for (const caller of [await api.makeMember(org.name), await api.makeHolder(org.name, "manage-teams")])
         expect((await caller.get(list(org))).status).toBe(403);
-      expect((await (await makeUser(api)).get(list(org))).status).toBe(404);
+      expect((await (await api.makeUser()).get(list(org))).status).toBe(404);
     });
   });
 
@@ -124,10 +112,10 @@ describe("organization tokens", () => {
       data(await caller.get(list(org, query))).map((token: Json) => token.relationships.team.data.id);
 
     it("200: the tokens of all teams without secrets, and no others", async () => {
-      const org = await makeOrganization(api);
-      const [one, two] = [await makeTeam(api, org.name), await makeTeam(api, org.name, { visibility: "secret" })];
-      for (const id of [one.id, two.id, org.ownersTeamId]) await makeTeamToken(api, id);
-      await makeOrganizationToken(api, org.name);
+      const org = await api.makeOrganization();
+      const [one, two] = [await api.makeTeam(org.name), await api.makeTeam(org.name, { visibility: "secret" })];
+      for (const id of [one.id, two.id, org.ownersTeamId]) await api.makeTeamToken(id);
+      await api.makeOrganizationToken(org.name);
       const answer = await org.owner.get(list(org));
       expect((await teamsOf(org.owner, org)).toSorted()).toEqual([one.id, two.id, org.ownersTeamId].toSorted());
       expect(data(answer).map((token: Json) => token.attributes.token)).toEqual([null, null, null]);
@@ -135,16 +123,16 @@ describe("organization tokens", () => {
     });
 
     it("200: those that the caller may manage: the owners' for owners in person, secret teams' for those who know of them", async () => {
-      const org = await makeOrganization(api);
-      const [open, secret] = [await makeTeam(api, org.name), await makeTeam(api, org.name, { visibility: "secret" })];
-      const holder = await makeHolder(api, org.name, "manage-teams");
-      const initiated = await makeHolder(api, org.name, "manage-teams", "access-secret-teams");
-      const insider = await makeHolder(api, org.name, "manage-teams");
+      const org = await api.makeOrganization();
+      const [open, secret] = [await api.makeTeam(org.name), await api.makeTeam(org.name, { visibility: "secret" })];
+      const holder = await api.makeHolder(org.name, "manage-teams");
+      const initiated = await api.makeHolder(org.name, "manage-teams", "access-secret-teams");
+      const insider = await api.makeHolder(org.name, "manage-teams");
       await org.owner.post(`/teams/${secret.id}/relationships/users`, {
         data: [{ type: "users", id: insider.username }],
       });
-      for (const id of [open.id, secret.id, org.ownersTeamId]) await makeTeamToken(api, id);
-      const organizationToken = await makeOrganizationToken(api, org.name);
+      for (const id of [open.id, secret.id, org.ownersTeamId]) await api.makeTeamToken(id);
+      const organizationToken = await api.makeOrganizationToken(org.name);
       expect(await teamsOf(holder, org)).toEqual([open.id]);
       for (const caller of [initiated, insider, organizationToken])
         expect((await teamsOf(caller, org)).toSorted()).toEqual([open.id, secret.id].toSorted());
@@ -152,22 +140,22 @@ describe("organization tokens", () => {
     });
 
     it("200: q is part of the team's name, ignoring case", async () => {
-      const org = await makeOrganization(api);
+      const org = await api.makeOrganization();
       const [network, storage] = [
-        await makeTeam(api, org.name, { name: "network" }),
-        await makeTeam(api, org.name, { name: "storage" }),
+        await api.makeTeam(org.name, { name: "network" }),
+        await api.makeTeam(org.name, { name: "storage" }),
       ];
-      for (const { id } of [network, storage]) await makeTeamToken(api, id);
+      for (const { id } of [network, storage]) await api.makeTeamToken(id);
       expect(await teamsOf(org.owner, org, "?q=NETW")).toEqual([network.id]);
       expect(await teamsOf(org.owner, org, "?q=%25")).toEqual([]);
     });
 
     it("200: sorted, with pages, and the other way round", async () => {
-      const org = await makeOrganization(api);
+      const org = await api.makeOrganization();
       const ids: string[] = [];
       for (const name of ["bravo", "Alpha", "charlie"]) {
-        const { id } = await makeTeam(api, org.name, { name });
-        await makeTeamToken(api, id);
+        const { id } = await api.makeTeam(org.name, { name });
+        await api.makeTeamToken(id);
         ids.push(id);
       }
       const [bravo, alpha, charlie] = ids;
@@ -178,14 +166,14 @@ describe("organization tokens", () => {
     });
 
     it("200: by expiry, never comes after every date; by last use, never comes before", async () => {
-      const org = await makeOrganization(api);
+      const org = await api.makeOrganization();
       const made: Record<string, string> = {};
       for (const [name, expiry] of [
         ["never", null],
         ["late", "2098-01-01T00:00:00Z"],
         ["soon", "2097-01-01T00:00:00Z"],
       ] as const) {
-        const team = await makeTeam(api, org.name);
+        const team = await api.makeTeam(org.name);
         const body = resource("authentication-tokens", { "expired-at": expiry });
         const token = data(await org.owner.post(`/teams/${team.id}/authentication-tokens`, body));
         made[name] = team.id;
@@ -204,17 +192,17 @@ describe("organization tokens", () => {
     });
 
     it("400: a sort key that there is not", async () => {
-      const org = await makeOrganization(api);
+      const org = await api.makeOrganization();
       const answer = await org.owner.get(list(org, "?sort=secret"));
       expect(answer.status).toBe(400);
       expect(pointers(answer)).toEqual(["sort"]);
     });
 
     it("403: members without manage-teams; 404: strangers", async () => {
-      const org = await makeOrganization(api);
-      for (const caller of [await makeMember(api, org.name), await makeHolder(api, org.name, "manage-membership")])
+      const org = await api.makeOrganization();
+      for (const caller of [await api.makeMember(org.name), await api.makeHolder(org.name, "manage-membership")])
         expect((await caller.get(list(org))).status).toBe(403);
-      expect((await (await makeUser(api)).get(list(org))).status).toBe(404);
+      expect((await (await api.makeUser()).get(list(org))).status).toBe(404);
     });
   });
 });
@@ -222,7 +210,7 @@ describe("organization tokens", () => {
 describe("audit trails token", () => {
   let org: Org;
   beforeEach(async () => {
-    org = await makeOrganization(api);
+    org = await api.makeOrganization();
   });
   const ordinary = (name = org.name) => `/organizations/${name}/authentication-token`;
   const audit = (name = org.name) => `${ordinary(name)}?token=audit-trails`;
@@ -230,7 +218,7 @@ describe("audit trails token", () => {
 
   describe("the token for the audit trail", () => {
     it("201: lives beside the ordinary one, and a new one replaces it alone", async () => {
-      const organizationToken = await makeOrganizationToken(api, org.name);
+      const organizationToken = await api.makeOrganizationToken(org.name);
       const first = await org.owner.post(audit(), resource("authentication-tokens", { description: "to the archive" }));
       expect(first.status).toBe(201);
       expect(data(first).attributes.description).toBe("to the archive");
@@ -239,7 +227,7 @@ describe("audit trails token", () => {
       expect(await works(api.as(data(first).attributes.token))).toBe(false);
       expect(await works(api.as(second.attributes.token))).toBe(true);
       expect(await works(organizationToken)).toBe(true);
-      await makeOrganizationToken(api, org.name);
+      await api.makeOrganizationToken(org.name);
       expect(await works(organizationToken)).toBe(false);
       expect(await works(api.as(second.attributes.token))).toBe(true);
     });
@@ -248,7 +236,7 @@ describe("audit trails token", () => {
       expect((await org.owner.get(audit())).status).toBe(404);
       const made = await make();
       expect((await org.owner.get(ordinary())).status).toBe(404);
-      await makeOrganizationToken(api, org.name);
+      await api.makeOrganizationToken(org.name);
       const [one, other] = [data(await org.owner.get(ordinary())), data(await org.owner.get(audit()))];
       expect(other.id).toBe(made.id);
       expect(one.id).not.toBe(made.id);
@@ -258,7 +246,7 @@ describe("audit trails token", () => {
 
     it("204: revoked alone; then 404 until there is a new one", async () => {
       const made = api.as((await make()).attributes.token);
-      const organizationToken = await makeOrganizationToken(api, org.name);
+      const organizationToken = await api.makeOrganizationToken(org.name);
       expect((await org.owner.delete(audit(), undefined, { "if-match": '"9"' })).status).toBe(412);
       expect((await org.owner.delete(audit())).status).toBe(204);
       expect([await works(made), await works(organizationToken)]).toEqual([false, true]);
@@ -276,14 +264,14 @@ describe("audit trails token", () => {
     });
 
     it("who may: owners and the ordinary token; 403 and 404 for the others, and for itself", async () => {
-      const organizationToken = await makeOrganizationToken(api, org.name);
+      const organizationToken = await api.makeOrganizationToken(org.name);
       for (const caller of [org.owner, api.admin, organizationToken])
         expect((await caller.post(audit())).status).toBe(201);
-      const team = await makeTeamToken(api, (await makeTeam(api, org.name)).id);
-      for (const caller of [await makeMember(api, org.name), team])
+      const team = await api.makeTeamToken((await api.makeTeam(org.name)).id);
+      for (const caller of [await api.makeMember(org.name), team])
         expect([(await caller.post(audit())).status, (await caller.get(audit())).status]).toEqual([403, 404]);
       const itself = api.as((await make()).attributes.token);
-      for (const caller of [await makeUser(api), (await makeOrganization(api)).owner, itself])
+      for (const caller of [await api.makeUser(), (await api.makeOrganization()).owner, itself])
         for (const method of ["POST", "GET", "DELETE"]) expect((await caller.send(method, audit())).status).toBe(404);
       expect((await itself.post(ordinary())).status).toBe(404);
       expect(await works(organizationToken)).toBe(true);
@@ -296,7 +284,7 @@ describe("audit trails token", () => {
       const trail = await token.get(`/organizations/${org.name}/audit-events`);
       expect(trail.status).toBe(200);
       expect(trail.body).toEqual((await org.owner.get(`/organizations/${org.name}/audit-events`)).body);
-      const other = await makeOrganization(api);
+      const other = await api.makeOrganization();
       expect((await token.get(`/organizations/${other.name}/audit-events`)).status).toBe(404);
     });
 

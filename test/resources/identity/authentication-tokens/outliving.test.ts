@@ -2,18 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Answer, type Caller, useApi } from "../../../support/api.ts";
 import { inBrowser, inPerson } from "../../../support/browser.ts";
-import {
-  data,
-  details,
-  makeHolder,
-  makeOrganization,
-  makeTeam,
-  makeUser,
-  type Org,
-  pointers,
-  resource,
-  unique,
-} from "../../../support/builders.ts";
+import { data, details, type Org, pointers, resource, unique } from "../../../support/builders.ts";
 import { exchangeOn, type Issuer, startIssuer } from "../../../support/pipelines.ts";
 
 const api = useApi({ options: { privateAddresses: ["127.0.0.1"] } });
@@ -50,8 +39,8 @@ const trust = (teamId: string, attributes: object = {}) =>
   );
 
 async function makeScene(): Promise<Scene> {
-  const org = await makeOrganization(api);
-  const { teamId } = await makeHolder(api, org.name, ...permissions);
+  const org = await api.makeOrganization();
+  const { teamId } = await api.makeHolder(org.name, ...permissions);
   const pool = data(
     await org.owner.post(`/organizations/${org.name}/agent-pools`, resource("agent-pools", { name: unique("pool") })),
   );
@@ -130,12 +119,12 @@ describe("a pipeline's token", () => {
   });
 
   it("403: also of the owners' team, and for the organization's tokens", async () => {
-    const org = await makeOrganization(api);
+    const org = await api.makeOrganization();
     data(await api.admin.post(`/organizations/${org.name}/identity-trusts`, trust(org.ownersTeamId)));
     const pipeline = await pipelineOf({ org } as Scene);
     for (const path of organizationRoutes({ org } as Scene))
       expect((await pipeline.post(path, token({ "expired-at": inMinutes(0.2) }))).status).toBe(403);
-    const team = await makeTeam(api, org.name);
+    const team = await api.makeTeam(org.name);
     for (const path of teamRoutes({ teamId: team.id } as Scene)) expect((await pipeline.post(path)).status).toBe(403);
   });
 
@@ -246,7 +235,7 @@ describe("a person's token", () => {
   });
 
   it("403: allows no program a token by the session that it began; a password does", async () => {
-    const ada = await makeUser(api);
+    const ada = await api.makeUser();
     const asked = {
       "client-id": "terraform-cli",
       "redirect-uri": "http://localhost:10004/login",

@@ -1,22 +1,7 @@
 /** DELETE /organizations/:organization_name/team-tokens: every token of the organization's teams, at once. */
 import { beforeEach, describe, expect, it } from "vitest";
 import { type Caller, type Json, useApi } from "../../../support/api.ts";
-import {
-  data,
-  details,
-  grantProject,
-  makeHolder,
-  makeMember,
-  makeOrganization,
-  makeOrganizationToken,
-  makeProject,
-  makeTeam,
-  makeTeamToken,
-  makeUser,
-  type Org,
-  pointers,
-  resource,
-} from "../../../support/builders.ts";
+import { data, details, type Org, pointers, resource } from "../../../support/builders.ts";
 
 const api = useApi();
 
@@ -46,8 +31,8 @@ describe("team tokens", () => {
 
   describe("the single token of a team", () => {
     it("201: acts as the team, and a new one replaces it", async () => {
-      const org = await makeOrganization(api);
-      const team = await makeTeam(api, org.name);
+      const org = await api.makeOrganization();
+      const team = await api.makeTeam(org.name);
       const first = await org.owner.post(single(team.id), wanted({ description: "one" }));
       expect(first.status).toBe(201);
       expect(data(first).relationships.team.data).toEqual({ id: team.id, type: "teams" });
@@ -65,8 +50,8 @@ describe("team tokens", () => {
     });
 
     it("201 for one only: replacements at the same time leave one that works", async () => {
-      const org = await makeOrganization(api);
-      const team = await makeTeam(api, org.name);
+      const org = await api.makeOrganization();
+      const team = await api.makeTeam(org.name);
       const answers = await Promise.all([1, 2, 3].map(() => org.owner.post(single(team.id))));
       expect(answers.map((answer) => answer.status)).toEqual([201, 201, 201]);
       const working = await Promise.all(answers.map((answer) => works(bearer(data(answer)))));
@@ -75,20 +60,20 @@ describe("team tokens", () => {
     });
 
     it("422: a refused replacement leaves the former one working", async () => {
-      const org = await makeOrganization(api);
-      const team = await makeTeam(api, org.name);
-      const token = await makeTeamToken(api, team.id);
+      const org = await api.makeOrganization();
+      const team = await api.makeTeam(org.name);
+      const token = await api.makeTeamToken(team.id);
       const answer = await org.owner.post(single(team.id), wanted({ "expired-at": "2020-01-01T00:00:00Z" }));
       expect(pointers(answer)).toEqual(["/data/attributes/expired-at"]);
       expect(await works(token)).toBe(true);
     });
 
     it("204: revoked; then 404 until there is a new one", async () => {
-      const org = await makeOrganization(api);
-      const team = await makeTeam(api, org.name);
+      const org = await api.makeOrganization();
+      const team = await api.makeTeam(org.name);
       expect((await org.owner.get(single(team.id))).status).toBe(404);
       expect((await org.owner.delete(single(team.id))).status).toBe(404);
-      const token = await makeTeamToken(api, team.id);
+      const token = await api.makeTeamToken(team.id);
       const stale = await org.owner.delete(single(team.id), undefined, { "if-match": '"9"' });
       expect(stale.status).toBe(412);
       expect((await org.owner.delete(single(team.id), undefined, { "if-match": '"1"' })).status).toBe(204);
@@ -99,15 +84,15 @@ describe("team tokens", () => {
 
   describe("several tokens of a team", () => {
     it("201: live beside each other and beside the single one", async () => {
-      const org = await makeOrganization(api);
-      const team = await makeTeam(api, org.name);
+      const org = await api.makeOrganization();
+      const team = await api.makeTeam(org.name);
       const tokens = [
-        await makeTeamToken(api, team.id),
+        await api.makeTeamToken(team.id),
         bearer(data(await org.owner.post(several(team.id), wanted({ description: "two" })))),
         bearer(data(await org.owner.post(several(team.id)))),
       ];
       for (const token of tokens) expect(await works(token)).toBe(true);
-      await makeTeamToken(api, team.id);
+      await api.makeTeamToken(team.id);
       expect(await Promise.all(tokens.map(works))).toEqual([false, true, true]);
       expect((await org.owner.delete(single(team.id))).status).toBe(204);
       expect(await Promise.all(tokens.map(works))).toEqual([false, true, true]);
@@ -117,8 +102,8 @@ describe("team tokens", () => {
     });
 
     it("204: each is revoked by its id alone", async () => {
-      const org = await makeOrganization(api);
-      const team = await makeTeam(api, org.name);
+      const org = await api.makeOrganization();
+      const team = await api.makeTeam(org.name);
       const [one, two] = [data(await org.owner.post(several(team.id))), data(await org.owner.post(several(team.id)))];
       expect((await org.owner.delete(`/authentication-tokens/${one.id}`)).status).toBe(204);
       expect([await works(bearer(one)), await works(bearer(two))]).toEqual([false, true]);
@@ -127,32 +112,32 @@ describe("team tokens", () => {
 
   describe("a team's tokens: who may", () => {
     it("owners, site admins, the organization's token, holders of manage-teams", async () => {
-      const org = await makeOrganization(api);
-      const team = await makeTeam(api, org.name, { "allow-member-token-management": false });
-      const holder = await makeHolder(api, org.name, "manage-teams");
-      const callers = [org.owner, api.admin, await makeOrganizationToken(api, org.name), holder];
-      for (const caller of [...callers, await makeTeamToken(api, holder.teamId)]) {
+      const org = await api.makeOrganization();
+      const team = await api.makeTeam(org.name, { "allow-member-token-management": false });
+      const holder = await api.makeHolder(org.name, "manage-teams");
+      const callers = [org.owner, api.admin, await api.makeOrganizationToken(org.name), holder];
+      for (const caller of [...callers, await api.makeTeamToken(holder.teamId)]) {
         const token = data(await org.owner.post(several(team.id)));
         expect(await tryAll(caller, team.id, token.id)).toEqual(allowed);
       }
     });
 
     it("members where the team allows it, and only there", async () => {
-      const org = await makeOrganization(api);
-      const team = await makeTeam(api, org.name);
-      const member = await makeMember(api, org.name, [team.id]);
+      const org = await api.makeOrganization();
+      const team = await api.makeTeam(org.name);
+      const member = await api.makeMember(org.name, [team.id]);
       const token = data(await org.owner.post(several(team.id)));
       expect(await tryAll(member, team.id, token.id)).toEqual(allowed);
       const closed = resource("teams", { "allow-member-token-management": false });
       await org.owner.patch(`/teams/${team.id}`, closed);
-      await makeTeamToken(api, team.id);
+      await api.makeTeamToken(team.id);
       const another = data(await org.owner.post(several(team.id)));
       expect(await tryAll(member, team.id, another.id)).toEqual(refused);
     });
 
     it("the team's own token as a member", async () => {
-      const org = await makeOrganization(api);
-      const team = await makeTeam(api, org.name);
+      const org = await api.makeOrganization();
+      const team = await api.makeTeam(org.name);
       const lasting = resource("authentication-tokens", { "expired-at": null });
       const own = bearer(data(await org.owner.post(several(team.id), lasting)));
       const token = data(await own.post(several(team.id)));
@@ -161,41 +146,41 @@ describe("team tokens", () => {
     });
 
     it("403 and 404: other members, whatever else they manage", async () => {
-      const org = await makeOrganization(api);
-      const team = await makeTeam(api, org.name);
-      await makeTeamToken(api, team.id);
+      const org = await api.makeOrganization();
+      const team = await api.makeTeam(org.name);
+      await api.makeTeamToken(team.id);
       const token = data(await org.owner.post(several(team.id)));
-      const member = await makeMember(api, org.name);
-      const manager = await makeHolder(api, org.name, "manage-membership", "manage-organization-access");
+      const member = await api.makeMember(org.name);
+      const manager = await api.makeHolder(org.name, "manage-membership", "manage-organization-access");
       for (const caller of [member, manager]) expect(await tryAll(caller, team.id, token.id)).toEqual(refused);
       expect(details(await member.post(several(team.id)))[0]).toContain("manage-teams");
     });
 
     it("404: strangers, and holders of manage-teams where the team is secret to them", async () => {
-      const [here, there] = [await makeOrganization(api), await makeOrganization(api)];
-      const team = await makeTeam(api, here.name, { visibility: "secret" });
-      await makeTeamToken(api, team.id);
+      const [here, there] = [await api.makeOrganization(), await api.makeOrganization()];
+      const team = await api.makeTeam(here.name, { visibility: "secret" });
+      await api.makeTeamToken(team.id);
       const token = data(await here.owner.post(several(team.id)));
       const callers = [
-        await makeUser(api),
+        await api.makeUser(),
         there.owner,
-        await makeOrganizationToken(api, there.name),
-        await makeHolder(api, here.name, "manage-teams"),
+        await api.makeOrganizationToken(there.name),
+        await api.makeHolder(here.name, "manage-teams"),
       ];
       for (const caller of callers) expect(await tryAll(caller, team.id, token.id)).toEqual(unknown);
     });
 
     it("the owners team's: owners in person alone", async () => {
-      const org = await makeOrganization(api);
+      const org = await api.makeOrganization();
       const made = async () => data(await org.owner.post(several(org.ownersTeamId)));
       for (const caller of [org.owner, api.admin])
         expect(await tryAll(caller, org.ownersTeamId, (await made()).id)).toEqual(allowed);
-      await makeTeamToken(api, org.ownersTeamId);
+      await api.makeTeamToken(org.ownersTeamId);
       const { id } = await made();
       const callers = [
-        await makeOrganizationToken(api, org.name),
-        await makeHolder(api, org.name, "manage-teams", "manage-membership", "access-secret-teams"),
-        await makeMember(api, org.name),
+        await api.makeOrganizationToken(org.name),
+        await api.makeHolder(org.name, "manage-teams", "manage-membership", "access-secret-teams"),
+        await api.makeMember(org.name),
       ];
       for (const caller of callers) expect(await tryAll(caller, org.ownersTeamId, id)).toEqual(refused);
     });
@@ -203,10 +188,10 @@ describe("team tokens", () => {
 
   describe("a token of a team that holds more", () => {
     it("403: by an organization-level permission, and the former token goes on", async () => {
-      const org = await makeOrganization(api);
-      const team = await makeTeam(api, org.name, { "organization-access": { "manage-projects": true } });
-      const token = await makeTeamToken(api, team.id);
-      const holder = await makeHolder(api, org.name, "manage-teams");
+      const org = await api.makeOrganization();
+      const team = await api.makeTeam(org.name, { "organization-access": { "manage-projects": true } });
+      const token = await api.makeTeamToken(team.id);
+      const holder = await api.makeHolder(org.name, "manage-teams");
       for (const path of [single(team.id), several(team.id)]) {
         const answer = await holder.post(path);
         expect(answer.status).toBe(403);
@@ -216,13 +201,13 @@ describe("team tokens", () => {
     });
 
     it("403: by a grant on a project; 201 for a member of the team, who holds it too", async () => {
-      const org = await makeOrganization(api);
-      const project = await makeProject(api, org.name);
-      const team = await makeTeam(api, org.name);
-      await grantProject(api, org.id, project.id, team.id, "write");
-      const holder = await makeHolder(api, org.name, "manage-teams");
+      const org = await api.makeOrganization();
+      const project = await api.makeProject(org.name);
+      const team = await api.makeTeam(org.name);
+      await api.grantProject(project.id, team.id, "write");
+      const holder = await api.makeHolder(org.name, "manage-teams");
       expect((await holder.post(several(team.id))).status).toBe(403);
-      const member = await makeMember(api, org.name, [team.id]);
+      const member = await api.makeMember(org.name, [team.id]);
       expect((await member.post(several(team.id))).status).toBe(201);
     });
   });
@@ -236,13 +221,13 @@ describe("deleteOrganizationTeamTokens", () => {
   let owners: Caller;
   let secretTeam: Json;
   beforeEach(async () => {
-    org = await makeOrganization(api);
-    const team = await makeTeam(api, org.name);
-    secretTeam = await makeTeam(api, org.name, { visibility: "secret" });
-    plain = await makeTeamToken(api, team.id);
+    org = await api.makeOrganization();
+    const team = await api.makeTeam(org.name);
+    secretTeam = await api.makeTeam(org.name, { visibility: "secret" });
+    plain = await api.makeTeamToken(team.id);
     more = api.as(data(await org.owner.post(`/teams/${team.id}/authentication-tokens`)).attributes.token);
-    secret = await makeTeamToken(api, secretTeam.id);
-    owners = await makeTeamToken(api, org.ownersTeamId);
+    secret = await api.makeTeamToken(secretTeam.id);
+    owners = await api.makeTeamToken(org.ownersTeamId);
   });
 
   const revoke = (caller: Caller, name = org.name) => caller.delete(`/organizations/${name}/team-tokens`);
@@ -254,11 +239,11 @@ describe("deleteOrganizationTeamTokens", () => {
   };
 
   it("204: an owner revokes all of them; other tokens go on, and so do other organizations' teams", async () => {
-    const other = await makeOrganization(api);
+    const other = await api.makeOrganization();
     const others = [
-      await makeTeamToken(api, other.ownersTeamId),
-      await makeOrganizationToken(api, org.name),
-      await makeMember(api, org.name),
+      await api.makeTeamToken(other.ownersTeamId),
+      await api.makeOrganizationToken(org.name),
+      await api.makeMember(org.name),
     ];
     const answer = await revoke(org.owner);
     expect(answer.status).toBe(204);
@@ -279,30 +264,30 @@ describe("deleteOrganizationTeamTokens", () => {
   });
 
   it("204: the organization's token leaves the owners team's alone", async () => {
-    expect((await revoke(await makeOrganizationToken(api, org.name))).status).toBe(204);
+    expect((await revoke(await api.makeOrganizationToken(org.name))).status).toBe(204);
     expect(await working()).toEqual([false, false, false, true]);
   });
 
   it("204: whoever manages teams revokes what the list shows: no owners', and no team's that may not be known", async () => {
-    const holder = await makeHolder(api, org.name, "manage-teams");
+    const holder = await api.makeHolder(org.name, "manage-teams");
     expect((await revoke(holder)).status).toBe(204);
     expect(await working()).toEqual([false, false, true, true]);
-    const seeing = await makeHolder(api, org.name, "manage-teams", "access-secret-teams");
+    const seeing = await api.makeHolder(org.name, "manage-teams", "access-secret-teams");
     expect((await revoke(seeing)).status).toBe(204);
     expect(await working()).toEqual([false, false, false, true]);
   });
 
   it("204: a team's own token that manages teams goes with the others", async () => {
-    const holder = await makeHolder(api, org.name, "manage-teams");
-    const token = await makeTeamToken(api, holder.teamId);
+    const holder = await api.makeHolder(org.name, "manage-teams");
+    const token = await api.makeTeamToken(holder.teamId);
     expect((await revoke(token)).status).toBe(204);
     expect((await token.get("/account/details")).status).toBe(401);
   });
 
   it("403: members who don't manage teams; 404: strangers, and no such organization", async () => {
-    for (const caller of [await makeMember(api, org.name), plain, await makeHolder(api, org.name, "manage-membership")])
+    for (const caller of [await api.makeMember(org.name), plain, await api.makeHolder(org.name, "manage-membership")])
       expect((await revoke(caller)).status).toBe(403);
-    expect((await revoke(await makeUser(api))).status).toBe(404);
+    expect((await revoke(await api.makeUser())).status).toBe(404);
     expect((await revoke(api.admin, "unknown")).status).toBe(404);
     expect(await working()).toEqual([true, true, true, true]);
   });

@@ -1,18 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type Json, useApi } from "../../../support/api.ts";
-import {
-  data,
-  details,
-  makeMember,
-  makeOrganization,
-  makeOrganizationToken,
-  makeTeam,
-  makeTeamToken,
-  makeUser,
-  type Person,
-  pointers,
-  resource,
-} from "../../../support/builders.ts";
+import { data, details, type Person, pointers, resource } from "../../../support/builders.ts";
 
 const api = useApi();
 
@@ -22,7 +10,7 @@ const future = "2099-01-31T12:00:00.000Z";
 
 describe("createUserToken", () => {
   it("201: a token that works, with its secret", async () => {
-    const ada = await makeUser(api);
+    const ada = await api.makeUser();
     const answer = await ada.post(path(ada), wanted({ description: "CI", "expired-at": "2099-01-31T13:00:00+01:00" }));
     expect(answer.status).toBe(201);
     expect(answer.headers.get("etag")).toBe('"1"');
@@ -45,7 +33,7 @@ describe("createUserToken", () => {
     ["attributes without a type", { data: { attributes: { description: null } } }],
     ["nulls", wanted({ description: null, "expired-at": null })],
   ])("201: %s", async (sent, body) => {
-    const ada = await makeUser(api);
+    const ada = await api.makeUser();
     const answer = await ada.post(path(ada), body);
     expect(answer.status).toBe(201);
     const { attributes } = data(answer);
@@ -63,7 +51,7 @@ describe("createUserToken", () => {
     ["an expiry without a zone", wanted({ "expired-at": "2099-01-31T12:00:00" }), "/data/attributes/expired-at"],
     ["an expiry in the past", wanted({ "expired-at": "2020-01-31T12:00:00Z" }), "/data/attributes/expired-at"],
   ])("422: %s", async (_, body, pointer) => {
-    const ada = await makeUser(api);
+    const ada = await api.makeUser();
     const answer = await ada.post(path(ada), body);
     expect(answer.status).toBe(422);
     expect(pointers(answer)).toEqual([pointer]);
@@ -71,7 +59,7 @@ describe("createUserToken", () => {
   });
 
   it("422: an expiry in the past says so; 201: a description of 256 characters, however wide", async () => {
-    const ada = await makeUser(api);
+    const ada = await api.makeUser();
     const answer = await ada.post(path(ada), wanted({ "expired-at": "2020-01-31T12:00:00Z" }));
     expect(details(answer)).toEqual(["Expired at must be in the future"]);
     const description = "🔑".repeat(256);
@@ -79,7 +67,7 @@ describe("createUserToken", () => {
   });
 
   it("201: a site admin for anybody", async () => {
-    const ada = await makeUser(api);
+    const ada = await api.makeUser();
     const token = data(await api.admin.post(path(ada)));
     const admin = data(await api.admin.get("/account/details"));
     expect(token.relationships["created-by"].data.id).toBe(admin.id);
@@ -87,17 +75,17 @@ describe("createUserToken", () => {
   });
 
   it("404: nobody else, and neither lists, shows nor revokes them", async () => {
-    const org = await makeOrganization(api);
-    const ada = await makeMember(api, org.name);
-    const team = await makeTeam(api, org.name);
+    const org = await api.makeOrganization();
+    const ada = await api.makeMember(org.name);
+    const team = await api.makeTeam(org.name);
     const [token] = data(await ada.get(path(ada)));
     const callers = [
       org.owner,
-      await makeMember(api, org.name),
-      await makeUser(api),
-      await makeTeamToken(api, team.id),
-      await makeTeamToken(api, org.ownersTeamId),
-      await makeOrganizationToken(api, org.name),
+      await api.makeMember(org.name),
+      await api.makeUser(),
+      await api.makeTeamToken(team.id),
+      await api.makeTeamToken(org.ownersTeamId),
+      await api.makeOrganizationToken(org.name),
     ];
     for (const caller of callers) {
       expect((await caller.post(path(ada))).status).toBe(404);
@@ -112,7 +100,7 @@ describe("createUserToken", () => {
 
 describe("listUserTokens", () => {
   it("200: newest first, in pages, without secrets", async () => {
-    const ada = await makeUser(api);
+    const ada = await api.makeUser();
     const made = [data(await ada.post(path(ada))), data(await ada.post(path(ada)))];
     const list = await ada.get(`${path(ada)}?page[size]=2`);
     expect(list.body.meta.pagination["total-count"]).toBe(3);
@@ -128,7 +116,7 @@ describe("listUserTokens", () => {
 
 describe("showToken and deleteToken", () => {
   it("200: the holder and site admins, without the secret", async () => {
-    const ada = await makeUser(api);
+    const ada = await api.makeUser();
     const token = data(await ada.post(path(ada), wanted({ description: "CI" })));
     for (const caller of [ada, api.admin]) {
       const shown = data(await caller.get(`/authentication-tokens/${token.id}`));
@@ -137,7 +125,7 @@ describe("showToken and deleteToken", () => {
   });
 
   it("204: a revoked token is 401 with the next request, the others go on", async () => {
-    const ada = await makeUser(api);
+    const ada = await api.makeUser();
     const token = data(await ada.post(path(ada)));
     const second = api.as(token.attributes.token);
     expect((await second.get("/account/details")).status).toBe(200);
@@ -148,7 +136,7 @@ describe("showToken and deleteToken", () => {
   });
 
   it("204: a token may revoke itself", async () => {
-    const ada = await makeUser(api);
+    const ada = await api.makeUser();
     const [token] = data(await ada.get(path(ada)));
     expect((await ada.delete(`/authentication-tokens/${token.id}`)).status).toBe(204);
     expect((await ada.get("/account/details")).status).toBe(401);

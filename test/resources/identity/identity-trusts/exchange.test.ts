@@ -2,18 +2,7 @@
 import type { JWTPayload } from "jose";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Api, useApi } from "../../../support/api.ts";
-import {
-  data,
-  details,
-  makeHolder,
-  makeMember,
-  makeOrganization,
-  makeTeam,
-  type Org,
-  pointers,
-  resource,
-  unique,
-} from "../../../support/builders.ts";
+import { data, details, type Org, pointers, resource, unique } from "../../../support/builders.ts";
 import { exchangeOn, type Issuer, startIssuer } from "../../../support/pipelines.ts";
 
 const api = useApi({ options: { privateAddresses: ["127.0.0.1"] } });
@@ -23,8 +12,8 @@ let org: Org;
 let teamId: string;
 beforeAll(async () => {
   issuer = await startIssuer();
-  org = await makeOrganization(api);
-  teamId = (await makeTeam(api, org.name)).id;
+  org = await api.makeOrganization();
+  teamId = (await api.makeTeam(org.name)).id;
 });
 afterAll(() => void issuer.http.close());
 
@@ -45,8 +34,8 @@ const body = (attributes: object = {}, team = teamId) =>
 
 /** Alone in its organization, so that no other fits as well. */
 async function trusting(attributes: object = {}): Promise<{ org: Org; teamId: string; trust: any }> {
-  const own = await makeOrganization(api);
-  const team = await makeTeam(api, own.name);
+  const own = await api.makeOrganization();
+  const team = await api.makeTeam(own.name);
   const trust = data(await own.owner.post(`/organizations/${own.name}/identity-trusts`, body(attributes, team.id)));
   return { org: own, teamId: team.id, trust };
 }
@@ -118,7 +107,7 @@ describe("trusts", () => {
     data(await org.owner.post(path(), taken));
     expect(pointers(await org.owner.post(path(), taken))).toEqual(["/data/attributes/name"]);
     expect(pointers(await org.owner.post(path(), body({}, "team-none")))).toEqual(["/data/relationships/team"]);
-    const foreign = await makeTeam(api, (await makeOrganization(api)).name);
+    const foreign = await api.makeTeam((await api.makeOrganization()).name);
     expect(pointers(await org.owner.post(path(), body({}, foreign.id)))).toEqual(["/data/relationships/team"]);
   });
 
@@ -158,12 +147,12 @@ describe("trusts", () => {
   });
 
   it("403: for a member who does not manage teams; nor for a team that holds more than its maker", async () => {
-    const member = await makeMember(api, org.name);
+    const member = await api.makeMember(org.name);
     expect((await member.post(path(), body())).status).toBe(403);
     expect((await member.get(path())).status).toBe(403);
-    const manager = await makeHolder(api, org.name, "manage-teams");
+    const manager = await api.makeHolder(org.name, "manage-teams");
     expect((await manager.post(path(), body())).status).toBe(201);
-    const strong = await makeTeam(api, org.name, { "organization-access": { "manage-workspaces": true } });
+    const strong = await api.makeTeam(org.name, { "organization-access": { "manage-workspaces": true } });
     expect((await manager.post(path(), body({}, strong.id))).status).toBe(403);
     expect((await manager.post(path(), body({}, org.ownersTeamId))).status).toBeGreaterThanOrEqual(403);
   });
@@ -330,8 +319,8 @@ describe("private addresses", () => {
   const strict = useApi({ options: { privateAddresses: [] }, failures: { burst: 2, perSecond: 0.001 } });
 
   it("are not called, and whoever fails too often waits", async () => {
-    const own = await makeOrganization(strict);
-    const team = await makeTeam(strict, own.name);
+    const own = await strict.makeOrganization();
+    const team = await strict.makeTeam(own.name);
     const inside = await startIssuer();
     const trust = body({ issuer: inside.url }, team.id);
     data(await own.owner.post(`/organizations/${own.name}/identity-trusts`, trust));

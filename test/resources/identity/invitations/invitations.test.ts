@@ -3,16 +3,7 @@ import { loggedUrl } from "../../../../src/http/log.ts";
 import { useApi } from "../../../support/api.ts";
 import { countedBrakes } from "../../../support/brakes.ts";
 import { cookieOf, secretIn } from "../../../support/browser.ts";
-import {
-  data,
-  details,
-  makeOrganization,
-  makeTeam,
-  makeUser,
-  pointers,
-  resource,
-  unique,
-} from "../../../support/builders.ts";
+import { data, details, pointers, resource, unique } from "../../../support/builders.ts";
 import { invite, inviting, links, newAddress, password } from "../../../support/invitations.ts";
 
 const api = useApi();
@@ -21,7 +12,7 @@ const dayMs = 86_400_000;
 
 describe("createOrganizationMembership", () => {
   it("201: shows the link of an invitation once, to whoever made it", async () => {
-    const org = await makeOrganization(api);
+    const org = await api.makeOrganization();
     const { membership } = await invite(org);
     expect(membership.attributes).toMatchObject({ status: "invited" });
     expect(membership.attributes["invitation-url"]).toMatch(
@@ -39,15 +30,15 @@ describe("createOrganizationMembership", () => {
   });
 
   it("201: somebody who is a user already needs none", async () => {
-    const org = await makeOrganization(api);
-    const { email } = await makeUser(api);
+    const org = await api.makeOrganization();
+    const { email } = await api.makeUser();
     const made = data(await org.owner.post(`/organizations/${org.name}/organization-memberships`, inviting(email)));
     expect(made.attributes.status).toBe("active");
     expect(made.attributes).not.toHaveProperty("invitation-url");
   });
 
   it("keeps only a hash of it, and no word of it in the log", async () => {
-    const { secret } = await invite(await makeOrganization(api));
+    const { secret } = await invite(await api.makeOrganization());
     const rows = await api.database.reader.db.selectFrom("invitations").selectAll().execute();
     expect(JSON.stringify(rows)).not.toContain(secret);
     for (const path of [`/api/v2/invitations/${secret}`, `/app/invitations/${secret}`])
@@ -57,7 +48,7 @@ describe("createOrganizationMembership", () => {
 
 describe("showInvitation", () => {
   it("200: where it leads to, to whoever has the link", async () => {
-    const org = await makeOrganization(api);
+    const org = await api.makeOrganization();
     const { email, secret } = await invite(org);
     const shown = data(await show(secret));
     expect(shown).toMatchObject({
@@ -71,12 +62,12 @@ describe("showInvitation", () => {
   });
 
   it("404: a wrong, a used, a replaced, a withdrawn and an ended one, in one and the same sentence", async () => {
-    const org = await makeOrganization(api);
+    const org = await api.makeOrganization();
     const [used, replaced, withdrawn, closed, ended] = [
       await invite(org),
       await invite(org),
       await invite(org),
-      await invite(await makeOrganization(api)),
+      await invite(await api.makeOrganization()),
       await invite(org),
     ];
     expect((await registered(used.secret)).status).toBe(201);
@@ -96,8 +87,8 @@ describe("showInvitation", () => {
   });
 
   it("404: once a site admin has added the user, who is a member by that", async () => {
-    const { email, secret } = await invite(await makeOrganization(api));
-    await makeUser(api, { email });
+    const { email, secret } = await invite(await api.makeOrganization());
+    await api.makeUser({ email });
     expect((await show(secret)).status).toBe(404);
   });
 });
@@ -123,8 +114,8 @@ describe("guessing links", () => {
 
 describe("registerByInvitation", () => {
   it("201: makes the user, signs them in, and makes them a member in the invitation's teams", async () => {
-    const org = await makeOrganization(api);
-    const team = await makeTeam(api, org.name);
+    const org = await api.makeOrganization();
+    const team = await api.makeTeam(org.name);
     const { membership, email, secret } = await invite(org, { teamIds: [team.id] });
     const username = unique("grace");
     const answer = await register(secret, { username, password });
@@ -142,7 +133,7 @@ describe("registerByInvitation", () => {
   });
 
   it("leaves events that name the user, and by which link they came", async () => {
-    const { membership, secret } = await invite(await makeOrganization(api));
+    const { membership, secret } = await invite(await api.makeOrganization());
     const link = data(await show(secret)).id;
     const answer = await registered(secret);
     const { id } = await account(answer);
@@ -162,8 +153,8 @@ describe("registerByInvitation", () => {
   });
 
   it("422: without a name, with one that is taken or odd, with a weak password: all at once, and the link still works", async () => {
-    const { secret } = await invite(await makeOrganization(api));
-    const { username } = await makeUser(api);
+    const { secret } = await invite(await api.makeOrganization());
+    const { username } = await api.makeUser();
     const [name, secretly] = ["/data/attributes/username", "/data/attributes/password"];
     expect(pointers(await register(secret, { password }))).toEqual([name]);
     expect(pointers(await register(secret, { username: unique("grace") }))).toEqual([secretly]);
@@ -174,13 +165,13 @@ describe("registerByInvitation", () => {
   });
 
   it("works for one of two who come at once", async () => {
-    const { secret } = await invite(await makeOrganization(api));
+    const { secret } = await invite(await api.makeOrganization());
     const answers = await Promise.all([registered(secret), registered(secret)]);
     expect(answers.map(({ status }) => status).toSorted()).toEqual([201, 404]);
   });
 
   it("403: not from a page of another origin", async () => {
-    const { secret } = await invite(await makeOrganization(api));
+    const { secret } = await invite(await api.makeOrganization());
     const answer = await register(secret, { username: unique("g"), password }, { origin: "https://evil.example" });
     expect(answer.status).toBe(403);
     expect((await show(secret)).status).toBe(200);
@@ -190,9 +181,9 @@ describe("registerByInvitation", () => {
 describe("whose address it is", () => {
   it("an organization's link says nothing to others: their invitations to the address wait for their own links", async () => {
     const [first, second, third] = [
-      await makeOrganization(api),
-      await makeOrganization(api),
-      await makeOrganization(api),
+      await api.makeOrganization(),
+      await api.makeOrganization(),
+      await api.makeOrganization(),
     ];
     const email = newAddress();
     const theirs = await invite(second, { email });
@@ -217,7 +208,7 @@ describe("whose address it is", () => {
   });
 
   it("a site admin's link vouches for it: all invitations to the address become memberships", async () => {
-    const [first, second] = [await makeOrganization(api), await makeOrganization(api)];
+    const [first, second] = [await api.makeOrganization(), await api.makeOrganization()];
     const email = newAddress();
     const theirs = await invite(second, { email });
     expect((await registered((await invite(first, { email, by: api.admin })).secret)).status).toBe(201);

@@ -1,16 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { type Caller, type Json, useApi } from "../../../support/api.ts";
 import { cookieOf, inBrowser, secretIn } from "../../../support/browser.ts";
-import {
-  data,
-  makeMember,
-  makeOrganization,
-  makeOrganizationToken,
-  makeTeam,
-  makeUser,
-  pointers,
-  resource,
-} from "../../../support/builders.ts";
+import { data, pointers, resource } from "../../../support/builders.ts";
 import { invite, links, newAddress, password } from "../../../support/invitations.ts";
 
 const api = useApi();
@@ -18,10 +9,10 @@ const { show, register, accept, registered, account, actionsOf } = links(api);
 
 describe("acceptInvitation", () => {
   it("200: by somebody who has signed in, whatever their address", async () => {
-    const org = await makeOrganization(api);
-    const team = await makeTeam(api, org.name);
+    const org = await api.makeOrganization();
+    const team = await api.makeTeam(org.name);
     const { membership, secret } = await invite(org, { teamIds: [team.id] });
-    const ada = await makeUser(api);
+    const ada = await api.makeUser();
     const answer = await accept(secret, await inBrowser(api, ada));
     expect(answer.status).toBe(200);
     expect(data(answer)).toMatchObject({
@@ -32,13 +23,13 @@ describe("acceptInvitation", () => {
     });
     expect((await ada.get(`/organizations/${org.name}`)).status).toBe(200);
     expect(await actionsOf(answer)).toEqual(["organization-memberships.accept-invitation"]);
-    expect((await accept(secret, await makeUser(api))).status).toBe(404);
+    expect((await accept(secret, await api.makeUser())).status).toBe(404);
   });
 
   it("200: a member gets the invitation's teams beside their own, and is no member twice", async () => {
-    const org = await makeOrganization(api);
-    const [own, other] = [await makeTeam(api, org.name), await makeTeam(api, org.name)];
-    const ada = await makeMember(api, org.name, [own.id]);
+    const org = await api.makeOrganization();
+    const [own, other] = [await api.makeTeam(org.name), await api.makeTeam(org.name)];
+    const ada = await api.makeMember(org.name, [own.id]);
     const { membership, secret } = await invite(org, { teamIds: [own.id, other.id] });
     const joined = data(await accept(secret, ada));
     expect(joined.id).toBe(ada.membershipId);
@@ -50,10 +41,10 @@ describe("acceptInvitation", () => {
   });
 
   it("409: whose own address is invited there, too, accepts that one", async () => {
-    const org = await makeOrganization(api);
+    const org = await api.makeOrganization();
     const email = newAddress();
     const [own, other] = [await invite(org, { email }), await invite(org)];
-    const answer = await registered((await invite(await makeOrganization(api), { email })).secret);
+    const answer = await registered((await invite(await api.makeOrganization(), { email })).secret);
     const grace = { cookie: cookieOf(answer), origin: api.url, "content-type": "application/vnd.api+json" };
     const path = (secret: string) => `/invitations/${secret}/actions/accept`;
     expect((await api.nobody.post(path(other.secret), undefined, grace)).status).toBe(409);
@@ -61,10 +52,10 @@ describe("acceptInvitation", () => {
   });
 
   it("401: by nobody; 403: by an organization; neither uses it up", async () => {
-    const org = await makeOrganization(api);
+    const org = await api.makeOrganization();
     const { secret } = await invite(org);
     expect((await accept(secret, api.nobody)).status).toBe(401);
-    expect((await accept(secret, await makeOrganizationToken(api, org.name))).status).toBe(403);
+    expect((await accept(secret, await api.makeOrganizationToken(org.name))).status).toBe(403);
     expect((await show(secret)).status).toBe(200);
   });
 });
@@ -73,7 +64,7 @@ describe("renewInvitation", () => {
   const renew = (id: string, by: Caller) => by.post(`/organization-memberships/${id}/actions/renew-invitation`);
 
   it("200: a new link, seven days from now; the one before stops working", async () => {
-    const org = await makeOrganization(api);
+    const org = await api.makeOrganization();
     const { membership, secret } = await invite(org);
     const answer = await renew(membership.id, org.owner);
     expect(answer.status).toBe(200);
@@ -85,20 +76,20 @@ describe("renewInvitation", () => {
   });
 
   it("409: a member needs none", async () => {
-    const org = await makeOrganization(api);
-    const { membershipId } = await makeMember(api, org.name);
+    const org = await api.makeOrganization();
+    const { membershipId } = await api.makeMember(org.name);
     expect((await renew(membershipId, org.owner)).status).toBe(409);
   });
 
   it("403: for members; and for whoever may invite, where the invitation gives more than they hold", async () => {
-    const org = await makeOrganization(api);
-    const managers = await makeTeam(api, org.name, { "organization-access": { "manage-membership": true } });
-    const strong = await makeTeam(api, org.name, { "organization-access": { "manage-workspaces": true } });
-    const hidden = await makeTeam(api, org.name, {
+    const org = await api.makeOrganization();
+    const managers = await api.makeTeam(org.name, { "organization-access": { "manage-membership": true } });
+    const strong = await api.makeTeam(org.name, { "organization-access": { "manage-workspaces": true } });
+    const hidden = await api.makeTeam(org.name, {
       visibility: "secret",
       "organization-access": { "manage-workspaces": true },
     });
-    const [manager, member] = [await makeMember(api, org.name, [managers.id]), await makeMember(api, org.name)];
+    const [manager, member] = [await api.makeMember(org.name, [managers.id]), await api.makeMember(org.name)];
     const plain = await invite(org);
     expect((await renew(plain.membership.id, member)).status).toBe(403);
     expect((await renew(plain.membership.id, manager)).status).toBe(200);
@@ -119,9 +110,9 @@ describe("a link that somebody else has", () => {
   };
 
   async function withManager() {
-    const org = await makeOrganization(api);
-    const managers = await makeTeam(api, org.name, { "organization-access": { "manage-membership": true } });
-    return { org, manager: await makeMember(api, org.name, [managers.id]) };
+    const org = await api.makeOrganization();
+    const managers = await api.makeTeam(org.name, { "organization-access": { "manage-membership": true } });
+    return { org, manager: await api.makeMember(org.name, [managers.id]) };
   }
 
   it("404: leads nobody into a team that others gave the person, whom they took for the one who is invited", async () => {
@@ -138,11 +129,11 @@ describe("a link that somebody else has", () => {
 
   it("goes on where its maker gives the place, or owns the organization", async () => {
     const { org, manager } = await withManager();
-    const [team, other] = [await makeTeam(api, org.name), await makeTeam(api, org.name)];
+    const [team, other] = [await api.makeTeam(org.name), await api.makeTeam(org.name)];
     const own = await invite(org, { by: manager });
     await seat(manager, team.id, own.membership.id);
     expect((await show(own.secret)).status).toBe(200);
-    const token = await makeOrganizationToken(api, org.name);
+    const token = await api.makeOrganizationToken(org.name);
     for (const by of [org.owner, token, api.admin]) {
       const { membership, secret } = await invite(org, { by });
       await seat(manager, other.id, membership.id);
@@ -155,7 +146,7 @@ describe("createUserInvitation", () => {
   const make = (id: string, by: Caller = api.admin) => by.post(`/admin/users/${id}/invitation`);
 
   it("201: a link by which a user without a password sets the first one, and is signed in", async () => {
-    const grace = await makeUser(api);
+    const grace = await api.makeUser();
     const answer = await make(grace.id);
     expect(answer.status).toBe(201);
     const { attributes, relationships } = data(answer);
@@ -173,7 +164,7 @@ describe("createUserInvitation", () => {
   });
 
   it("a new one replaces the one before; a password that is set otherwise ends it", async () => {
-    const grace = await makeUser(api);
+    const grace = await api.makeUser();
     const [first, second] = [data(await make(grace.id)), data(await make(grace.id))].map(({ attributes }) =>
       secretIn(attributes["invitation-url"]),
     ) as [string, string];
@@ -187,13 +178,13 @@ describe("createUserInvitation", () => {
   });
 
   it("409: nobody accepts it as another", async () => {
-    const secret = secretIn(data(await make((await makeUser(api)).id)).attributes["invitation-url"]);
-    expect((await accept(secret, await makeUser(api))).status).toBe(409);
+    const secret = secretIn(data(await make((await api.makeUser()).id)).attributes["invitation-url"]);
+    expect((await accept(secret, await api.makeUser())).status).toBe(409);
     expect((await show(secret)).status).toBe(200);
   });
 
   it("404: for everybody but site admins, and for nobody's id", async () => {
-    const grace = await makeUser(api);
+    const grace = await api.makeUser();
     expect((await make(grace.id, grace)).status).toBe(404);
     expect((await make("user-none")).status).toBe(404);
   });

@@ -1,21 +1,7 @@
 /** What stands for the person in an invitation, until there is a user. */
 import { beforeEach, describe, expect, it } from "vitest";
 import { type Json, useApi } from "../../../support/api.ts";
-import {
-  data,
-  details,
-  makeHolder,
-  makeMember,
-  makeOrganization,
-  makeOrganizationToken,
-  makeTeam,
-  makeTeamToken,
-  makeUser,
-  type Org,
-  pointers,
-  resource,
-  unique,
-} from "../../../support/builders.ts";
+import { data, details, type Org, pointers, resource, unique } from "../../../support/builders.ts";
 
 const api = useApi();
 
@@ -37,8 +23,8 @@ describe("create", () => {
 
   describe("createOrganizationMembership", () => {
     it("201: somebody who exists is a member at once, whatever the case of the address", async () => {
-      const org = await makeOrganization(api);
-      const ada = await makeUser(api);
+      const org = await api.makeOrganization();
+      const ada = await api.makeUser();
       expect((await ada.get(`/organizations/${org.name}`)).status).toBe(404);
       const answer = await org.owner.post(path(org), invitation(ada.email.toUpperCase()));
       expect(answer.status).toBe(201);
@@ -54,7 +40,7 @@ describe("create", () => {
     });
 
     it("201: an unknown address is invited", async () => {
-      const org = await makeOrganization(api);
+      const org = await api.makeOrganization();
       const email = newAddress();
       const membership = data(await org.owner.post(path(org), invitation(email)));
       expect(membership.attributes).toMatchObject({ email, status: "invited" });
@@ -64,9 +50,9 @@ describe("create", () => {
     });
 
     it("201: with teams, each once, and the person is counted in each", async () => {
-      const org = await makeOrganization(api);
-      const ada = await makeUser(api);
-      const [one, two] = [await makeTeam(api, org.name), await makeTeam(api, org.name, { visibility: "secret" })];
+      const org = await api.makeOrganization();
+      const ada = await api.makeUser();
+      const [one, two] = [await api.makeTeam(org.name), await api.makeTeam(org.name, { visibility: "secret" })];
       const membership = data(await org.owner.post(path(org), invitation(ada.email, one.id, two.id, one.id)));
       expect(membership.relationships.teams.data.map((team: Json) => team.id)).toEqual([one.id, two.id].toSorted());
       expect([await usersCount(org, one), await usersCount(org, two)]).toEqual([1, 1]);
@@ -74,8 +60,8 @@ describe("create", () => {
     });
 
     it("leaves a trace of whom, and of the teams", async () => {
-      const org = await makeOrganization(api);
-      const team = await makeTeam(api, org.name);
+      const org = await api.makeOrganization();
+      const team = await api.makeTeam(org.name);
       const email = newAddress();
       const membership = data(await org.owner.post(path(org), invitation(email, team.id)));
       expect(await trail(org, membership.id)).toMatchObject([
@@ -89,8 +75,8 @@ describe("create", () => {
     });
 
     it("422: a second membership or invitation for the address, whatever its case", async () => {
-      const org = await makeOrganization(api);
-      const [ada, email] = [await makeMember(api, org.name), newAddress()];
+      const org = await api.makeOrganization();
+      const [ada, email] = [await api.makeMember(org.name), newAddress()];
       await org.owner.post(path(org), invitation(email));
       for (const taken of [ada.email, ada.email.toUpperCase(), email.toUpperCase()]) {
         const answer = await org.owner.post(path(org), invitation(taken));
@@ -98,16 +84,16 @@ describe("create", () => {
         expect(pointers(answer)).toEqual(["/data/attributes/email"]);
         expect(details(answer)[0]).toMatch(/^Email has already been taken/);
       }
-      const elsewhere = await makeOrganization(api);
+      const elsewhere = await api.makeOrganization();
       expect((await elsewhere.owner.post(path(elsewhere), invitation(ada.email))).status).toBe(201);
     });
 
     it("422: teams that are unknown, foreign or secret to the caller, told with the taken address", async () => {
-      const [org, elsewhere] = [await makeOrganization(api), await makeOrganization(api)];
-      const ada = await makeMember(api, org.name);
-      const holder = await makeHolder(api, org.name, "manage-membership");
-      const secret = await makeTeam(api, org.name, { visibility: "secret" });
-      const foreign = await makeTeam(api, elsewhere.name);
+      const [org, elsewhere] = [await api.makeOrganization(), await api.makeOrganization()];
+      const ada = await api.makeMember(org.name);
+      const holder = await api.makeHolder(org.name, "manage-membership");
+      const secret = await api.makeTeam(org.name, { visibility: "secret" });
+      const foreign = await api.makeTeam(elsewhere.name);
       const answer = await holder.post(path(org), invitation(ada.email, "team-unknown", foreign.id, secret.id));
       expect(answer.status).toBe(422);
       expect(pointers(answer)).toEqual([
@@ -123,7 +109,7 @@ describe("create", () => {
     it.each([[undefined], [null], [""], ["nobody"], [7], [`${"a".repeat(250)}@x.yz`]])(
       "422: email %j",
       async (email) => {
-        const org = await makeOrganization(api);
+        const org = await api.makeOrganization();
         const answer = await org.owner.post(path(org), invitation(email));
         expect(answer.status).toBe(422);
         expect(new Set(pointers(answer))).toEqual(new Set(["/data/attributes/email"]));
@@ -131,7 +117,7 @@ describe("create", () => {
     );
 
     it("422: a wrong type, and teams that are no list of teams, at once", async () => {
-      const org = await makeOrganization(api);
+      const org = await api.makeOrganization();
       const body = resource("memberships", { email: newAddress() }, { teams: { data: [{ type: "users", id: "x" }] } });
       expect(pointers(await org.owner.post(path(org), body))).toEqual([
         "/data/type",
@@ -140,37 +126,37 @@ describe("create", () => {
     });
 
     it("422 for all but one: the same person at the same time", async () => {
-      const org = await makeOrganization(api);
-      const { email } = await makeUser(api);
+      const org = await api.makeOrganization();
+      const { email } = await api.makeUser();
       const answers = await Promise.all([1, 2, 3].map(() => org.owner.post(path(org), invitation(email))));
       expect(answers.map((answer) => answer.status).toSorted()).toEqual([201, 422, 422]);
     });
 
     it("201: owners, site admins, the organization's token, holders of manage-membership", async () => {
-      const org = await makeOrganization(api);
-      const holder = await makeHolder(api, org.name, "manage-membership");
-      const callers = [api.admin, await makeOrganizationToken(api, org.name), holder];
-      for (const caller of [...callers, await makeTeamToken(api, holder.teamId)])
+      const org = await api.makeOrganization();
+      const holder = await api.makeHolder(org.name, "manage-membership");
+      const callers = [api.admin, await api.makeOrganizationToken(org.name), holder];
+      for (const caller of [...callers, await api.makeTeamToken(holder.teamId)])
         expect((await caller.post(path(org), invitation(newAddress()))).status).toBe(201);
     });
 
     it("403: other members; 404: strangers", async () => {
-      const org = await makeOrganization(api);
-      const callers = [await makeMember(api, org.name), await makeHolder(api, org.name, "manage-teams")];
+      const org = await api.makeOrganization();
+      const callers = [await api.makeMember(org.name), await api.makeHolder(org.name, "manage-teams")];
       for (const caller of callers) {
         const answer = await caller.post(path(org), invitation(newAddress()));
         expect(answer.status).toBe(403);
         expect(details(answer)[0]).toContain("manage-membership");
       }
-      expect((await (await makeUser(api)).post(path(org), invitation(newAddress()))).status).toBe(404);
+      expect((await (await api.makeUser()).post(path(org), invitation(newAddress()))).status).toBe(404);
       expect((await api.nobody.post(path(org), invitation(newAddress()))).status).toBe(401);
     });
 
     it("403: the owners team, for everybody but owners in person", async () => {
-      const org = await makeOrganization(api);
+      const org = await api.makeOrganization();
       const callers = [
-        await makeHolder(api, org.name, "manage-membership", "manage-teams"),
-        await makeOrganizationToken(api, org.name),
+        await api.makeHolder(org.name, "manage-membership", "manage-teams"),
+        await api.makeOrganizationToken(org.name),
       ];
       for (const caller of callers)
         expect((await caller.post(path(org), invitation(newAddress(), org.ownersTeamId))).status).toBe(403);
@@ -180,13 +166,13 @@ describe("create", () => {
 
   describe("an invitation", () => {
     it("becomes a membership, in its teams, when a user with the address appears, whatever its case", async () => {
-      const org = await makeOrganization(api);
-      const team = await makeTeam(api, org.name, { "organization-access": { "read-projects": true } });
+      const org = await api.makeOrganization();
+      const team = await api.makeTeam(org.name, { "organization-access": { "read-projects": true } });
       const email = newAddress();
       const { id } = data(await org.owner.post(path(org), invitation(email, team.id)));
       expect(await usersCount(org, team)).toBe(0);
 
-      const ada = await makeUser(api, { email: email.toUpperCase() });
+      const ada = await api.makeUser({ email: email.toUpperCase() });
 
       const membership = data(await org.owner.get(`/organization-memberships/${id}`));
       expect(membership.attributes.status).toBe("active");
@@ -201,54 +187,54 @@ describe("create", () => {
     });
 
     it("becomes one in every organization that waits for the address", async () => {
-      const [one, two] = [await makeOrganization(api), await makeOrganization(api)];
+      const [one, two] = [await api.makeOrganization(), await api.makeOrganization()];
       const email = newAddress();
       for (const org of [one, two]) await org.owner.post(path(org), invitation(email));
-      const ada = await makeUser(api, { email });
+      const ada = await api.makeUser({ email });
       expect(data(await ada.get("/organization-memberships"))).toHaveLength(2);
     });
 
     it("becomes one when a site admin gives a user the address", async () => {
-      const org = await makeOrganization(api);
-      const team = await makeTeam(api, org.name);
+      const org = await api.makeOrganization();
+      const team = await api.makeTeam(org.name);
       const email = newAddress();
       await org.owner.post(path(org), invitation(email, team.id));
-      const ada = await makeUser(api);
+      const ada = await api.makeUser();
       await api.admin.patch(`/admin/users/${ada.id}`, resource("users", { email }));
       expect((await ada.get(`/organizations/${org.name}`)).status).toBe(200);
       expect(await usersCount(org, team)).toBe(1);
     });
 
     it("is taken back by deleting it", async () => {
-      const org = await makeOrganization(api);
+      const org = await api.makeOrganization();
       const email = newAddress();
       const { id } = data(await org.owner.post(path(org), invitation(email)));
       expect((await org.owner.delete(`/organization-memberships/${id}`)).status).toBe(204);
-      const ada = await makeUser(api, { email });
+      const ada = await api.makeUser({ email });
       expect((await ada.get(`/organizations/${org.name}`)).status).toBe(404);
     });
   });
 
   describe("a member whose address changes", () => {
     it("keeps the membership, under the new address, and leaves the old one free", async () => {
-      const org = await makeOrganization(api);
-      const ada = await makeMember(api, org.name);
+      const org = await api.makeOrganization();
+      const ada = await api.makeMember(org.name);
       const email = newAddress();
       await api.admin.patch(`/admin/users/${ada.id}`, resource("users", { email }));
       const membership = data(await org.owner.get(`/organization-memberships/${ada.membershipId}`));
       expect(membership.attributes).toMatchObject({ email, status: "active" });
       const updates = (await trail(org, ada.membershipId)).filter((event) => event.action.endsWith(".update"));
       expect(updates).toMatchObject([{ "actor-name": "admin", before: { email: ada.email }, after: { email } }]);
-      const newcomer = await makeUser(api, { email: ada.email });
+      const newcomer = await api.makeUser({ email: ada.email });
       expect((await newcomer.get(`/organizations/${org.name}`)).status).toBe(404);
       expect((await org.owner.post(path(org), invitation(newcomer.email))).status).toBe(201);
       expect((await org.owner.post(path(org), invitation(email))).status).toBe(422);
     });
 
     it("takes over an invitation to the new address, with its teams", async () => {
-      const org = await makeOrganization(api);
-      const [both, invited] = [await makeTeam(api, org.name), await makeTeam(api, org.name)];
-      const ada = await makeMember(api, org.name, [both.id]);
+      const org = await api.makeOrganization();
+      const [both, invited] = [await api.makeTeam(org.name), await api.makeTeam(org.name)];
+      const ada = await api.makeMember(org.name, [both.id]);
       const email = newAddress();
       const waiting = data(await org.owner.post(path(org), invitation(email, both.id, invited.id)));
       await api.admin.patch(`/admin/users/${ada.id}`, resource("users", { email }));
@@ -267,7 +253,7 @@ describe("the user of an invitation", () => {
   let org: Org;
   let email: string;
   beforeEach(async () => {
-    org = await makeOrganization(api);
+    org = await api.makeOrganization();
     email = `${unique("someone")}@example.com`;
   });
   const path = () => `/organizations/${org.name}/organization-memberships`;
@@ -299,7 +285,7 @@ describe("the user of an invitation", () => {
       relationships: {},
     };
     expect(answer.body.included).toEqual([user]);
-    for (const caller of [org.owner, await makeMember(api, org.name), api.admin]) {
+    for (const caller of [org.owner, await api.makeMember(org.name), api.admin]) {
       const shown = await caller.get(`/organization-memberships/${membership.id}?include=user`);
       expect(shown.body).toEqual({ data: membership, included: answer.body.included });
       const list = await caller.get(`${path()}?include=user&filter[status]=invited`);
@@ -309,7 +295,7 @@ describe("the user of an invitation", () => {
   });
 
   it("stands beside real users in one list", async () => {
-    const member = await makeMember(api, org.name);
+    const member = await api.makeMember(org.name);
     const invited = data(await invite());
     const list = await org.owner.get(`${path()}?include=user`);
     const ids = list.body.included.map((user: Json) => user.id);
@@ -319,7 +305,7 @@ describe("the user of an invitation", () => {
   });
 
   it("is the real user's from the creation on where there is one", async () => {
-    const ada = await makeUser(api);
+    const ada = await api.makeUser();
     const answer = await invite(ada.email);
     expect(data(answer).relationships.user.data).toEqual({ id: ada.id, type: "users" });
     expect(answer.body.included).toEqual([data(await org.owner.get(`/users/${ada.id}`))]);
@@ -350,7 +336,7 @@ describe("the user of an invitation", () => {
       404,
     );
     expect((await api.admin.delete(`/admin/users/${id}`)).status).toBe(404);
-    const team = await makeTeam(api, org.name);
+    const team = await api.makeTeam(org.name);
     for (const name of [id, email, ""]) {
       const body = { data: [{ type: "users", id: name }] };
       expect((await org.owner.post(`/teams/${team.id}/relationships/users`, body)).status).toBe(422);

@@ -1,22 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type Caller, type Json, useApi } from "../../../support/api.ts";
-import {
-  data,
-  details,
-  grantProject,
-  makeHolder,
-  makeMember,
-  makeOrganization,
-  makeOrganizationToken,
-  makeProject,
-  makeTeam,
-  makeTeamToken,
-  makeUser,
-  type Org,
-  pointers,
-  resource,
-  unique,
-} from "../../../support/builders.ts";
+import { data, details, type Org, pointers, resource, unique } from "../../../support/builders.ts";
 
 const api = useApi();
 
@@ -28,8 +12,8 @@ const invite = async (org: Org, email: string): Promise<Json> =>
 
 describe("listOrganizationMemberships", () => {
   it("200: all of them, in pages that don't overlap", async () => {
-    const org = await makeOrganization(api);
-    for (let count = 0; count < 3; count += 1) await makeMember(api, org.name);
+    const org = await api.makeOrganization();
+    for (let count = 0; count < 3; count += 1) await api.makeMember(org.name);
     const pages = await Promise.all(
       [1, 2, 3].map((page) => org.owner.get(`${path(org)}?page[size]=2&page[number]=${page}`)),
     );
@@ -39,18 +23,18 @@ describe("listOrganizationMemberships", () => {
   });
 
   it("200: every document is the one that the membership's own address gives", async () => {
-    const org = await makeOrganization(api);
-    const team = await makeTeam(api, org.name, { visibility: "secret" });
-    await makeMember(api, org.name, [team.id]);
-    for (const caller of [org.owner, await makeMember(api, org.name)]) {
+    const org = await api.makeOrganization();
+    const team = await api.makeTeam(org.name, { visibility: "secret" });
+    await api.makeMember(org.name, [team.id]);
+    for (const caller of [org.owner, await api.makeMember(org.name)]) {
       for (const one of data(await caller.get(path(org))))
         expect(data(await caller.get(`/organization-memberships/${one.id}`))).toEqual(one);
     }
   });
 
   it("200: q is part of the address or the name, ignoring case, and no wildcard", async () => {
-    const org = await makeOrganization(api);
-    const ada = await makeMember(api, org.name);
+    const org = await api.makeOrganization();
+    const ada = await api.makeMember(org.name);
     const renamed = unique("Lovelace");
     await ada.patch("/account/update", resource("users", { username: renamed }));
     const email = `${unique("under_score")}@example.com`;
@@ -62,15 +46,15 @@ describe("listOrganizationMemberships", () => {
   });
 
   it("200: filter[email] are whole addresses, ignoring case", async () => {
-    const org = await makeOrganization(api);
-    const [ada, grace] = [await makeMember(api, org.name), await makeMember(api, org.name)];
+    const org = await api.makeOrganization();
+    const [ada, grace] = [await api.makeMember(org.name), await api.makeMember(org.name)];
     const both = `filter[email]=${ada.email.toUpperCase()},${grace.email},nobody@example.com`;
     expect((await listed(org.owner, org, both)).toSorted()).toEqual([ada.email, grace.email].toSorted());
     expect(await listed(org.owner, org, `filter[email]=${ada.email.slice(1)}`)).toEqual([]);
   });
 
   it("200: filter[status]; 400 for one that there is not", async () => {
-    const org = await makeOrganization(api);
+    const org = await api.makeOrganization();
     const email = `${unique("invited")}@example.com`;
     await invite(org, email);
     expect(await listed(org.owner, org, "filter[status]=invited")).toEqual([email]);
@@ -83,9 +67,9 @@ describe("listOrganizationMemberships", () => {
   });
 
   it("200: include brings users and teams, without the addresses of others", async () => {
-    const org = await makeOrganization(api);
-    const team = await makeTeam(api, org.name);
-    const ada = await makeMember(api, org.name, [team.id]);
+    const org = await api.makeOrganization();
+    const team = await api.makeTeam(org.name);
+    const ada = await api.makeMember(org.name, [team.id]);
     const answer = await org.owner.get(`${path(org)}?include=user,teams&filter[email]=${ada.email}`);
     const included: Json[] = answer.body.included;
     expect(included.map((item) => [item.type, item.id]).toSorted()).toEqual([
@@ -98,15 +82,15 @@ describe("listOrganizationMemberships", () => {
   });
 
   it("200: members, tokens of the organization and of its teams; 404: others", async () => {
-    const [here, there] = [await makeOrganization(api), await makeOrganization(api)];
-    const team = await makeTeam(api, here.name);
+    const [here, there] = [await api.makeOrganization(), await api.makeOrganization()];
+    const team = await api.makeTeam(here.name);
     const insiders = [
-      await makeMember(api, here.name),
-      await makeTeamToken(api, team.id),
-      await makeOrganizationToken(api, here.name),
+      await api.makeMember(here.name),
+      await api.makeTeamToken(team.id),
+      await api.makeOrganizationToken(here.name),
     ];
     for (const caller of insiders) expect((await caller.get(path(here))).status).toBe(200);
-    const outsiders = [await makeUser(api), there.owner, await makeOrganizationToken(api, there.name)];
+    const outsiders = [await api.makeUser(), there.owner, await api.makeOrganizationToken(there.name)];
     for (const caller of outsiders) expect((await caller.get(path(here))).status).toBe(404);
     expect((await api.nobody.get(path(here))).status).toBe(401);
   });
@@ -114,9 +98,9 @@ describe("listOrganizationMemberships", () => {
 
 describe("a member's secret teams", () => {
   it("are shown to those who may know of them, in lists and alone, and to nobody else", async () => {
-    const org = await makeOrganization(api);
-    const [open, secret] = [await makeTeam(api, org.name), await makeTeam(api, org.name, { visibility: "secret" })];
-    const ada = await makeMember(api, org.name, [open.id, secret.id]);
+    const org = await api.makeOrganization();
+    const [open, secret] = [await api.makeTeam(org.name), await api.makeTeam(org.name, { visibility: "secret" })];
+    const ada = await api.makeMember(org.name, [open.id, secret.id]);
     const teamsSeenBy = async (caller: Caller): Promise<string[][]> => {
       const alone = await caller.get(`/organization-memberships/${ada.membershipId}?include=teams`);
       const list = await caller.get(`${path(org)}?include=teams&filter[email]=${ada.email}`);
@@ -131,16 +115,16 @@ describe("a member's secret teams", () => {
     const insiders = [
       ada,
       org.owner,
-      await makeMember(api, org.name, [secret.id]),
-      await makeTeamToken(api, secret.id),
-      await makeOrganizationToken(api, org.name),
-      await makeHolder(api, org.name, "access-secret-teams"),
+      await api.makeMember(org.name, [secret.id]),
+      await api.makeTeamToken(secret.id),
+      await api.makeOrganizationToken(org.name),
+      await api.makeHolder(org.name, "access-secret-teams"),
     ];
     for (const caller of insiders) expect(await teamsSeenBy(caller)).toEqual([all, all, all, all]);
     const others = [
-      await makeMember(api, org.name, [open.id]),
-      await makeHolder(api, org.name, "manage-membership", "manage-teams"),
-      await makeTeamToken(api, open.id),
+      await api.makeMember(org.name, [open.id]),
+      await api.makeHolder(org.name, "manage-membership", "manage-teams"),
+      await api.makeTeamToken(open.id),
     ];
     for (const caller of others)
       expect(await teamsSeenBy(caller)).toEqual([[open.id], [open.id], [open.id], [open.id]]);
@@ -149,9 +133,9 @@ describe("a member's secret teams", () => {
 
 describe("listMyOrganizationMemberships", () => {
   it("200: the caller's own, in every organization, with all own teams", async () => {
-    const [one, two] = [await makeOrganization(api), await makeOrganization(api)];
-    const secret = await makeTeam(api, one.name, { visibility: "secret" });
-    const ada = await makeMember(api, one.name, [secret.id]);
+    const [one, two] = [await api.makeOrganization(), await api.makeOrganization()];
+    const secret = await api.makeTeam(one.name, { visibility: "secret" });
+    const ada = await api.makeMember(one.name, [secret.id]);
     const second = data(await two.owner.post(path(two), resource("organization-memberships", { email: ada.email })));
     const mine = await ada.get("/organization-memberships");
     expect(
@@ -168,32 +152,32 @@ describe("listMyOrganizationMemberships", () => {
   });
 
   it("200: none for somebody who is nowhere", async () => {
-    expect(data(await (await makeUser(api)).get("/organization-memberships"))).toEqual([]);
+    expect(data(await (await api.makeUser()).get("/organization-memberships"))).toEqual([]);
   });
 
   it("403: tokens that are not a person's", async () => {
-    const org = await makeOrganization(api);
-    const team = await makeTeam(api, org.name);
-    for (const caller of [await makeTeamToken(api, team.id), await makeOrganizationToken(api, org.name)])
+    const org = await api.makeOrganization();
+    const team = await api.makeTeam(org.name);
+    for (const caller of [await api.makeTeamToken(team.id), await api.makeOrganizationToken(org.name)])
       expect((await caller.get("/organization-memberships")).status).toBe(403);
   });
 });
 
 describe("showOrganizationMembership", () => {
   it("200: to members; 404: to others, and for an unknown id", async () => {
-    const org = await makeOrganization(api);
-    const ada = await makeMember(api, org.name);
+    const org = await api.makeOrganization();
+    const ada = await api.makeMember(org.name);
     const one = `/organization-memberships/${ada.membershipId}`;
-    expect(data(await (await makeMember(api, org.name)).get(one)).attributes.email).toBe(ada.email);
-    expect((await (await makeUser(api)).get(one)).status).toBe(404);
-    expect((await (await makeOrganization(api)).owner.get(one)).status).toBe(404);
+    expect(data(await (await api.makeMember(org.name)).get(one)).attributes.email).toBe(ada.email);
+    expect((await (await api.makeUser()).get(one)).status).toBe(404);
+    expect((await (await api.makeOrganization()).owner.get(one)).status).toBe(404);
     expect((await org.owner.get("/organization-memberships/ou-unknown")).status).toBe(404);
     expect((await api.nobody.get(one)).status).toBe(401);
   });
 
   it("200: include=user", async () => {
-    const org = await makeOrganization(api);
-    const ada = await makeMember(api, org.name);
+    const org = await api.makeOrganization();
+    const ada = await api.makeMember(org.name);
     const answer = await ada.get(`/organization-memberships/${ada.membershipId}?include=user`);
     expect(answer.body.included).toEqual([data(await ada.get("/account/details"))]);
   });
@@ -203,11 +187,11 @@ const one = (membershipId: string) => `/organization-memberships/${membershipId}
 
 describe("deleteOrganizationMembership", () => {
   it("204: the person is out of every team and without access with the next request", async () => {
-    const org = await makeOrganization(api);
-    const project = await makeProject(api, org.name);
-    const team = await makeTeam(api, org.name);
-    await grantProject(api, org.id, project.id, team.id, "admin");
-    const ada = await makeMember(api, org.name, [team.id]);
+    const org = await api.makeOrganization();
+    const project = await api.makeProject(org.name);
+    const team = await api.makeTeam(org.name);
+    await api.grantProject(project.id, team.id, "admin");
+    const ada = await api.makeMember(org.name, [team.id]);
     expect((await ada.get(`/projects/${project.id}`)).status).toBe(200);
 
     expect((await org.owner.delete(one(ada.membershipId))).status).toBe(204);
@@ -223,9 +207,9 @@ describe("deleteOrganizationMembership", () => {
   });
 
   it("204: a person who comes back is in none of the former teams", async () => {
-    const org = await makeOrganization(api);
-    const team = await makeTeam(api, org.name);
-    const ada = await makeMember(api, org.name, [team.id]);
+    const org = await api.makeOrganization();
+    const team = await api.makeTeam(org.name);
+    const ada = await api.makeMember(org.name, [team.id]);
     await org.owner.delete(one(ada.membershipId));
     const body = resource("organization-memberships", { email: ada.email });
     const again = data(await org.owner.post(`/organizations/${org.name}/organization-memberships`, body));
@@ -234,9 +218,9 @@ describe("deleteOrganizationMembership", () => {
   });
 
   it("204: an invited person was not counted, and is not discounted", async () => {
-    const org = await makeOrganization(api);
-    const team = await makeTeam(api, org.name);
-    await makeMember(api, org.name, [team.id]);
+    const org = await api.makeOrganization();
+    const team = await api.makeTeam(org.name);
+    await api.makeMember(org.name, [team.id]);
     const body = resource(
       "organization-memberships",
       { email: "invited@example.com" },
@@ -248,10 +232,10 @@ describe("deleteOrganizationMembership", () => {
   });
 
   it("leaves a trace of whom, and of all the teams", async () => {
-    const org = await makeOrganization(api);
-    const [open, secret] = [await makeTeam(api, org.name), await makeTeam(api, org.name, { visibility: "secret" })];
-    const ada = await makeMember(api, org.name, [open.id, secret.id]);
-    const holder = await makeHolder(api, org.name, "manage-membership");
+    const org = await api.makeOrganization();
+    const [open, secret] = [await api.makeTeam(org.name), await api.makeTeam(org.name, { visibility: "secret" })];
+    const ada = await api.makeMember(org.name, [open.id, secret.id]);
+    const holder = await api.makeHolder(org.name, "manage-membership");
     await holder.delete(one(ada.membershipId));
     const action = "organization-memberships.delete";
     const events = data(
@@ -269,51 +253,51 @@ describe("deleteOrganizationMembership", () => {
   });
 
   it("204: everybody may leave", async () => {
-    const org = await makeOrganization(api);
-    const ada = await makeMember(api, org.name);
+    const org = await api.makeOrganization();
+    const ada = await api.makeMember(org.name);
     expect((await ada.delete(one(ada.membershipId))).status).toBe(204);
     expect((await ada.get(`/organizations/${org.name}`)).status).toBe(404);
   });
 
   it("204: site admins, the organization's token, holders of manage-membership", async () => {
-    const org = await makeOrganization(api);
-    const holder = await makeHolder(api, org.name, "manage-membership");
-    const callers = [api.admin, await makeOrganizationToken(api, org.name), holder];
-    for (const caller of [...callers, await makeTeamToken(api, holder.teamId)]) {
-      const ada = await makeMember(api, org.name);
+    const org = await api.makeOrganization();
+    const holder = await api.makeHolder(org.name, "manage-membership");
+    const callers = [api.admin, await api.makeOrganizationToken(org.name), holder];
+    for (const caller of [...callers, await api.makeTeamToken(holder.teamId)]) {
+      const ada = await api.makeMember(org.name);
       expect((await caller.delete(one(ada.membershipId))).status).toBe(204);
     }
   });
 
   it("403: other members; 404: strangers", async () => {
-    const org = await makeOrganization(api);
-    const team = await makeTeam(api, org.name);
-    const ada = await makeMember(api, org.name, [team.id]);
+    const org = await api.makeOrganization();
+    const team = await api.makeTeam(org.name);
+    const ada = await api.makeMember(org.name, [team.id]);
     const callers = [
-      await makeMember(api, org.name, [team.id]),
-      await makeHolder(api, org.name, "manage-teams"),
-      await makeTeamToken(api, team.id),
+      await api.makeMember(org.name, [team.id]),
+      await api.makeHolder(org.name, "manage-teams"),
+      await api.makeTeamToken(team.id),
     ];
     for (const caller of callers) {
       const answer = await caller.delete(one(ada.membershipId));
       expect(answer.status).toBe(403);
       expect(details(answer)[0]).toContain("manage-membership");
     }
-    const outsiders = [await makeUser(api), (await makeOrganization(api)).owner];
+    const outsiders = [await api.makeUser(), (await api.makeOrganization()).owner];
     for (const caller of outsiders) expect((await caller.delete(one(ada.membershipId))).status).toBe(404);
     expect((await api.nobody.delete(one(ada.membershipId))).status).toBe(401);
     expect((await org.owner.get(one(ada.membershipId))).status).toBe(200);
   });
 
   it("403: an owner's, for everybody but owners in person and the owner", async () => {
-    const org = await makeOrganization(api);
+    const org = await api.makeOrganization();
     const [ada, grace] = [
-      await makeMember(api, org.name, [org.ownersTeamId]),
-      await makeMember(api, org.name, [org.ownersTeamId]),
+      await api.makeMember(org.name, [org.ownersTeamId]),
+      await api.makeMember(org.name, [org.ownersTeamId]),
     ];
     const callers = [
-      await makeHolder(api, org.name, "manage-membership", "manage-teams"),
-      await makeOrganizationToken(api, org.name),
+      await api.makeHolder(org.name, "manage-membership", "manage-teams"),
+      await api.makeOrganizationToken(org.name),
     ];
     for (const caller of callers) expect((await caller.delete(one(ada.membershipId))).status).toBe(403);
     expect((await org.owner.delete(one(ada.membershipId))).status).toBe(204);
@@ -321,7 +305,7 @@ describe("deleteOrganizationMembership", () => {
   });
 
   it("409: the last owner stays, also when leaving of one's own will", async () => {
-    const org = await makeOrganization(api);
+    const org = await api.makeOrganization();
     const [adminMembership] = data(
       await api.admin.get(`/organizations/${org.name}/organization-memberships?filter[email]=admin@localhost`),
     );
@@ -337,7 +321,7 @@ describe("deleteOrganizationMembership", () => {
 
   it("409: also when the last two leave at once", async () => {
     for (let round = 0; round < 5; round += 1) {
-      const org = await makeOrganization(api);
+      const org = await api.makeOrganization();
       const [adminMembership] = data(
         await api.admin.get(`/organizations/${org.name}/organization-memberships?filter[email]=admin@localhost`),
       );
@@ -348,12 +332,12 @@ describe("deleteOrganizationMembership", () => {
   });
 
   it("412: an invitation that became a membership meanwhile", async () => {
-    const org = await makeOrganization(api);
+    const org = await api.makeOrganization();
     const email = "newcomer@example.com";
     const body = resource("organization-memberships", { email });
     const answer = await org.owner.post(`/organizations/${org.name}/organization-memberships`, body);
     const etag = answer.headers.get("etag") ?? "";
-    await makeUser(api, { email });
+    await api.makeUser({ email });
     const { id } = data(answer);
     expect((await org.owner.delete(one(id), undefined, { "if-match": etag })).status).toBe(412);
   });

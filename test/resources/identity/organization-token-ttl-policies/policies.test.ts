@@ -5,20 +5,7 @@
  */
 import { beforeEach, describe, expect, it } from "vitest";
 import { type Answer, type Caller, type Json, useApi } from "../../../support/api.ts";
-import {
-  data,
-  details,
-  makeHolder,
-  makeMember,
-  makeOrganization,
-  makeOrganizationToken,
-  makeTeam,
-  makeTeamToken,
-  makeUser,
-  type Org,
-  pointers,
-  resource,
-} from "../../../support/builders.ts";
+import { data, details, type Org, pointers, resource } from "../../../support/builders.ts";
 
 const api = useApi();
 let org: Org;
@@ -26,7 +13,7 @@ const day = 86_400_000;
 
 describe("policies", () => {
   beforeEach(async () => {
-    org = await makeOrganization(api);
+    org = await api.makeOrganization();
   });
 
   const type = "organization-token-ttl-policies";
@@ -69,12 +56,12 @@ describe("policies", () => {
       const owning = [
         org.owner,
         api.admin,
-        await makeTeamToken(api, org.ownersTeamId),
-        await makeOrganizationToken(api, org.name),
+        await api.makeTeamToken(org.ownersTeamId),
+        await api.makeOrganizationToken(org.name),
       ];
       for (const caller of owning) expect(values(await caller.get(path()))).toEqual(initially);
-      const team = await makeTeam(api, org.name);
-      for (const caller of [await makeMember(api, org.name), await makeTeamToken(api, team.id)])
+      const team = await api.makeTeam(org.name);
+      for (const caller of [await api.makeMember(org.name), await api.makeTeamToken(team.id)])
         expect((await caller.get(path())).status).toBe(403);
     });
   });
@@ -112,17 +99,17 @@ describe("policies", () => {
       const callers = [
         org.owner,
         api.admin,
-        await makeTeamToken(api, org.ownersTeamId),
-        await makeOrganizationToken(api, org.name),
+        await api.makeTeamToken(org.ownersTeamId),
+        await api.makeOrganizationToken(org.name),
       ];
       for (const caller of callers) expect((await set({ team: day }, caller)).status).toBe(200);
     });
 
     it("403: members, whatever they manage; 404: strangers", async () => {
-      const holder = await makeHolder(api, org.name, "manage-teams", "manage-organization-access", "manage-membership");
-      for (const caller of [await makeMember(api, org.name), holder, await makeTeamToken(api, holder.teamId)])
+      const holder = await api.makeHolder(org.name, "manage-teams", "manage-organization-access", "manage-membership");
+      for (const caller of [await api.makeMember(org.name), holder, await api.makeTeamToken(holder.teamId)])
         expect((await set({ team: day }, caller)).status).toBe(403);
-      expect((await set({ team: day }, await makeUser(api))).status).toBe(404);
+      expect((await set({ team: day }, await api.makeUser())).status).toBe(404);
       expect(values(await org.owner.get(path()))).toEqual(initially);
     });
 
@@ -154,8 +141,8 @@ describe("policies", () => {
 describe("enforcement", () => {
   let team: Json;
   beforeEach(async () => {
-    org = await makeOrganization(api);
-    team = await makeTeam(api, org.name);
+    org = await api.makeOrganization();
+    team = await api.makeTeam(org.name);
   });
   const enable = (isOn: boolean, caller: Caller = org.owner) =>
     caller.patch(`/organizations/${org.name}`, resource("organizations", { "max-ttl-enabled": isOn }));
@@ -246,7 +233,7 @@ describe("enforcement", () => {
     });
 
     it("goes by its own type and its own organization alone", async () => {
-      const other = await makeOrganization(api);
+      const other = await api.makeOrganization();
       const token = data(await make(kind, { "expired-at": null }));
       await age(token, 10 * day);
       for (const type of ["organization", "team", "user", "audit_trails"])
@@ -275,7 +262,7 @@ describe("enforcement", () => {
 
   describe("users' tokens", () => {
     it("401: one that is older than the policy allows, on everything of the organization; others go on", async () => {
-      const member = await makeMember(api, org.name, [team.id]);
+      const member = await api.makeMember(org.name, [team.id]);
       await bound("user", 9 * day);
       await enable(true);
       await ageOwner(10 * day);
@@ -286,7 +273,7 @@ describe("enforcement", () => {
         expect((await member.get(path)).status, path).toBe(200);
       }
       expect((await org.owner.get("/account/details")).status).toBe(200);
-      expect((await (await makeUser(api)).get(`/organizations/${org.name}`)).status).toBe(404);
+      expect((await (await api.makeUser()).get(`/organizations/${org.name}`)).status).toBe(404);
     });
 
     it("200: a new one of the same person", async () => {
@@ -299,7 +286,7 @@ describe("enforcement", () => {
     });
 
     it("401: a site admin's too", async () => {
-      const admin = await makeUser(api, { "is-site-admin": true });
+      const admin = await api.makeUser({ "is-site-admin": true });
       const [token] = data(await admin.get(`/users/${admin.id}/authentication-tokens`));
       await age(token, 10 * day);
       await bound("user", 9 * day);
@@ -310,7 +297,7 @@ describe("enforcement", () => {
     });
 
     it("leaves the organization out of lists of theirs, and shows them nobody who is in it", async () => {
-      const member = await makeMember(api, org.name);
+      const member = await api.makeMember(org.name);
       await bound("user", 9 * day);
       await enable(true);
       const names = async () => data(await org.owner.get("/organizations")).map(({ id }: Json) => id);

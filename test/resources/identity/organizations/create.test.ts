@@ -4,17 +4,7 @@
  */
 import { describe, expect, it } from "vitest";
 import { type Answer, type Caller, useApi } from "../../../support/api.ts";
-import {
-  data,
-  details,
-  makeOrganization,
-  makeOrganizationToken,
-  makeTeamToken,
-  makeUser,
-  pointers,
-  resource,
-  unique,
-} from "../../../support/builders.ts";
+import { data, details, pointers, resource, unique } from "../../../support/builders.ts";
 
 describe("create", () => {
   const api = useApi();
@@ -140,21 +130,21 @@ describe("create", () => {
 
   describe("createOrganization: who may", () => {
     it("refuses people who are not site admins, with 403", async () => {
-      const answer = await create({}, await makeUser(api));
+      const answer = await create({}, await api.makeUser());
       expect(answer.status).toBe(403);
       expect(details(answer)[0]).toContain("site admins");
     });
 
     it("refuses tokens of teams and organizations, with 403", async () => {
-      const org = await makeOrganization(api);
-      for (const caller of [await makeTeamToken(api, org.ownersTeamId), await makeOrganizationToken(api, org.name)]) {
+      const org = await api.makeOrganization();
+      for (const caller of [await api.makeTeamToken(org.ownersTeamId), await api.makeOrganizationToken(org.name)]) {
         expect((await create({}, caller)).status).toBe(403);
       }
       expect((await create({}, org.owner)).status).toBe(403);
     });
 
     it("tells the faults of the body before 403", async () => {
-      const person = await makeUser(api);
+      const person = await api.makeUser();
       expect((await create({ name: "x" }, person)).status).toBe(422);
     });
   });
@@ -236,7 +226,7 @@ describe("create", () => {
       expect(new Set(pointers(first))).toEqual(
         new Set(["/data/type", "/data/attributes/name", "/data/attributes/email", "/data/attributes/session-timeout"]),
       );
-      const { name } = await makeOrganization(api);
+      const { name } = await api.makeOrganization();
       const second = await create({ name, "default-execution-mode": "agent" });
       expect(pointers(second).sort()).toEqual(["/data/attributes/default-execution-mode", "/data/attributes/name"]);
     });
@@ -248,7 +238,7 @@ describe("createOrganization by anyone", () => {
   const valid = () => resource("organizations", { name: unique("org"), email: "org@example.com" });
 
   it("makes the person the first owner and the only member", async () => {
-    const person = await makeUser(api);
+    const person = await api.makeUser();
     const made = data(await person.post("/organizations", valid()));
     expect(Object.values(made.attributes.permissions)).not.toContain(false);
     expect(data(await person.get(`/organizations/${made.id}`))).toEqual(made);
@@ -264,7 +254,7 @@ describe("createOrganization by anyone", () => {
   });
 
   it("gives the person what an owner may", async () => {
-    const person = await makeUser(api);
+    const person = await api.makeUser();
     const { id } = data(await person.post("/organizations", valid()));
     const project = data(await person.post(`/organizations/${id}/projects`, resource("projects", { name: "First" })));
     expect((await person.delete(`/projects/${project.id}`)).status).toBe(204);
@@ -272,14 +262,14 @@ describe("createOrganization by anyone", () => {
   });
 
   it("shows it to nobody else but site admins", async () => {
-    const { id } = data(await (await makeUser(api)).post("/organizations", valid()));
-    expect((await (await makeUser(api)).get(`/organizations/${id}`)).status).toBe(404);
+    const { id } = data(await (await api.makeUser()).post("/organizations", valid()));
+    expect((await (await api.makeUser()).get(`/organizations/${id}`)).status).toBe(404);
     expect((await api.admin.get(`/organizations/${id}`)).status).toBe(200);
   });
 
   it("still refuses tokens of teams and organizations, and whoever has none", async () => {
-    const org = await makeOrganization(api);
-    for (const caller of [await makeTeamToken(api, org.ownersTeamId), await makeOrganizationToken(api, org.name)]) {
+    const org = await api.makeOrganization();
+    for (const caller of [await api.makeTeamToken(org.ownersTeamId), await api.makeOrganizationToken(org.name)]) {
       const answer = await caller.post("/organizations", valid());
       expect(answer.status).toBe(403);
       expect(details(answer)[0]).toContain("Only people create organizations");

@@ -1,20 +1,7 @@
 /** DELETE /organizations/:organization_name: everything goes with it, and a successor of the same name inherits nothing. */
 import { beforeEach, describe, expect, it } from "vitest";
 import { type Caller, type Json, useApi } from "../../../support/api.ts";
-import {
-  data,
-  grantProject,
-  makeHolder,
-  makeMember,
-  makeOrganization,
-  makeOrganizationToken,
-  makeProject,
-  makeTeam,
-  makeTeamToken,
-  type Member,
-  type Org,
-  resource,
-} from "../../../support/builders.ts";
+import { data, type Member, type Org, resource } from "../../../support/builders.ts";
 
 const api = useApi();
 let org: Org;
@@ -24,13 +11,13 @@ let project: Json;
 let teamToken: Caller;
 let organizationToken: Caller;
 beforeEach(async () => {
-  org = await makeOrganization(api);
-  team = await makeTeam(api, org.name);
-  project = await makeProject(api, org.name);
-  await grantProject(api, org.id, project.id, team.id, "admin");
-  member = await makeMember(api, org.name, [team.id]);
-  teamToken = await makeTeamToken(api, team.id);
-  organizationToken = await makeOrganizationToken(api, org.name);
+  org = await api.makeOrganization();
+  team = await api.makeTeam(org.name);
+  project = await api.makeProject(org.name);
+  await api.grantProject(project.id, team.id, "admin");
+  member = await api.makeMember(org.name, [team.id]);
+  teamToken = await api.makeTeamToken(team.id);
+  organizationToken = await api.makeOrganizationToken(org.name);
 });
 
 const path = () => `/organizations/${org.name}`;
@@ -85,8 +72,8 @@ describe("deleteOrganization: gone", () => {
   });
 
   it("leaves other organizations alone", async () => {
-    const other = await makeOrganization(api);
-    const kept = await makeProject(api, other.name);
+    const other = await api.makeOrganization();
+    const kept = await api.makeProject(other.name);
     data(await org.owner.delete(path()));
     expect((await other.owner.get(`/projects/${kept.id}`)).status).toBe(200);
     expect((await other.owner.get(`/organizations/${other.name}`)).status).toBe(200);
@@ -132,7 +119,7 @@ describe("a new organization of the same name", () => {
 
 describe("deleteOrganization: refused", () => {
   it("403 before 412 for those who may not", async () => {
-    const holder = await makeHolder(api, org.name, "manage-projects");
+    const holder = await api.makeHolder(org.name, "manage-projects");
     expect((await holder.delete(path(), undefined, { "if-match": '"x"' })).status).toBe(403);
     expect((await org.owner.get(path())).status).toBe(200);
   });

@@ -6,23 +6,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { organizationPermissionFlags } from "../../../../src/access/permissions/organization.ts";
 import { type Caller, type Json, useApi } from "../../../support/api.ts";
-import {
-  data,
-  details,
-  grantProject,
-  makeHolder,
-  makeMember,
-  makeOrganization,
-  makeOrganizationToken,
-  makeTeam,
-  makeTeamToken,
-  makeUser,
-  type Org,
-  type Person,
-  pointers,
-  resource,
-  unique,
-} from "../../../support/builders.ts";
+import { data, details, type Org, type Person, pointers, resource, unique } from "../../../support/builders.ts";
 
 const api = useApi();
 
@@ -32,12 +16,12 @@ describe("list", () => {
   let othersName: string;
 
   beforeAll(async () => {
-    person = await makeUser(api);
+    person = await api.makeUser();
     for (const name of names) {
-      await makeOrganization(api, { name, email: `${name}-Mail@example.com` });
+      await api.makeOrganization({ name, email: `${name}-Mail@example.com` });
       await join(name, person.email);
     }
-    othersName = (await makeOrganization(api)).name;
+    othersName = (await api.makeOrganization()).name;
   });
 
   const join = async (name: string, email: string) =>
@@ -75,34 +59,34 @@ describe("list", () => {
     });
 
     it("shows a stranger none", async () => {
-      const answer = await (await makeUser(api)).get("/organizations");
+      const answer = await (await api.makeUser()).get("/organizations");
       expect(answer.body.data).toEqual([]);
       expect(answer.body.meta.pagination["total-count"]).toBe(0);
     });
 
     it("shows a member without teams the organization, with what a member may", async () => {
-      const member = await makeMember(api, "alpha");
+      const member = await api.makeMember("alpha");
       const [shown] = data(await member.get("/organizations"));
       expect(shown.id).toBe("alpha");
       expect(shown.attributes.permissions).toMatchObject({ "can-traverse": true, "can-update": false });
     });
 
     it("no longer shows it to whoever left", async () => {
-      const member = await makeMember(api, "alpha");
+      const member = await api.makeMember("alpha");
       expect(await namesFor(member)).toEqual(["alpha"]);
       data(await api.admin.delete(`/organization-memberships/${member.membershipId}`));
       expect(await namesFor(member)).toEqual([]);
     });
 
     it("shows a team's or an organization's token its own", async () => {
-      const team = await makeTeam(api, "gamma");
-      expect(await namesFor(await makeTeamToken(api, team.id))).toEqual(["gamma"]);
-      expect(await namesFor(await makeOrganizationToken(api, "be_ta"))).toEqual(["be_ta"]);
+      const team = await api.makeTeam("gamma");
+      expect(await namesFor(await api.makeTeamToken(team.id))).toEqual(["gamma"]);
+      expect(await namesFor(await api.makeOrganizationToken("be_ta"))).toEqual(["be_ta"]);
     });
 
     it("shows a site admin all", async () => {
       expect(await namesFor(api.admin, "?page[size]=100")).toEqual(expect.arrayContaining([...names, othersName]));
-      const admin = await makeUser(api, { "is-site-admin": true });
+      const admin = await api.makeUser({ "is-site-admin": true });
       expect(await namesFor(admin, "?page[size]=100")).toEqual(expect.arrayContaining([...names, othersName]));
     });
   });
@@ -165,7 +149,7 @@ describe("list", () => {
 
     it("shows an organization that was just made", async () => {
       const name = unique("fresh");
-      await makeOrganization(api, { name });
+      await api.makeOrganization({ name });
       expect(await namesFor(api.admin, `?q[name]=${name}`)).toEqual([name]);
     });
   });
@@ -174,7 +158,7 @@ describe("list", () => {
 describe("show", () => {
   let org: Org;
   beforeAll(async () => {
-    org = await makeOrganization(api);
+    org = await api.makeOrganization();
   });
   const path = () => `/organizations/${org.name}`;
 
@@ -193,12 +177,12 @@ describe("show", () => {
     it("leaves it out where nobody asks, and for those who may not read it", async () => {
       expect((await org.owner.get(path())).body).not.toHaveProperty("included");
       const asked = `${path()}?include=default_project`;
-      const member = await makeMember(api, org.name);
+      const member = await api.makeMember(org.name);
       expect((await member.get(asked)).body.included).toEqual([]);
-      const team = await makeTeam(api, org.name);
-      await grantProject(api, org.id, org.defaultProjectId, team.id, "read");
-      const reader = await makeMember(api, org.name, [team.id]);
-      for (const caller of [reader, await makeOrganizationToken(api, org.name)])
+      const team = await api.makeTeam(org.name);
+      await api.grantProject(org.defaultProjectId, team.id, "read");
+      const reader = await api.makeMember(org.name, [team.id]);
+      for (const caller of [reader, await api.makeOrganizationToken(org.name)])
         expect((await caller.get(asked)).body.included).toHaveLength(1);
     });
 
@@ -219,8 +203,8 @@ describe("access", () => {
   let org: Org;
   let other: Org;
   beforeAll(async () => {
-    org = await makeOrganization(api);
-    other = await makeOrganization(api);
+    org = await api.makeOrganization();
+    other = await api.makeOrganization();
   });
 
   const all = organizationPermissionFlags;
@@ -239,25 +223,25 @@ describe("access", () => {
 
   const callers: readonly (readonly [string, MakeCaller, readonly [number, number, number]])[] = [
     ["an owner", async (own) => own.owner, owner],
-    ["a site admin", async () => makeUser(api, { "is-site-admin": true }), owner],
-    ["the organization's token", (own) => makeOrganizationToken(api, own.name), owner],
-    ["the owners team's token", (own) => makeTeamToken(api, own.ownersTeamId), owner],
-    ["a plain member", (own) => makeMember(api, own.name), member],
+    ["a site admin", async () => api.makeUser({ "is-site-admin": true }), owner],
+    ["the organization's token", (own) => api.makeOrganizationToken(own.name), owner],
+    ["the owners team's token", (own) => api.makeTeamToken(own.ownersTeamId), owner],
+    ["a plain member", (own) => api.makeMember(own.name), member],
     [
       "a holder of manage-projects and manage-workspaces",
-      (own) => makeHolder(api, own.name, "manage-projects", "manage-workspaces"),
+      (own) => api.makeHolder(own.name, "manage-projects", "manage-workspaces"),
       member,
     ],
     [
       "a holder of manage-teams, manage-membership and manage-organization-access",
-      (own) => makeHolder(api, own.name, "manage-teams", "manage-membership", "manage-organization-access"),
+      (own) => api.makeHolder(own.name, "manage-teams", "manage-membership", "manage-organization-access"),
       member,
     ],
-    ["a team's token", async (own) => makeTeamToken(api, (await makeTeam(api, own.name)).id), member],
-    ["a stranger", () => makeUser(api), stranger],
+    ["a team's token", async (own) => api.makeTeamToken((await api.makeTeam(own.name)).id), member],
+    ["a stranger", () => api.makeUser(), stranger],
     ["an owner of another organization", async () => other.owner, stranger],
-    ["another organization's token", () => makeOrganizationToken(api, other.name), stranger],
-    ["a token of another organization's team", () => makeTeamToken(api, other.ownersTeamId), stranger],
+    ["another organization's token", () => api.makeOrganizationToken(other.name), stranger],
+    ["a token of another organization's team", () => api.makeTeamToken(other.ownersTeamId), stranger],
     ["no token", async () => api.nobody, unknown],
     ["an unknown token", async () => api.as("cadastre-unknown"), unknown],
   ];
@@ -266,7 +250,7 @@ describe("access", () => {
     let own: Org;
     let caller: Caller;
     beforeAll(async () => {
-      own = await makeOrganization(api);
+      own = await api.makeOrganization();
       caller = await makeCaller(own);
     });
     const at = () => `/organizations/${own.name}`;
@@ -298,18 +282,18 @@ describe("access", () => {
       for (const caller of [
         org.owner,
         api.admin,
-        await makeUser(api, { "is-site-admin": true }),
-        await makeOrganizationToken(api, org.name),
-        await makeTeamToken(api, org.ownersTeamId),
+        await api.makeUser({ "is-site-admin": true }),
+        await api.makeOrganizationToken(org.name),
+        await api.makeTeamToken(org.ownersTeamId),
       ]) {
         expect(await flagsFor(caller)).toEqual([...all]);
       }
     });
 
     it("are none but can-traverse for a plain member and for a team without any", async () => {
-      expect(await flagsFor(await makeMember(api, org.name))).toEqual(["can-traverse"]);
-      const team = await makeTeam(api, org.name);
-      expect(await flagsFor(await makeTeamToken(api, team.id))).toEqual(["can-traverse"]);
+      expect(await flagsFor(await api.makeMember(org.name))).toEqual(["can-traverse"]);
+      const team = await api.makeTeam(org.name);
+      expect(await flagsFor(await api.makeTeamToken(team.id))).toEqual(["can-traverse"]);
     });
 
     it.each([
@@ -325,19 +309,18 @@ describe("access", () => {
       ["manage-policies", ["can-traverse", "can-update-sentinel"]],
       ["access-secret-teams", ["can-traverse"]],
     ])("of a holder of %s", async (permission, expected) => {
-      const holder = await makeHolder(api, org.name, permission);
+      const holder = await api.makeHolder(org.name, permission);
       expect(await flagsFor(holder)).toEqual(expected);
-      expect(await flagsFor(await makeTeamToken(api, holder.teamId))).toEqual(expected);
+      expect(await flagsFor(await api.makeTeamToken(holder.teamId))).toEqual(expected);
     });
 
     it("add up over a person's teams", async () => {
       const teams = await Promise.all(
         ["manage-teams", "manage-projects"].map((permission) =>
-          makeTeam(api, org.name, { "organization-access": { [permission]: true } }),
+          api.makeTeam(org.name, { "organization-access": { [permission]: true } }),
         ),
       );
-      const person = await makeMember(
-        api,
+      const person = await api.makeMember(
         org.name,
         teams.map((team) => team.id),
       );
@@ -352,7 +335,7 @@ describe("access", () => {
 
   describe("refusals", () => {
     it("an organization that may not be seen is refused like one that is not there", async () => {
-      const person = await makeUser(api);
+      const person = await api.makeUser();
       const [hidden, missing] = [await person.get(path()), await person.get("/organizations/no-such-organization")];
       expect(hidden.status).toBe(404);
       expect(hidden.body).toEqual(missing.body);
@@ -367,8 +350,8 @@ describe("access", () => {
 
     it("the body's shape comes before 404 and 403", async () => {
       const body = resource("organizations", { email: "nobody" });
-      expect((await (await makeUser(api)).patch(path(), body)).status).toBe(422);
-      expect((await (await makeMember(api, org.name)).patch(path(), body)).status).toBe(422);
+      expect((await (await api.makeUser()).patch(path(), body)).status).toBe(422);
+      expect((await (await api.makeMember(org.name)).patch(path(), body)).status).toBe(422);
       expect((await api.nobody.patch(path(), body)).status).toBe(401);
       expect((await org.owner.patch(path(), "{", {})).status).toBe(400);
       expect((await org.owner.patch(path(), "{}", { "content-type": "text/plain" })).status).toBe(415);

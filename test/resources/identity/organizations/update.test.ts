@@ -1,24 +1,14 @@
 /** PATCH /organizations/:organization_name: a value, null or absent for each attribute; renaming; If-Match. */
 import { beforeEach, describe, expect, it } from "vitest";
 import { type Json, useApi } from "../../../support/api.ts";
-import {
-  data,
-  makeMember,
-  makeOrganization,
-  makeProject,
-  makeUser,
-  type Org,
-  pointers,
-  resource,
-  unique,
-} from "../../../support/builders.ts";
+import { data, type Org, pointers, resource, unique } from "../../../support/builders.ts";
 import { describeOnce } from "../../../support/once.ts";
 
 const api = useApi();
 let org: Org;
 let before: Json;
 beforeEach(async () => {
-  org = await makeOrganization(api, { "session-timeout": 30, "session-remember": 60, "owners-team-saml-role-id": "x" });
+  org = await api.makeOrganization({ "session-timeout": 30, "session-remember": 60, "owners-team-saml-role-id": "x" });
   before = data(await org.owner.get(`/organizations/${org.name}`));
 });
 
@@ -131,7 +121,7 @@ describeOnce("updateOrganization: 422", () => {
 
 describe("updateOrganization: renaming", () => {
   it("changes the id and the path; the old path is no more", async () => {
-    const project = await makeProject(api, org.name);
+    const project = await api.makeProject(org.name);
     const name = unique("Renamed");
     const answer = await update({ name });
     expect(answer.status).toBe(200);
@@ -148,7 +138,7 @@ describe("updateOrganization: renaming", () => {
   });
 
   it("frees the old name: another organization may have it, and shares nothing", async () => {
-    const project = await makeProject(api, org.name);
+    const project = await api.makeProject(org.name);
     data(await update({ name: unique("moved") }));
     const next = data(
       await api.admin.post("/organizations", resource("organizations", { name: org.name, email: "a@b.c" })),
@@ -166,7 +156,7 @@ describe("updateOrganization: renaming", () => {
   });
 
   it("to a name that is taken is refused, in any case", async () => {
-    const other = await makeOrganization(api);
+    const other = await api.makeOrganization();
     for (const name of [other.name, other.name.toUpperCase()]) {
       const answer = await update({ name });
       expect(answer.status).toBe(422);
@@ -196,7 +186,7 @@ describe("updateOrganization: ETag and If-Match", () => {
 
   it("stays when a project is made, as the document does", async () => {
     const tag = await tagOf();
-    await makeProject(api, org.name);
+    await api.makeProject(org.name);
     expect(await tagOf()).toBe(tag);
     expect(await shown()).toEqual(before);
   });
@@ -217,8 +207,8 @@ describe("updateOrganization: ETag and If-Match", () => {
     const stale = { "if-match": '"x"' };
     const body = resource("organizations", { "default-execution-mode": "agent" });
     const path = `/organizations/${org.name}`;
-    expect((await (await makeUser(api)).patch(path, body, stale)).status).toBe(404);
-    expect((await (await makeMember(api, org.name)).patch(path, body, stale)).status).toBe(403);
+    expect((await (await api.makeUser()).patch(path, body, stale)).status).toBe(404);
+    expect((await (await api.makeMember(org.name)).patch(path, body, stale)).status).toBe(403);
     expect((await org.owner.patch(path, body, stale)).status).toBe(412);
     expect((await org.owner.patch(path, body)).status).toBe(422);
   });

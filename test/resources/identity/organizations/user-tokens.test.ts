@@ -1,29 +1,15 @@
 /** `user-tokens-enabled`: an organization that lets no user's own token in. */
 import { beforeEach, describe, expect, it } from "vitest";
 import { type Caller, type Json, useApi } from "../../../support/api.ts";
-import {
-  data,
-  details,
-  makeMember,
-  makeOrganization,
-  makeOrganizationToken,
-  makeProject,
-  makeTeam,
-  makeTeamToken,
-  makeUser,
-  makeWorkspace,
-  type Org,
-  resource,
-  unique,
-} from "../../../support/builders.ts";
+import { data, details, type Org, resource, unique } from "../../../support/builders.ts";
 import { makeTenant, pathOf, routes } from "../../../support/tenant.ts";
 
 const api = useApi();
 let org: Org;
 let owners: Caller;
 beforeEach(async () => {
-  org = await makeOrganization(api);
-  owners = await makeTeamToken(api, org.ownersTeamId);
+  org = await api.makeOrganization();
+  owners = await api.makeTeamToken(org.ownersTeamId);
 });
 
 const path = () => `/organizations/${org.name}`;
@@ -37,9 +23,9 @@ describe("user-tokens-enabled", () => {
   });
 
   it("false: refuses users' tokens with 401, site admins' too, and takes the others", async () => {
-    const member = await makeMember(api, org.name);
-    const organizationToken = await makeOrganizationToken(api, org.name);
-    const teamToken = await makeTeamToken(api, (await makeTeam(api, org.name)).id);
+    const member = await api.makeMember(org.name);
+    const organizationToken = await api.makeOrganizationToken(org.name);
+    const teamToken = await api.makeTeamToken((await api.makeTeam(org.name)).id);
     expect((await switchTo(false)).attributes["user-tokens-enabled"]).toBe(false);
     for (const caller of [org.owner, member, api.admin]) {
       const answer = await caller.get(path());
@@ -48,7 +34,7 @@ describe("user-tokens-enabled", () => {
       expect(details(answer)[0]).toContain("user-tokens-enabled");
     }
     for (const caller of [owners, organizationToken, teamToken]) expect((await caller.get(path())).status).toBe(200);
-    expect((await (await makeUser(api)).get(path())).status).toBe(404);
+    expect((await (await api.makeUser()).get(path())).status).toBe(404);
   });
 
   it("true again: lets them in again", async () => {
@@ -89,7 +75,7 @@ describe("user-tokens-enabled", () => {
 
 describe("an organization that refuses users' tokens", () => {
   it("is left out of lists, which go on with the others", async () => {
-    const other = await makeOrganization(api);
+    const other = await api.makeOrganization();
     await other.owner.get("/account/details");
     const email = other.owner.email;
     data(await api.admin.post(`${path()}/organization-memberships`, resource("organization-memberships", { email })));
@@ -105,9 +91,9 @@ describe("an organization that refuses users' tokens", () => {
   });
 
   it("refuses them on everything below it, by id as well", async () => {
-    const project = await makeProject(api, org.name);
-    const workspace = await makeWorkspace(api, org.name);
-    const team = await makeTeam(api, org.name);
+    const project = await api.makeProject(org.name);
+    const workspace = await api.makeWorkspace(org.name);
+    const team = await api.makeTeam(org.name);
     await switchTo(false);
     const paths = [
       `/projects/${project.id}`,
@@ -130,7 +116,7 @@ describe("an organization that refuses users' tokens", () => {
 
   it("gives no user anything by any route, and still is not there for strangers", async () => {
     const tenant = await makeTenant(api);
-    const stranger = await makeUser(api);
+    const stranger = await api.makeUser();
     const own = new Set(["showUser", "listUserTokens", "showTerraformVersion"]);
     const token = tenant.callers["owners team token"];
     data(await token.patch(`/organizations/${tenant.name}`, body(false)));
@@ -146,7 +132,7 @@ describe("an organization that refuses users' tokens", () => {
 
   it("shows users nobody who is in it, unless they meet elsewhere", async () => {
     const tenant = await makeTenant(api);
-    const other = await makeMember(api, tenant.name);
+    const other = await api.makeMember(tenant.name);
     expect((await tenant.member.get(`/users/${other.id}`)).status).toBe(200);
     data(await tenant.callers["owners team token"].patch(`/organizations/${tenant.name}`, body(false)));
     expect((await tenant.member.get(`/users/${other.id}`)).status).toBe(404);

@@ -2,16 +2,7 @@ import { describe, expect, it } from "vitest";
 import { hashPassword } from "../../../../src/kernel/passwords.ts";
 import { type Answer, useApi } from "../../../support/api.ts";
 import { cookieOf, fromPage } from "../../../support/browser.ts";
-import {
-  data,
-  details,
-  makeOrganization,
-  makeOrganizationToken,
-  makeUser,
-  pointers,
-  resource,
-  unique,
-} from "../../../support/builders.ts";
+import { data, details, type Person, pointers, resource, unique } from "../../../support/builders.ts";
 
 const api = useApi();
 
@@ -19,14 +10,8 @@ const password = "correct horse battery staple";
 
 let hash: string | undefined;
 
-interface Person {
-  readonly id: string;
-  readonly username: string;
-  readonly email: string;
-}
-
-async function withPassword(): Promise<Person & Awaited<ReturnType<typeof makeUser>>> {
-  const user = await makeUser(api);
+async function withPassword(): Promise<Person> {
+  const user = await api.makeUser();
   // A hash takes its time by design, so it is made once.
   hash ??= await hashPassword(password);
   const row = { userId: user.id, hash, changedAt: "", version: 1 };
@@ -62,7 +47,7 @@ describe("createSession", () => {
   });
 
   it("201: by a user's token", async () => {
-    const ada = await makeUser(api);
+    const ada = await api.makeUser();
     const answer = await signIn({ token: ada.token });
     expect(answer.status).toBe(201);
     expect(data(await api.nobody.get("/account/details", { cookie: cookieOf(answer) })).id).toBe(ada.id);
@@ -70,7 +55,7 @@ describe("createSession", () => {
 
   it("401: a wrong password, an unknown name, somebody without a password and a wrong token sound the same", async () => {
     const ada = await withPassword();
-    const without = await makeUser(api);
+    const without = await api.makeUser();
     const answers = [
       await signIn({ username: ada.username, password: `${password}r` }),
       await signIn({ username: unique("nobody"), password }),
@@ -92,8 +77,8 @@ describe("createSession", () => {
   });
 
   it("401: a token of a team or an organization is nobody in a browser", async () => {
-    const { name } = await makeOrganization(api);
-    const { token } = await makeOrganizationToken(api, name);
+    const { name } = await api.makeOrganization();
+    const { token } = await api.makeOrganizationToken(name);
     expect((await signIn({ token })).status).toBe(401);
   });
 
@@ -147,7 +132,7 @@ describe("a request with the cookie", () => {
 
   it("the token of the header goes before the cookie", async () => {
     const { cookie } = await signedIn();
-    const grace = await makeUser(api);
+    const grace = await api.makeUser();
     expect(data(await grace.get("/account/details", { cookie })).id).toBe(grace.id);
     expect((await api.as("cadastre-none").get("/account/details", { cookie })).status).toBe(401);
     expect((await grace.patch("/account/update", rename(), { cookie })).status).toBe(200);
@@ -192,7 +177,7 @@ describe("listSessions, deleteSession, deleteSessions", () => {
     expect(current.map(({ id }: { id: string }) => id)).toEqual([ids[0]]);
     const byToken = await ada.get("/sessions");
     expect(data(byToken).every((each: any) => each.attributes.current === false)).toBe(true);
-    expect(data(await (await makeUser(api)).get("/sessions"))).toEqual([]);
+    expect(data(await (await api.makeUser()).get("/sessions"))).toEqual([]);
   });
 
   it("204: ends one, at once", async () => {
@@ -218,7 +203,7 @@ describe("listSessions, deleteSession, deleteSessions", () => {
 
   it("404: another's", async () => {
     const { ids } = await twice();
-    const grace = await makeUser(api);
+    const grace = await api.makeUser();
     expect((await grace.delete(`/sessions/${ids[0]}`)).status).toBe(404);
     expect((await grace.delete("/sessions/sess-none")).status).toBe(404);
   });
@@ -292,7 +277,7 @@ describe("passwords", () => {
     ["one that everybody knows", "password1234"],
     ["a row of the keyboard", "1234567890"],
   ])("422: %s", async (_, weak) => {
-    const ada = await makeUser(api);
+    const ada = await api.makeUser();
     const answer = await api.admin.patch(`/admin/users/${ada.id}`, change({ password: weak }));
     expect(answer.status).toBe(422);
     expect(pointers(answer)).toEqual(["/data/attributes/password"]);
@@ -300,7 +285,7 @@ describe("passwords", () => {
 
   it("422: the user's own name", async () => {
     const username = unique("a-rather-long-name");
-    const ada = await makeUser(api, { username });
+    const ada = await api.makeUser({ username });
     const answer = await api.admin.patch(`/admin/users/${ada.id}`, change({ password: username }));
     expect(pointers(answer)).toEqual(["/data/attributes/password"]);
   });

@@ -1,17 +1,7 @@
 /** Groups at a provider and teams here: joined and left at every sign-in, beside what was given by hand. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { useApi } from "../../../support/api.ts";
-import {
-  data,
-  grantProject,
-  makeHolder,
-  makeMember,
-  makeOrganization,
-  makeTeam,
-  makeUser,
-  resource,
-  unique,
-} from "../../../support/builders.ts";
+import { data, resource, unique } from "../../../support/builders.ts";
 import { type Liar, makeProvider, privateAddresses, signIn, startLiar } from "../../../support/identity-provider.ts";
 
 const api = useApi({ options: { privateAddresses } });
@@ -34,7 +24,7 @@ function person(providerId: string, email: string) {
 }
 
 const teamOf = (organization: string, group: string, more: object = {}) =>
-  makeTeam(api, organization, { "sso-team-id": group, ...more });
+  api.makeTeam(organization, { "sso-team-id": group, ...more });
 const usersIn = async (teamId: string): Promise<string[]> =>
   data(await api.admin.get(`/teams/${teamId}?include=users`)).relationships.users.data.map(
     ({ id }: { id: string }) => id,
@@ -63,9 +53,9 @@ const versionOf = async (organizationId: string) =>
 describe("groups of a provider of the site", () => {
   it("give and take places in the teams that name them, in every organization, and memberships with them; told in the trail", async () => {
     const { id } = await makeProvider(api, liar.url, claim);
-    const [one, two] = [await makeOrganization(api), await makeOrganization(api)];
+    const [one, two] = [await api.makeOrganization(), await api.makeOrganization()];
     const [first, second] = [await teamOf(one.name, id), await teamOf(two.name, `${id}-ops`)];
-    const user = await makeUser(api);
+    const user = await api.makeUser();
     const as = person(id, user.email);
     const before = await versionOf(one.id);
     await as([id, `${id}-ops`, "another"]);
@@ -86,10 +76,10 @@ describe("groups of a provider of the site", () => {
 
   it("say so in explanations, in reach and on the membership", async () => {
     const provider = await makeProvider(api, liar.url, { ...claim, name: unique("Acme SSO") });
-    const org = await makeOrganization(api);
+    const org = await api.makeOrganization();
     const team = await teamOf(org.name, provider.id);
-    await grantProject(api, org.id, org.defaultProjectId, team.id, "write");
-    const user = await makeUser(api);
+    await api.grantProject(org.defaultProjectId, team.id, "write");
+    const user = await api.makeUser();
     await person(provider.id, user.email)([provider.id]);
     const words = `by the group ${provider.id} of ${provider.attributes.name}`;
     const { permissions } = data(await user.get(`/projects/${org.defaultProjectId}/access`)).attributes;
@@ -98,21 +88,21 @@ describe("groups of a provider of the site", () => {
     expect(JSON.stringify(reach.body)).toContain(`"membership":"${words}"`);
     const [membership] = data(await user.get("/organization-memberships"));
     expect(membership.relationships.teams.data[0].meta).toMatchObject({ reason: words });
-    const byHand = await makeMember(api, org.name, [team.id]);
+    const byHand = await api.makeMember(org.name, [team.id]);
     const explained = data(await byHand.get(`/projects/${org.defaultProjectId}/access`)).attributes.permissions;
     expect(explained.runs["given-by"][0]).not.toHaveProperty("membership");
   });
 
   it("leave alone what was given by hand, also what becomes so; and what another provider gives", async () => {
     const [provider, other] = [await makeProvider(api, liar.url, claim), await makeProvider(api, liar.url, claim)];
-    const org = await makeOrganization(api);
-    const [team, own] = [await teamOf(org.name, provider.id), await makeTeam(api, org.name)];
-    const member = await makeMember(api, org.name, [team.id, own.id]);
+    const org = await api.makeOrganization();
+    const [team, own] = [await teamOf(org.name, provider.id), await api.makeTeam(org.name)];
+    const member = await api.makeMember(org.name, [team.id, own.id]);
     const as = person(provider.id, member.email);
     await as([provider.id]);
     await as([]);
     expect([await usersIn(team.id), await usersIn(own.id)]).toEqual([[member.id], [member.id]]);
-    const [late, elsewhere] = [await makeMember(api, org.name), person(other.id, member.email)];
+    const [late, elsewhere] = [await api.makeMember(org.name), person(other.id, member.email)];
     const asLate = person(provider.id, late.email);
     await asLate([provider.id]);
     const users = { data: [{ type: "users", id: late.username }] };
@@ -121,7 +111,7 @@ describe("groups of a provider of the site", () => {
     await elsewhere([]);
     expect((await usersIn(team.id)).toSorted()).toEqual([member.id, late.id].toSorted());
     expect(await countOf(team.id)).toBe(2);
-    const third = await makeMember(api, org.name);
+    const third = await api.makeMember(org.name);
     await person(provider.id, third.email)([provider.id]);
     await person(other.id, third.email)([]);
     expect(await usersIn(team.id)).toContain(third.id);
@@ -129,9 +119,9 @@ describe("groups of a provider of the site", () => {
 
   it("take the place of one that has ended", async () => {
     const provider = await makeProvider(api, liar.url, claim);
-    const org = await makeOrganization(api);
+    const org = await api.makeOrganization();
     const team = await teamOf(org.name, provider.id);
-    const member = await makeMember(api, org.name, [team.id]);
+    const member = await api.makeMember(org.name, [team.id]);
     const expiresAt = new Date(Date.now() - 1000).toISOString();
     await api.database.write((tx) =>
       tx.db.updateTable("teamMembers").set({ expiresAt }).where("teamId", "=", team.id).execute(),
@@ -143,10 +133,10 @@ describe("groups of a provider of the site", () => {
 
   it("never take the last owner who stays", async () => {
     const provider = await makeProvider(api, liar.url, claim);
-    const org = await makeOrganization(api);
+    const org = await api.makeOrganization();
     const self = `/teams/${org.ownersTeamId}`;
     data(await org.owner.patch(self, resource("teams", { "sso-team-id": provider.id })));
-    const user = await makeUser(api);
+    const user = await api.makeUser();
     const as = person(provider.id, user.email);
     await as([provider.id]);
     const users = { data: [org.owner.username, "admin"].map((name) => ({ type: "users", id: name })) };
@@ -157,10 +147,10 @@ describe("groups of a provider of the site", () => {
 
   it("need as many statements for many as for one", async () => {
     const provider = await makeProvider(api, liar.url, claim);
-    const org = await makeOrganization(api);
+    const org = await api.makeOrganization();
     const names = Array.from({ length: 12 }, (_, index) => `${provider.id}-${index}`);
     for (const name of names) await teamOf(org.name, name);
-    const member = await makeMember(api, org.name);
+    const member = await api.makeMember(org.name);
     const as = person(provider.id, member.email);
     await as([]);
     const count = async (groups: string[]) => {
@@ -177,9 +167,9 @@ describe("groups of a provider of the site", () => {
 
   it("403: where the provider does not tell all of them; a nested claim is found by the way to it", async () => {
     const provider = await makeProvider(api, liar.url, { "groups-claim": "realm_access.roles" });
-    const org = await makeOrganization(api);
+    const org = await api.makeOrganization();
     const team = await teamOf(org.name, provider.id);
-    const user = await makeUser(api);
+    const user = await api.makeUser();
     const as = person(provider.id, user.email);
     await as(undefined, { realm_access: { roles: [provider.id, 7, null] } });
     expect(await usersIn(team.id)).toEqual([user.id]);
@@ -192,7 +182,7 @@ describe("groups of a provider of the site", () => {
 
 describe("groups of an organization's provider", () => {
   it("are about that organization's teams alone", async () => {
-    const [org, other] = [await makeOrganization(api), await makeOrganization(api)];
+    const [org, other] = [await api.makeOrganization(), await api.makeOrganization()];
     const provider = await makeProvider(api, liar.url, { ...claim, organization: org.name, "create-users": true });
     const [mine, theirs] = [await teamOf(org.name, provider.id), await teamOf(other.name, provider.id)];
     const landing = await person(provider.id, `${unique("new")}@acme.example`)([provider.id]);
@@ -204,9 +194,9 @@ describe("groups of an organization's provider", () => {
 describe("deleteSsoProvider", () => {
   it("204: ends its sessions and the places that its groups gave; users and what was given by hand stay", async () => {
     const provider = await makeProvider(api, liar.url, claim);
-    const org = await makeOrganization(api);
-    const [team, own] = [await teamOf(org.name, provider.id), await makeTeam(api, org.name)];
-    const member = await makeMember(api, org.name, [own.id]);
+    const org = await api.makeOrganization();
+    const [team, own] = [await teamOf(org.name, provider.id), await api.makeTeam(org.name)];
+    const member = await api.makeMember(org.name, [own.id]);
     const { cookie } = await person(provider.id, member.email)([provider.id]);
     expect((await api.nobody.get("/account/details", { cookie })).status).toBe(200);
     expect((await api.admin.delete(`/admin/sso-providers/${provider.id}`)).status).toBe(204);
@@ -219,14 +209,14 @@ describe("deleteSsoProvider", () => {
 
 describe("updateTeam", () => {
   it("403: a group is named by whoever may put people into the team, and holds what it holds", async () => {
-    const org = await makeOrganization(api);
+    const org = await api.makeOrganization();
     const names = resource("teams", { "sso-team-id": "everybody" });
-    const manager = await makeHolder(api, org.name, "manage-teams");
-    const strong = await makeTeam(api, org.name, { "organization-access": { "manage-workspaces": true } });
+    const manager = await api.makeHolder(org.name, "manage-teams");
+    const strong = await api.makeTeam(org.name, { "organization-access": { "manage-workspaces": true } });
     expect((await manager.patch(`/teams/${strong.id}`, names)).status).toBe(403);
-    const both = await makeHolder(api, org.name, "manage-teams", "manage-membership");
+    const both = await api.makeHolder(org.name, "manage-teams", "manage-membership");
     expect((await both.patch(`/teams/${strong.id}`, names)).status).toBe(403);
-    const weak = await makeTeam(api, org.name);
+    const weak = await api.makeTeam(org.name);
     expect((await both.patch(`/teams/${weak.id}`, names)).status).toBe(200);
     const path = `/organizations/${org.name}/teams`;
     const made = resource("teams", { name: unique("team"), "sso-team-id": "everybody" });

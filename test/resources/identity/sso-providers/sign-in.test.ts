@@ -2,16 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { useApi } from "../../../support/api.ts";
 import { secretIn, withCookie } from "../../../support/browser.ts";
-import {
-  data,
-  details,
-  makeMember,
-  makeOrganization,
-  makeUser,
-  pointers,
-  resource,
-  unique,
-} from "../../../support/builders.ts";
+import { data, details, pointers, resource, unique } from "../../../support/builders.ts";
 import {
   type Landing,
   type Liar,
@@ -64,7 +55,7 @@ describe("a provider of the site", () => {
 
   it("finds a user by the verified address, ignoring case, also a site admin; a name that is taken gets a number", async () => {
     const { id } = await makeProvider(api, liar.url, { "create-users": true });
-    const admin = await makeUser(api, { "is-site-admin": true });
+    const admin = await api.makeUser({ "is-site-admin": true });
     expect((await account(await signIn(api, liar, id, verified(admin.email.toUpperCase())))).id).toBe(admin.id);
     const same = verified(`${admin.username}@other.example`, { preferred_username: admin.username });
     expect((await account(await signIn(api, liar, id, same))).attributes.username).toBe(`${admin.username}-2`);
@@ -72,7 +63,7 @@ describe("a provider of the site", () => {
 
   it("takes up invitations to the address of whom it makes", async () => {
     const { id } = await makeProvider(api, liar.url, { "create-users": true });
-    const org = await makeOrganization(api);
+    const org = await api.makeOrganization();
     const email = `${unique("invited")}@acme.example`;
     const path = `/organizations/${org.name}/organization-memberships`;
     data(await org.owner.post(path, resource("organization-memberships", { email })));
@@ -108,7 +99,7 @@ describe("a provider of the site", () => {
 
   it("403: an address that is another's but for a letter which looks like its own", async () => {
     const { id } = await makeProvider(api, liar.url, { "create-users": true });
-    const user = await makeUser(api, { email: `${unique("kim")}@acme.example` });
+    const user = await api.makeUser({ email: `${unique("kim")}@acme.example` });
     // The sign for kelvin, whose small letter is a k.
     const said = verified(user.email.replace("k", "\u212a"));
     expectRefused(await signIn(api, liar, id, said), 403, "does not tell your e-mail");
@@ -133,7 +124,7 @@ describe("a provider of the site", () => {
     ["that is verified in words alone", { email_verified: "yes" }],
   ])("403: an address %s is nobody's", async (_, claims) => {
     const { id } = await makeProvider(api, liar.url, { "create-users": true });
-    const user = await makeUser(api);
+    const user = await api.makeUser();
     const said = { claims: { sub: unique("sub"), email: user.email, ...claims } };
     expectRefused(await signIn(api, liar, id, said), 403, "verified");
     const unknown = { claims: { ...said.claims, email: `${unique("new")}@acme.example` } };
@@ -142,7 +133,7 @@ describe("a provider of the site", () => {
 
   it("takes an address without a word for verified where the provider is known to verify all; never one that it calls unverified", async () => {
     const { id } = await makeProvider(api, liar.url, { "assume-email-verified": true });
-    const user = await makeUser(api);
+    const user = await api.makeUser();
     const sub = unique("sub");
     expectRefused(
       await signIn(api, liar, id, { claims: { sub, email: user.email, email_verified: false } }),
@@ -159,7 +150,7 @@ describe("a provider of the site", () => {
 
   it("does not know a subject of another issuer", async () => {
     const provider = await makeProvider(api, liar.url);
-    const user = await makeUser(api);
+    const user = await api.makeUser();
     const said = verified(user.email);
     await account(await signIn(api, liar, provider.id, said));
     const other = await startLiar();
@@ -173,7 +164,7 @@ describe("a provider of the site", () => {
 
 describe("a provider of an organization", () => {
   const elsewhere = async () => {
-    const [org, other] = [await makeOrganization(api), await makeOrganization(api)];
+    const [org, other] = [await api.makeOrganization(), await api.makeOrganization()];
     const provider = await makeProvider(api, liar.url, { organization: org.name, "create-users": true });
     return { org, other, provider };
   };
@@ -186,17 +177,17 @@ describe("a provider of an organization", () => {
     const cookie = landing.cookie ?? "";
     const organizations = data(await api.nobody.get("/organizations", { cookie }));
     expect(organizations.map(({ id }: { id: string }) => id)).toEqual([org.name]);
-    const colleague = await makeMember(api, org.name);
+    const colleague = await api.makeMember(org.name);
     expect((await account(await signIn(api, liar, provider.id, verified(colleague.email)))).id).toBe(colleague.id);
   });
 
   it("403: never a site admin, nobody of another organization, nobody who is in none, whatever address it tells", async () => {
     const { org, other, provider } = await elsewhere();
-    const admin = await makeUser(api, { "is-site-admin": true });
-    const [stranger, loner] = [await makeMember(api, other.name), await makeUser(api)];
+    const admin = await api.makeUser({ "is-site-admin": true });
+    const [stranger, loner] = [await api.makeMember(other.name), await api.makeUser()];
     for (const victim of [admin, stranger, loner])
       expectRefused(await signIn(api, liar, provider.id, verified(victim.email)), 403, "may not speak for it");
-    const both = await makeMember(api, org.name);
+    const both = await api.makeMember(org.name);
     const invitation = data(await other.owner.post(...member(other.name, both.email)));
     const secret = secretIn(invitation.attributes["invitation-url"]);
     data(await both.post(`/invitations/${secret}/actions/accept`));
@@ -206,7 +197,7 @@ describe("a provider of an organization", () => {
   it("keeps signing somebody in whom another organization adds: that waits until the person accepts", async () => {
     const { org, other, provider } = await elsewhere();
     // Before and after the first sign-in, and where a site admin has confirmed the address since.
-    const [early, confirmed] = [await makeMember(api, org.name), await makeMember(api, org.name)];
+    const [early, confirmed] = [await api.makeMember(org.name), await api.makeMember(org.name)];
     const said = [verified(early.email), verified(confirmed.email)] as const;
     expect((await signIn(api, liar, provider.id, said[1])).status).toBe(302);
     data(await api.admin.patch(`/admin/users/${confirmed.id}`, resource("users", { email: confirmed.email })));
@@ -222,15 +213,15 @@ describe("a provider of an organization", () => {
       const secret = secretIn(added.attributes["invitation-url"]);
       expect((await api.nobody.post(`/invitations/${secret}/actions/register`, register)).status).toBe(409);
     }
-    const direct = await makeUser(api);
+    const direct = await api.makeUser();
     expect(data(await other.owner.post(...member(other.name, direct.email))).attributes.status).toBe("active");
-    const bySite = await makeMember(api, org.name);
+    const bySite = await api.makeMember(org.name);
     expect(data(await api.admin.post(...member(other.name, bySite.email))).attributes.status).toBe("active");
   });
 
   it("403: somebody whom it signed in before, and who reaches further since", async () => {
     const { org, provider } = await elsewhere();
-    const colleague = await makeMember(api, org.name);
+    const colleague = await api.makeMember(org.name);
     const said = verified(colleague.email);
     expect((await signIn(api, liar, provider.id, said)).status).toBe(302);
     data(await api.admin.patch(`/admin/users/${colleague.id}`, resource("users", { "is-site-admin": true })));
@@ -264,7 +255,7 @@ describe("a provider of an organization", () => {
 
   it("403: a member who was removed, unless it may make members; 404: of an organization that is closed", async () => {
     const { org, provider } = await elsewhere();
-    const colleague = await makeMember(api, org.name);
+    const colleague = await api.makeMember(org.name);
     const said = verified(colleague.email);
     expect((await signIn(api, liar, provider.id, said)).status).toBe(302);
     data(await org.owner.delete(`/organization-memberships/${colleague.membershipId}`));

@@ -1,18 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type Json, useApi } from "../../../support/api.ts";
-import {
-  data,
-  details,
-  makeHolder,
-  makeMember,
-  makeOrganization,
-  makeOrganizationToken,
-  makeTeam,
-  makeTeamToken,
-  pointers,
-  resource,
-  unique,
-} from "../../../support/builders.ts";
+import { data, details, pointers, resource, unique } from "../../../support/builders.ts";
 
 const api = useApi();
 
@@ -39,7 +27,7 @@ const none = Object.fromEntries(permissionNames.map((name) => [name, false]));
 
 describe("createTeam", () => {
   it("201: a secret team that holds nothing, where only a name is sent", async () => {
-    const org = await makeOrganization(api);
+    const org = await api.makeOrganization();
     const name = unique("network");
     const answer = await org.owner.post(`/organizations/${org.name}/teams`, newTeam({ name }));
     expect(answer.status).toBe(201);
@@ -69,7 +57,7 @@ describe("createTeam", () => {
   });
 
   it("201: everything that is sent", async () => {
-    const org = await makeOrganization(api);
+    const org = await api.makeOrganization();
     const sent = {
       name: "Net_work-1",
       description: "Those who lay the cables.",
@@ -88,7 +76,7 @@ describe("createTeam", () => {
   });
 
   it("201: a name with slashes, which is found and shown like any other", async () => {
-    const org = await makeOrganization(api);
+    const org = await api.makeOrganization();
     const name = "team/name/with/slashes";
     const team = data(await org.owner.post(`/organizations/${org.name}/teams`, newTeam({ name })));
     expect(team.attributes.name).toBe(name);
@@ -101,14 +89,14 @@ describe("createTeam", () => {
   });
 
   it.each(permissionNames)("201: an owner grants %s", async (name) => {
-    const org = await makeOrganization(api);
+    const org = await api.makeOrganization();
     const body = newTeam({ "organization-access": { [name]: true } });
     const team = data(await org.owner.post(`/organizations/${org.name}/teams`, body));
     expect(team.attributes["organization-access"]).toEqual({ ...none, [name]: true });
   });
 
   it("leaves a trace of who made it and with what", async () => {
-    const org = await makeOrganization(api);
+    const org = await api.makeOrganization();
     const team = data(await org.owner.post(`/organizations/${org.name}/teams`, newTeam()));
     const events = data(await org.owner.get(`/organizations/${org.name}/audit-events?filter[subject][id]=${team.id}`));
     expect(events).toHaveLength(1);
@@ -138,14 +126,14 @@ describe("createTeam", () => {
     ["organization-access", null],
     ["organization-access", []],
   ])("422: %s %j", async (name, value) => {
-    const org = await makeOrganization(api);
+    const org = await api.makeOrganization();
     const answer = await org.owner.post(`/organizations/${org.name}/teams`, newTeam({ [name]: value }));
     expect(answer.status).toBe(422);
     expect(new Set(pointers(answer))).toEqual(new Set([`/data/attributes/${name}`]));
   });
 
   it("422: a permission that is not true or false is named itself", async () => {
-    const org = await makeOrganization(api);
+    const org = await api.makeOrganization();
     const body = newTeam({ "organization-access": { "manage-teams": "yes", "read-projects": null } });
     const answer = await org.owner.post(`/organizations/${org.name}/teams`, body);
     expect(pointers(answer).toSorted()).toEqual([
@@ -155,13 +143,13 @@ describe("createTeam", () => {
   });
 
   it("422: every fault of the body at once", async () => {
-    const org = await makeOrganization(api);
+    const org = await api.makeOrganization();
     const answer = await org.owner.post(`/organizations/${org.name}/teams`, resource("team", { visibility: "x" }));
     expect(pointers(answer).toSorted()).toEqual(["/data/attributes/name", "/data/attributes/visibility", "/data/type"]);
   });
 
   it("201: a name of 90 characters, and unknown attributes are ignored", async () => {
-    const org = await makeOrganization(api);
+    const org = await api.makeOrganization();
     const body = newTeam({ name: "x".repeat(90), nonsense: true, "organization-access": { "fly-planes": true } });
     const team = data(await org.owner.post(`/organizations/${org.name}/teams`, body));
     expect(team.attributes.name).toHaveLength(90);
@@ -169,8 +157,8 @@ describe("createTeam", () => {
   });
 
   it("422: a name that is taken, whatever its case, 'owners' too; 201 in another organization", async () => {
-    const [here, there] = [await makeOrganization(api), await makeOrganization(api)];
-    const { name } = (await makeTeam(api, here.name)).attributes;
+    const [here, there] = [await api.makeOrganization(), await api.makeOrganization()];
+    const { name } = (await api.makeTeam(here.name)).attributes;
     for (const taken of [name, name.toUpperCase(), "Owners"]) {
       const answer = await here.owner.post(`/organizations/${here.name}/teams`, newTeam({ name: taken }));
       expect(answer.status).toBe(422);
@@ -181,7 +169,7 @@ describe("createTeam", () => {
   });
 
   it("422 for all but one: the same name at the same time", async () => {
-    const org = await makeOrganization(api);
+    const org = await api.makeOrganization();
     const body = newTeam();
     const answers = await Promise.all([1, 2, 3].map(() => org.owner.post(`/organizations/${org.name}/teams`, body)));
     expect(answers.map((answer) => answer.status).toSorted()).toEqual([201, 422, 422]);
@@ -190,25 +178,25 @@ describe("createTeam", () => {
 
 describe("createTeam: who may", () => {
   it("201: owners, site admins, the organization's token and holders of manage-teams, in person or as a team", async () => {
-    const org = await makeOrganization(api);
-    const holder = await makeHolder(api, org.name, "manage-teams");
+    const org = await api.makeOrganization();
+    const holder = await api.makeHolder(org.name, "manage-teams");
     const callers = [
       org.owner,
       api.admin,
-      await makeOrganizationToken(api, org.name),
+      await api.makeOrganizationToken(org.name),
       holder,
-      await makeTeamToken(api, holder.teamId),
-      await makeTeamToken(api, org.ownersTeamId),
+      await api.makeTeamToken(holder.teamId),
+      await api.makeTeamToken(org.ownersTeamId),
     ];
     for (const caller of callers)
       expect((await caller.post(`/organizations/${org.name}/teams`, newTeam())).status).toBe(201);
   });
 
   it("403: members without manage-teams, whatever else they hold", async () => {
-    const org = await makeOrganization(api);
+    const org = await api.makeOrganization();
     const callers = [
-      await makeMember(api, org.name),
-      await makeHolder(api, org.name, "manage-membership", "manage-projects", "manage-organization-access"),
+      await api.makeMember(org.name),
+      await api.makeHolder(org.name, "manage-membership", "manage-projects", "manage-organization-access"),
     ];
     for (const caller of callers) {
       const answer = await caller.post(`/organizations/${org.name}/teams`, newTeam());
@@ -218,8 +206,8 @@ describe("createTeam: who may", () => {
   });
 
   it("403: manage-teams alone gives no organization-level permission away, not even its own", async () => {
-    const org = await makeOrganization(api);
-    const holder = await makeHolder(api, org.name, "manage-teams");
+    const org = await api.makeOrganization();
+    const holder = await api.makeHolder(org.name, "manage-teams");
     const body = newTeam({ "organization-access": { "manage-teams": true } });
     const answer = await holder.post(`/organizations/${org.name}/teams`, body);
     expect(answer.status).toBe(403);
@@ -227,8 +215,8 @@ describe("createTeam: who may", () => {
   });
 
   it("403: nobody grants more than they hold; 201 for what they hold", async () => {
-    const org = await makeOrganization(api);
-    const holder = await makeHolder(api, org.name, "manage-teams", "manage-organization-access", "read-projects");
+    const org = await api.makeOrganization();
+    const holder = await api.makeHolder(org.name, "manage-teams", "manage-organization-access", "read-projects");
     const grant = (access: object) =>
       holder.post(`/organizations/${org.name}/teams`, newTeam({ "organization-access": access }));
     const answer = await grant({ "read-projects": true, "manage-projects": true, "manage-policies": true });

@@ -1,19 +1,7 @@
 /** Places in teams that end: said in the `meta` of a link, shown there again, and over at their moment by the decision itself. */
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Answer, type Caller, type Json, useApi } from "../../../support/api.ts";
-import {
-  data,
-  details,
-  makeHolder,
-  makeMember,
-  makeOrganization,
-  makeTeam,
-  type Member,
-  type Org,
-  pointers,
-  resource,
-  unique,
-} from "../../../support/builders.ts";
+import { data, details, type Member, type Org, pointers, resource, unique } from "../../../support/builders.ts";
 import { atTime, before, inMs } from "../../../support/clock.ts";
 
 const api = useApi();
@@ -23,9 +11,9 @@ let team: Json;
 let member: Member;
 
 beforeAll(async () => {
-  org = await makeOrganization(api);
-  team = await makeTeam(api, org.name, { "organization-access": { "read-projects": true } });
-  member = await makeMember(api, org.name);
+  org = await api.makeOrganization();
+  team = await api.makeTeam(org.name, { "organization-access": { "read-projects": true } });
+  member = await api.makeMember(org.name);
 });
 
 type Kind = "users" | "organization-memberships";
@@ -125,7 +113,7 @@ describe.each<{ kind: Kind }>([{ kind: "users" }, { kind: "organization-membersh
   });
 
   it("one that has ended is taken anew, though nobody tidied up, and the trail tells both", async () => {
-    const own = await makeTeam(api, org.name, { "organization-access": { "read-projects": true } });
+    const own = await api.makeTeam(org.name, { "organization-access": { "read-projects": true } });
     const end = inMs(hourMs);
     done(await add(kind, member, { "expires-at": end, reason: "first" }, own.id));
     await atTime(end, async () => done(await add(kind, member, null, own.id)));
@@ -149,7 +137,7 @@ describe.each<{ kind: Kind }>([{ kind: "users" }, { kind: "organization-membersh
 });
 
 it("a change of the end is told in the trail, and is another version of the membership", async () => {
-  const own = await makeTeam(api, org.name);
+  const own = await api.makeTeam(org.name);
   const end = inMs(hourMs);
   const tag = async () => (await org.owner.get(`/organization-memberships/${member.membershipId}`)).headers.get("etag");
   done(await add("users", member, undefined, own.id));
@@ -192,7 +180,7 @@ describe("a new member of the organization", () => {
   });
 
   it("who is invited, and comes only after the end: in no team, and counted by none", async () => {
-    const own = await makeTeam(api, org.name, { "organization-access": { "read-projects": true } });
+    const own = await api.makeTeam(org.name, { "organization-access": { "read-projects": true } });
     const end = inMs(hourMs);
     const made = data(await invite([{ type: "teams", id: own.id, meta: { "expires-at": end } }]));
     await atTime(end, async () => {
@@ -206,8 +194,8 @@ describe("a new member of the organization", () => {
 });
 
 it("an invitation that a member takes over with a new address gives the place again that had ended", async () => {
-  const own = await makeTeam(api, org.name, { "organization-access": { "read-projects": true } });
-  const person = await makeMember(api, org.name);
+  const own = await api.makeTeam(org.name, { "organization-access": { "read-projects": true } });
+  const person = await api.makeMember(org.name);
   const end = inMs(hourMs);
   done(await add("users", person, { "expires-at": end }, own.id));
   const email = `${unique("new")}@example.com`;
@@ -231,13 +219,13 @@ describe("the owners team", () => {
   const owners = (who: Member, meta?: object, by: Caller = org.owner) => add("users", who, meta, org.ownersTeamId, by);
 
   it("409: the only owner who stays gets no end, and does not leave while the others have one", async () => {
-    const alone = await makeOrganization(api);
+    const alone = await api.makeOrganization();
     const site = data(await api.admin.get(`/teams/${alone.ownersTeamId}?include=users`)).relationships.users.data;
     for (const { id } of site.filter((each: Json) => each.id !== alone.owner.id))
       done(await api.admin.delete(path("users", alone.ownersTeamId), { data: [{ type: "users", id }] }));
     const self = { type: "users", id: alone.owner.username };
     const end = { "expires-at": inMs(hourMs) };
-    const visitor = await makeMember(api, alone.name);
+    const visitor = await api.makeMember(alone.name);
     done(await alone.owner.post(path("users", alone.ownersTeamId), { data: [item("users", visitor, end)] }));
     const refused = [
       await alone.owner.post(path("users", alone.ownersTeamId), { data: [{ ...self, meta: end }] }),
@@ -256,7 +244,7 @@ describe("the owners team", () => {
   });
 
   it("an owner until a moment owns until then", async () => {
-    const guest = await makeMember(api, org.name);
+    const guest = await api.makeMember(org.name);
     const end = inMs(hourMs);
     done(await owners(guest, { "expires-at": end }));
     const own = async () => data(await guest.get(`/organizations/${org.name}`)).attributes.permissions["can-destroy"];
@@ -266,7 +254,7 @@ describe("the owners team", () => {
 });
 
 it("is no secret to whom it concerns: a holder of manage-membership says until when, too", async () => {
-  const manager = await makeHolder(api, org.name, "manage-membership", "read-projects");
+  const manager = await api.makeHolder(org.name, "manage-membership", "read-projects");
   done(await add("users", member, { "expires-at": inMs(hourMs) }, team.id, manager));
   done(await remove(member));
 });

@@ -1,21 +1,7 @@
 /** GET /teams/:team_id/relationships/organization-memberships; and what a place in a team does to a membership's ETag. */
 import { beforeEach, describe, expect, it } from "vitest";
 import { type Answer, type Json, useApi } from "../../../support/api.ts";
-import {
-  data,
-  details,
-  makeHolder,
-  makeMember,
-  makeOrganization,
-  makeOrganizationToken,
-  makeTeam,
-  makeTeamToken,
-  makeUser,
-  type Org,
-  pointers,
-  resource,
-  unique,
-} from "../../../support/builders.ts";
+import { data, details, type Org, pointers, resource, unique } from "../../../support/builders.ts";
 
 const api = useApi();
 
@@ -40,9 +26,9 @@ describe("members", () => {
 
   describe("adding people to a team", () => {
     it("204: by name in any case, by id, whole documents allowed, each once", async () => {
-      const org = await makeOrganization(api);
-      const team = await makeTeam(api, org.name);
-      const [ada, grace] = [await makeMember(api, org.name), await makeMember(api, org.name)];
+      const org = await api.makeOrganization();
+      const team = await api.makeTeam(org.name);
+      const [ada, grace] = [await api.makeMember(org.name), await api.makeMember(org.name)];
       const body = {
         data: [
           { type: "users", id: ada.username.toUpperCase(), attributes: { username: "ignored" } },
@@ -58,9 +44,9 @@ describe("members", () => {
     });
 
     it("204: by membership, also people who are only invited, who are not counted yet", async () => {
-      const org = await makeOrganization(api);
-      const team = await makeTeam(api, org.name);
-      const ada = await makeMember(api, org.name);
+      const org = await api.makeOrganization();
+      const team = await api.makeTeam(org.name);
+      const ada = await api.makeMember(org.name);
       const invited = await invite(org);
       expect((await org.owner.post(memberships(team), places(ada.membershipId, invited.id))).status).toBe(204);
       expect(await membersOf(org, team)).toEqual({ ids: [ada.membershipId, invited.id].toSorted(), count: 1 });
@@ -69,9 +55,9 @@ describe("members", () => {
     });
 
     it("204: present ones are skipped, and the rest is added", async () => {
-      const org = await makeOrganization(api);
-      const team = await makeTeam(api, org.name);
-      const [ada, grace] = [await makeMember(api, org.name, [team.id]), await makeMember(api, org.name)];
+      const org = await api.makeOrganization();
+      const team = await api.makeTeam(org.name);
+      const [ada, grace] = [await api.makeMember(org.name, [team.id]), await api.makeMember(org.name)];
       expect((await org.owner.post(users(team), people(ada.username))).status).toBe(204);
       expect((await membersOf(org, team)).count).toBe(1);
       expect((await org.owner.post(users(team), people(ada.username, grace.username))).status).toBe(204);
@@ -79,16 +65,16 @@ describe("members", () => {
     });
 
     it("204: nobody is added by an empty list", async () => {
-      const org = await makeOrganization(api);
-      const team = await makeTeam(api, org.name);
+      const org = await api.makeOrganization();
+      const team = await api.makeTeam(org.name);
       expect((await org.owner.post(users(team), people())).status).toBe(204);
       expect((await membersOf(org, team)).count).toBe(0);
     });
 
     it("204: counted right when many are added at once by several requests", async () => {
-      const org = await makeOrganization(api);
-      const team = await makeTeam(api, org.name);
-      const crowd = await Promise.all([1, 2, 3, 4].map(() => makeMember(api, org.name)));
+      const org = await api.makeOrganization();
+      const team = await api.makeTeam(org.name);
+      const crowd = await Promise.all([1, 2, 3, 4].map(() => api.makeMember(org.name)));
       const answers = await Promise.all(
         crowd.map((member, position) =>
           org.owner.post(users(team), people(member.username, crowd[(position + 1) % crowd.length]?.username ?? "")),
@@ -100,9 +86,9 @@ describe("members", () => {
     });
 
     it("422: an unknown person, or one who is no member, is named by position, and nobody is added", async () => {
-      const [org, elsewhere] = [await makeOrganization(api), await makeOrganization(api)];
-      const team = await makeTeam(api, org.name);
-      const ada = await makeMember(api, org.name);
+      const [org, elsewhere] = [await api.makeOrganization(), await api.makeOrganization()];
+      const team = await api.makeTeam(org.name);
+      const ada = await api.makeMember(org.name);
       const answer = await org.owner.post(
         users(team),
         people("nobody-there", ada.username, elsewhere.owner.username, elsewhere.owner.id),
@@ -114,9 +100,9 @@ describe("members", () => {
     });
 
     it("422: an unknown membership, or one of another organization", async () => {
-      const [org, elsewhere] = [await makeOrganization(api), await makeOrganization(api)];
-      const team = await makeTeam(api, org.name);
-      const [ada, foreign] = [await makeMember(api, org.name), await makeMember(api, elsewhere.name)];
+      const [org, elsewhere] = [await api.makeOrganization(), await api.makeOrganization()];
+      const team = await api.makeTeam(org.name);
+      const [ada, foreign] = [await api.makeMember(org.name), await api.makeMember(elsewhere.name)];
       const answer = await org.owner.post(memberships(team), places(foreign.membershipId, ada.membershipId, "ou-x"));
       expect(answer.status).toBe(422);
       expect(pointers(answer)).toEqual(["/data/0/id", "/data/2/id"]);
@@ -124,9 +110,9 @@ describe("members", () => {
     });
 
     it("422: an id is never taken for a name, so that nobody gets in by being called like another's id", async () => {
-      const org = await makeOrganization(api);
-      const team = await makeTeam(api, org.name);
-      const [ada, mallory] = [await makeMember(api, org.name), await makeMember(api, org.name)];
+      const org = await api.makeOrganization();
+      const team = await api.makeTeam(org.name);
+      const [ada, mallory] = [await api.makeMember(org.name), await api.makeMember(org.name)];
       // As a register from before the rule on names may hold it.
       await api.database.write((tx) =>
         tx.db
@@ -153,8 +139,8 @@ describe("members", () => {
       [{ data: ["ada"] }],
       [{ data: Array.from({ length: 1001 }, (_, position) => ({ type: "users", id: `u${position}` })) }],
     ])("422: the body %#", async (body) => {
-      const org = await makeOrganization(api);
-      const team = await makeTeam(api, org.name);
+      const org = await api.makeOrganization();
+      const team = await api.makeTeam(org.name);
       for (const method of ["POST", "DELETE"])
         expect((await org.owner.send(method, users(team), body)).status).toBe(422);
     });
@@ -162,13 +148,13 @@ describe("members", () => {
 
   describe("removing people from a team", () => {
     it("204: by name in any case, by id, by membership; absent ones are skipped", async () => {
-      const org = await makeOrganization(api);
-      const team = await makeTeam(api, org.name);
+      const org = await api.makeOrganization();
+      const team = await api.makeTeam(org.name);
       const [ada, grace, alan, absent] = [
-        await makeMember(api, org.name, [team.id]),
-        await makeMember(api, org.name, [team.id]),
-        await makeMember(api, org.name, [team.id]),
-        await makeMember(api, org.name),
+        await api.makeMember(org.name, [team.id]),
+        await api.makeMember(org.name, [team.id]),
+        await api.makeMember(org.name, [team.id]),
+        await api.makeMember(org.name),
       ];
       expect((await org.owner.delete(users(team), people(ada.username.toUpperCase(), absent.username))).status).toBe(
         204,
@@ -184,9 +170,9 @@ describe("members", () => {
     });
 
     it("422: an unknown one is named by position, and nobody is removed", async () => {
-      const org = await makeOrganization(api);
-      const team = await makeTeam(api, org.name);
-      const ada = await makeMember(api, org.name, [team.id]);
+      const org = await api.makeOrganization();
+      const team = await api.makeTeam(org.name);
+      const ada = await api.makeMember(org.name, [team.id]);
       const answer = await org.owner.delete(users(team), people(ada.username, "nobody-there"));
       expect(answer.status).toBe(422);
       expect(pointers(answer)).toEqual(["/data/1/id"]);
@@ -194,8 +180,8 @@ describe("members", () => {
     });
 
     it("takes the team's access from them with their next request", async () => {
-      const org = await makeOrganization(api);
-      const holder = await makeHolder(api, org.name, "manage-teams");
+      const org = await api.makeOrganization();
+      const holder = await api.makeHolder(org.name, "manage-teams");
       const team = resource("teams", { name: unique("team") });
       expect((await holder.post(`/organizations/${org.name}/teams`, team)).status).toBe(201);
       await org.owner.delete(users({ id: holder.teamId }), people(holder.username));
@@ -205,12 +191,12 @@ describe("members", () => {
 
   describe("the members of a team: who changes them, and what is left of it", () => {
     it("204: owners, the organization's token, holders of manage-membership", async () => {
-      const org = await makeOrganization(api);
-      const team = await makeTeam(api, org.name);
-      const ada = await makeMember(api, org.name);
-      const holder = await makeHolder(api, org.name, "manage-membership");
-      const callers = [org.owner, api.admin, holder, await makeOrganizationToken(api, org.name)];
-      for (const caller of [...callers, await makeTeamToken(api, holder.teamId)]) {
+      const org = await api.makeOrganization();
+      const team = await api.makeTeam(org.name);
+      const ada = await api.makeMember(org.name);
+      const holder = await api.makeHolder(org.name, "manage-membership");
+      const callers = [org.owner, api.admin, holder, await api.makeOrganizationToken(org.name)];
+      for (const caller of [...callers, await api.makeTeamToken(holder.teamId)]) {
         expect((await caller.post(users(team), people(ada.username))).status).toBe(204);
         expect((await membersOf(org, team)).count).toBe(1);
         expect((await caller.delete(memberships(team), places(ada.membershipId))).status).toBe(204);
@@ -219,13 +205,13 @@ describe("members", () => {
     });
 
     it("403: manage-teams, members and the team itself; 404: strangers", async () => {
-      const org = await makeOrganization(api);
-      const team = await makeTeam(api, org.name);
-      const ada = await makeMember(api, org.name, [team.id]);
+      const org = await api.makeOrganization();
+      const team = await api.makeTeam(org.name);
+      const ada = await api.makeMember(org.name, [team.id]);
       const callers = [
-        await makeHolder(api, org.name, "manage-teams", "manage-organization-access"),
+        await api.makeHolder(org.name, "manage-teams", "manage-organization-access"),
         ada,
-        await makeTeamToken(api, team.id),
+        await api.makeTeamToken(team.id),
       ];
       for (const caller of callers) {
         const answer = await caller.post(users(team), people(ada.username));
@@ -233,15 +219,15 @@ describe("members", () => {
         expect(details(answer)[0]).toContain("manage-membership");
         expect((await caller.delete(users(team), people(ada.username))).status).toBe(403);
       }
-      const stranger = await makeUser(api);
+      const stranger = await api.makeUser();
       expect((await stranger.post(users(team), people(ada.username))).status).toBe(404);
       expect((await api.nobody.post(users(team), people(ada.username))).status).toBe(401);
     });
 
     it("leaves a trace of who was added and removed, and none where nobody was", async () => {
-      const org = await makeOrganization(api);
-      const team = await makeTeam(api, org.name);
-      const ada = await makeMember(api, org.name);
+      const org = await api.makeOrganization();
+      const team = await api.makeTeam(org.name);
+      const ada = await api.makeMember(org.name);
       for (let time = 0; time < 2; time += 1) await org.owner.post(users(team), people(ada.username));
       for (let time = 0; time < 2; time += 1) await org.owner.delete(users(team), people(ada.username));
       const members = { members: [{ membership: ada.membershipId, username: ada.username }] };
@@ -258,16 +244,16 @@ describe("memberships", () => {
   let org: Org;
   let team: Json;
   beforeEach(async () => {
-    org = await makeOrganization(api);
-    team = await makeTeam(api, org.name);
+    org = await api.makeOrganization();
+    team = await api.makeTeam(org.name);
   });
   const path = (id = team.id) => `/teams/${id}/relationships/organization-memberships`;
   const ids = (answer: Answer): string[] => data(answer).map(({ id }: Json) => id);
 
   describe("listTeamMemberships", () => {
     it("200: the memberships of the people in the team, also of those who are only invited, newest first", async () => {
-      const first = await makeMember(api, org.name, [team.id]);
-      await makeMember(api, org.name);
+      const first = await api.makeMember(org.name, [team.id]);
+      await api.makeMember(org.name);
       const invitation = data(
         await org.owner.post(
           `/organizations/${org.name}/organization-memberships`,
@@ -288,33 +274,33 @@ describe("memberships", () => {
 
     it("200: an empty list, to every member for a visible team", async () => {
       const callers = [
-        await makeMember(api, org.name),
-        await makeTeamToken(api, org.ownersTeamId),
-        await makeOrganizationToken(api, org.name),
+        await api.makeMember(org.name),
+        await api.makeTeamToken(org.ownersTeamId),
+        await api.makeOrganizationToken(org.name),
       ];
       for (const caller of callers) expect(ids(await caller.get(path()))).toEqual([]);
     });
 
     it("404: a secret team, to those who may not know of it; strangers; no such team", async () => {
-      const secret = await makeTeam(api, org.name, { visibility: "secret" });
-      const member = await makeMember(api, org.name, [secret.id]);
+      const secret = await api.makeTeam(org.name, { visibility: "secret" });
+      const member = await api.makeMember(org.name, [secret.id]);
       expect(ids(await member.get(path(secret.id)))).toEqual([member.membershipId]);
-      for (const caller of [await makeMember(api, org.name), await makeUser(api)])
+      for (const caller of [await api.makeMember(org.name), await api.makeUser()])
         expect((await caller.get(path(secret.id))).status).toBe(404);
       expect((await org.owner.get(path("team-unknown"))).status).toBe(404);
     });
 
     it("names of each membership only the teams that the caller may see", async () => {
-      const secret = await makeTeam(api, org.name, { visibility: "secret" });
-      await makeMember(api, org.name, [team.id, secret.id]);
-      const [seen] = data(await (await makeMember(api, org.name)).get(path()));
+      const secret = await api.makeTeam(org.name, { visibility: "secret" });
+      await api.makeMember(org.name, [team.id, secret.id]);
+      const [seen] = data(await (await api.makeMember(org.name)).get(path()));
       expect(seen.relationships.teams.data).toEqual([{ id: team.id, type: "teams" }]);
     });
   });
 
   describe("a membership's ETag", () => {
     it("changes with the person's teams: joining, leaving, and a team that goes", async () => {
-      const member = await makeMember(api, org.name);
+      const member = await api.makeMember(org.name);
       const membership = `/organization-memberships/${member.membershipId}`;
       const tags = new Set<string | null>();
       const note = async () => tags.add((await org.owner.get(membership)).headers.get("etag"));

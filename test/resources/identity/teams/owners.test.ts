@@ -1,23 +1,7 @@
 /** Nobody grants more than they hold, by any route: into a team, by a team's token, or by what a team holds. */
 import { describe, expect, it } from "vitest";
 import { type Caller, type Json, useApi } from "../../../support/api.ts";
-import {
-  data,
-  details,
-  grantProject,
-  makeHolder,
-  makeMember,
-  makeOrganization,
-  makeOrganizationToken,
-  makeProject,
-  makeTeam,
-  makeTeamToken,
-  type Member,
-  type Org,
-  pointers,
-  resource,
-  unique,
-} from "../../../support/builders.ts";
+import { data, details, type Member, type Org, pointers, resource, unique } from "../../../support/builders.ts";
 
 const api = useApi();
 
@@ -32,8 +16,8 @@ describe("owners", () => {
 
   /** An organization whose only owners are two people, none of them a site admin. */
   async function organizationOfTwo(): Promise<{ org: Org; second: Member }> {
-    const org = await makeOrganization(api);
-    const second = await makeMember(api, org.name, [org.ownersTeamId]);
+    const org = await api.makeOrganization();
+    const second = await api.makeMember(org.name, [org.ownersTeamId]);
     const admin = data(await api.admin.get("/account/details"));
     expect((await org.owner.delete(users(org), people(admin.id))).status).toBe(204);
     expect((await ownersOf(org)).toSorted()).toEqual([org.owner.id, second.id].toSorted());
@@ -42,15 +26,15 @@ describe("owners", () => {
 
   describe("the owners team", () => {
     it("is there from the beginning, visible, and holds everything", async () => {
-      const org = await makeOrganization(api);
-      const member = await makeMember(api, org.name);
+      const org = await api.makeOrganization();
+      const member = await api.makeMember(org.name);
       const { attributes } = data(await member.get(`/teams/${org.ownersTeamId}`));
       expect(attributes).toMatchObject({ name: "owners", visibility: "organization" });
       expect(Object.values(attributes["organization-access"])).not.toContain(false);
     });
 
     it("422: keeps its name and its access, both told at once", async () => {
-      const org = await makeOrganization(api);
+      const org = await api.makeOrganization();
       for (const caller of [org.owner, api.admin]) {
         const answer = await caller.patch(
           `/teams/${org.ownersTeamId}`,
@@ -64,30 +48,29 @@ describe("owners", () => {
     });
 
     it("200: owners change its other attributes", async () => {
-      const org = await makeOrganization(api);
+      const org = await api.makeOrganization();
       const answer = await org.owner.patch(`/teams/${org.ownersTeamId}`, resource("teams", { "sso-team-id": "sso-1" }));
       expect(data(answer).attributes["sso-team-id"]).toBe("sso-1");
     });
 
     it("403: nobody deletes it", async () => {
-      const org = await makeOrganization(api);
-      const callers = [org.owner, api.admin, await makeOrganizationToken(api, org.name)];
+      const org = await api.makeOrganization();
+      const callers = [org.owner, api.admin, await api.makeOrganizationToken(org.name)];
       for (const caller of callers) expect((await caller.delete(`/teams/${org.ownersTeamId}`)).status).toBe(403);
       expect((await org.owner.get(`/teams/${org.ownersTeamId}`)).status).toBe(200);
     });
 
     it("403: neither the organization's token nor any permission touches it or its members", async () => {
-      const org = await makeOrganization(api);
-      const outsider = await makeMember(api, org.name);
-      const holder = await makeHolder(
-        api,
+      const org = await api.makeOrganization();
+      const outsider = await api.makeMember(org.name);
+      const holder = await api.makeHolder(
         org.name,
         "manage-teams",
         "manage-membership",
         "manage-organization-access",
         "access-secret-teams",
       );
-      for (const caller of [await makeOrganizationToken(api, org.name), holder] as Caller[]) {
+      for (const caller of [await api.makeOrganizationToken(org.name), holder] as Caller[]) {
         const change = resource("teams", { "sso-team-id": "x" });
         expect((await caller.patch(`/teams/${org.ownersTeamId}`, change)).status).toBe(403);
         for (const method of ["POST", "DELETE"]) {
@@ -104,8 +87,8 @@ describe("owners", () => {
     });
 
     it("204: owners in person and site admins add and remove owners", async () => {
-      const org = await makeOrganization(api);
-      const ada = await makeMember(api, org.name);
+      const org = await api.makeOrganization();
+      const ada = await api.makeMember(org.name);
       for (const caller of [org.owner, api.admin]) {
         expect((await caller.post(users(org), people(ada.username))).status).toBe(204);
         expect((await ada.patch(`/organizations/${org.name}`, resource("organizations", {}))).status).toBe(200);
@@ -207,13 +190,13 @@ describe("escalation", () => {
     it.each(["manage-teams", "manage-projects", "read-projects", "access-secret-teams", "delegate-policy-overrides"])(
       "403: brings nobody, itself included, into a team that holds %s",
       async (permission) => {
-        const org = await makeOrganization(api);
-        const holder = await makeHolder(api, org.name, "manage-membership");
-        const other = await makeMember(api, org.name);
-        const team = await makeTeam(api, org.name, { "organization-access": { [permission]: true } });
+        const org = await api.makeOrganization();
+        const holder = await api.makeHolder(org.name, "manage-membership");
+        const other = await api.makeMember(org.name);
+        const team = await api.makeTeam(org.name, { "organization-access": { [permission]: true } });
         expect(await join(holder, org, team, holder)).toEqual([403, 403, 403]);
         expect(await join(holder, org, team, other)).toEqual([403, 403, 403]);
-        expect(await join(await makeTeamToken(api, holder.teamId), org, team, other)).toEqual([403, 403, 403]);
+        expect(await join(await api.makeTeamToken(holder.teamId), org, team, other)).toEqual([403, 403, 403]);
         expect(await countOf(team)).toBe(0);
       },
     );
@@ -221,11 +204,11 @@ describe("escalation", () => {
     it.each(["read", "write", "maintain", "admin"] as const)(
       "403: brings nobody, itself included, into a team with %s on a project",
       async (level) => {
-        const org = await makeOrganization(api);
-        const project = await makeProject(api, org.name);
-        const holder = await makeHolder(api, org.name, "manage-membership");
-        const team = await makeTeam(api, org.name);
-        await grantProject(api, org.id, project.id, team.id, level);
+        const org = await api.makeOrganization();
+        const project = await api.makeProject(org.name);
+        const holder = await api.makeHolder(org.name, "manage-membership");
+        const team = await api.makeTeam(org.name);
+        await api.grantProject(project.id, team.id, level);
         expect(await join(holder, org, team, holder)).toEqual([403, 403, 403]);
         expect((await holder.get(`/projects/${project.id}`)).status).toBe(404);
         expect(await countOf(team)).toBe(0);
@@ -233,50 +216,50 @@ describe("escalation", () => {
     );
 
     it("403: a grant on another project, or a lower one on this, is not enough; the sum of its own grants is", async () => {
-      const org = await makeOrganization(api);
-      const [project, other] = [await makeProject(api, org.name), await makeProject(api, org.name)];
-      const holder = await makeHolder(api, org.name, "manage-membership");
-      const ada = await makeMember(api, org.name);
-      const team = await makeTeam(api, org.name);
-      await grantProject(api, org.id, project.id, team.id, "write");
-      await grantProject(api, org.id, other.id, holder.teamId, "admin");
+      const org = await api.makeOrganization();
+      const [project, other] = [await api.makeProject(org.name), await api.makeProject(org.name)];
+      const holder = await api.makeHolder(org.name, "manage-membership");
+      const ada = await api.makeMember(org.name);
+      const team = await api.makeTeam(org.name);
+      await api.grantProject(project.id, team.id, "write");
+      await api.grantProject(other.id, holder.teamId, "admin");
       expect(await join(holder, org, team, ada)).toEqual([403, 403, 403]);
-      await grantProject(api, org.id, project.id, holder.teamId, "read");
+      await api.grantProject(project.id, holder.teamId, "read");
       expect(await join(holder, org, team, ada)).toEqual([403, 403, 403]);
-      const second = await makeTeam(api, org.name);
-      await grantProject(api, org.id, project.id, second.id, "maintain");
+      const second = await api.makeTeam(org.name);
+      await api.grantProject(project.id, second.id, "maintain");
       await org.owner.post(`${members(second)}/users`, people(holder.username));
       expect(await join(holder, org, team, ada)).toEqual([204, 204, 201]);
     });
 
     it("204: what it holds on every project covers a grant on one", async () => {
-      const org = await makeOrganization(api);
-      const project = await makeProject(api, org.name);
-      const team = await makeTeam(api, org.name);
-      await grantProject(api, org.id, project.id, team.id, "admin");
-      const reader = await makeHolder(api, org.name, "manage-membership", "read-projects");
-      const manager = await makeHolder(api, org.name, "manage-membership", "manage-projects");
+      const org = await api.makeOrganization();
+      const project = await api.makeProject(org.name);
+      const team = await api.makeTeam(org.name);
+      await api.grantProject(project.id, team.id, "admin");
+      const reader = await api.makeHolder(org.name, "manage-membership", "read-projects");
+      const manager = await api.makeHolder(org.name, "manage-membership", "manage-projects");
       expect(await join(reader, org, team, reader)).toEqual([403, 403, 403]);
       expect(await join(manager, org, team, manager)).toEqual([204, 204, 201]);
     });
 
     it("204: into its own team, whatever that holds, and into a team that holds no more", async () => {
-      const org = await makeOrganization(api);
-      const project = await makeProject(api, org.name);
-      const holder = await makeHolder(api, org.name, "manage-membership", "manage-modules");
-      await grantProject(api, org.id, project.id, holder.teamId, "admin");
-      const ada = await makeMember(api, org.name);
+      const org = await api.makeOrganization();
+      const project = await api.makeProject(org.name);
+      const holder = await api.makeHolder(org.name, "manage-membership", "manage-modules");
+      await api.grantProject(project.id, holder.teamId, "admin");
+      const ada = await api.makeMember(org.name);
       expect(await join(holder, org, { id: holder.teamId }, ada)).toEqual([204, 204, 201]);
-      const equal = await makeTeam(api, org.name, { "organization-access": { "manage-modules": true } });
+      const equal = await api.makeTeam(org.name, { "organization-access": { "manage-modules": true } });
       expect(await join(holder, org, equal, ada)).toEqual([204, 204, 201]);
     });
 
     it("403: one team that holds more refuses a creation with several, and nobody is invited", async () => {
-      const org = await makeOrganization(api);
-      const holder = await makeHolder(api, org.name, "manage-membership");
+      const org = await api.makeOrganization();
+      const holder = await api.makeHolder(org.name, "manage-membership");
       const [poor, rich] = [
-        await makeTeam(api, org.name),
-        await makeTeam(api, org.name, { "organization-access": { "manage-teams": true } }),
+        await api.makeTeam(org.name),
+        await api.makeTeam(org.name, { "organization-access": { "manage-teams": true } }),
       ];
       const email = `${unique("new")}@example.com`;
       const body = resource(
@@ -290,9 +273,9 @@ describe("escalation", () => {
     });
 
     it("204: takes people out of any team but the owners': that gives nobody more", async () => {
-      const org = await makeOrganization(api);
-      const holder = await makeHolder(api, org.name, "manage-membership");
-      const rich = await makeHolder(api, org.name, "manage-projects");
+      const org = await api.makeOrganization();
+      const holder = await api.makeHolder(org.name, "manage-membership");
+      const rich = await api.makeHolder(org.name, "manage-projects");
       const answer = await holder.delete(`${members({ id: rich.teamId })}/users`, people(rich.username));
       expect(answer.status).toBe(204);
       expect(await countOf({ id: rich.teamId })).toBe(0);
@@ -301,9 +284,9 @@ describe("escalation", () => {
 
   describe("manage-teams", () => {
     it("403: neither joins a team nor acts as one that holds more by an organization-level permission", async () => {
-      const org = await makeOrganization(api);
-      const holder = await makeHolder(api, org.name, "manage-teams");
-      const rich = await makeTeam(api, org.name, { "organization-access": { "manage-projects": true } });
+      const org = await api.makeOrganization();
+      const holder = await api.makeHolder(org.name, "manage-teams");
+      const rich = await api.makeTeam(org.name, { "organization-access": { "manage-projects": true } });
       expect(await join(holder, org, rich, holder)).toEqual([403, 403, 403]);
       for (const path of ["authentication-token", "authentication-tokens"])
         expect((await holder.post(`/teams/${rich.id}/${path}`)).status).toBe(403);
@@ -312,29 +295,28 @@ describe("escalation", () => {
     });
 
     it.each(["read", "admin"] as const)("403: nor as one with %s on a project", async (level) => {
-      const org = await makeOrganization(api);
-      const project = await makeProject(api, org.name);
-      const holder = await makeHolder(api, org.name, "manage-teams");
-      const team = await makeTeam(api, org.name);
-      await grantProject(api, org.id, project.id, team.id, level);
+      const org = await api.makeOrganization();
+      const project = await api.makeProject(org.name);
+      const holder = await api.makeHolder(org.name, "manage-teams");
+      const team = await api.makeTeam(org.name);
+      await api.grantProject(project.id, team.id, level);
       for (const path of ["authentication-token", "authentication-tokens"])
         expect((await holder.post(`/teams/${team.id}/${path}`)).status).toBe(403);
-      await grantProject(api, org.id, project.id, holder.teamId, level);
+      await api.grantProject(project.id, holder.teamId, level);
       for (const path of ["authentication-token", "authentication-tokens"])
         expect((await holder.post(`/teams/${team.id}/${path}`)).status).toBe(201);
     });
 
     it("403: with manage-membership too, the sum is still the limit", async () => {
-      const org = await makeOrganization(api);
-      const holder = await makeHolder(
-        api,
+      const org = await api.makeOrganization();
+      const holder = await api.makeHolder(
         org.name,
         "manage-teams",
         "manage-membership",
         "manage-organization-access",
         "access-secret-teams",
       );
-      const rich = await makeTeam(api, org.name, {
+      const rich = await api.makeTeam(org.name, {
         visibility: "secret",
         "organization-access": { "manage-workspaces": true },
       });
@@ -351,12 +333,12 @@ describe("escalation", () => {
 
   describe("the organization's token", () => {
     it("204: owns, so it fills any team but the owners'", async () => {
-      const org = await makeOrganization(api);
-      const project = await makeProject(api, org.name);
-      const team = await makeTeam(api, org.name, { "organization-access": { "manage-projects": true } });
-      await grantProject(api, org.id, project.id, team.id, "admin");
-      const token = await makeOrganizationToken(api, org.name);
-      const ada = await makeMember(api, org.name);
+      const org = await api.makeOrganization();
+      const project = await api.makeProject(org.name);
+      const team = await api.makeTeam(org.name, { "organization-access": { "manage-projects": true } });
+      await api.grantProject(project.id, team.id, "admin");
+      const token = await api.makeOrganizationToken(org.name);
+      const ada = await api.makeMember(org.name);
       expect(await join(token, org, team, ada)).toEqual([204, 204, 201]);
       expect(await join(token, org, { id: org.ownersTeamId }, ada)).toEqual([403, 403, 403]);
     });

@@ -1,16 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type Caller, type Json, useApi } from "../../../support/api.ts";
-import {
-  data,
-  makeHolder,
-  makeMember,
-  makeOrganization,
-  makeOrganizationToken,
-  makeTeam,
-  makeTeamToken,
-  pointers,
-  resource,
-} from "../../../support/builders.ts";
+import { data, pointers, resource } from "../../../support/builders.ts";
 
 const api = useApi();
 
@@ -19,8 +9,8 @@ const listed = async (caller: Caller, organization: string, query = ""): Promise
 
 describe("listTeams", () => {
   it("200: by name, in pages that don't overlap", async () => {
-    const org = await makeOrganization(api);
-    for (const name of ["charlie", "Alpha", "bravo"]) await makeTeam(api, org.name, { name });
+    const org = await api.makeOrganization();
+    for (const name of ["charlie", "Alpha", "bravo"]) await api.makeTeam(org.name, { name });
     expect(await listed(org.owner, org.name)).toEqual(["Alpha", "bravo", "charlie", "owners"]);
     const second = await org.owner.get(`/organizations/${org.name}/teams?page[size]=3&page[number]=2`);
     expect(data(second).map((team: Json) => team.attributes.name)).toEqual(["owners"]);
@@ -38,8 +28,8 @@ describe("listTeams", () => {
   });
 
   it("200: q is a part of the name, ignoring case, and no wildcard", async () => {
-    const org = await makeOrganization(api);
-    for (const name of ["net_work", "net-work", "storage"]) await makeTeam(api, org.name, { name });
+    const org = await api.makeOrganization();
+    for (const name of ["net_work", "net-work", "storage"]) await api.makeTeam(org.name, { name });
     expect(await listed(org.owner, org.name, "?q=NET")).toEqual(["net-work", "net_work"]);
     expect(await listed(org.owner, org.name, "?q=t_w")).toEqual(["net_work"]);
     expect(await listed(org.owner, org.name, "?q=%25")).toEqual([]);
@@ -48,14 +38,14 @@ describe("listTeams", () => {
   });
 
   it("200: filter[names] are whole names, ignoring case", async () => {
-    const org = await makeOrganization(api);
-    for (const name of ["net", "network", "storage"]) await makeTeam(api, org.name, { name });
+    const org = await api.makeOrganization();
+    for (const name of ["net", "network", "storage"]) await api.makeTeam(org.name, { name });
     expect(await listed(org.owner, org.name, "?filter[names]=NET,Storage,unknown")).toEqual(["net", "storage"]);
     expect(await listed(org.owner, org.name, "?filter%5Bnames%5D=netw")).toEqual([]);
   });
 
   it("400: an include that is not known", async () => {
-    const org = await makeOrganization(api);
+    const org = await api.makeOrganization();
     const answer = await org.owner.get(`/organizations/${org.name}/teams?include=users,secrets`);
     expect(answer.status).toBe(400);
     expect(answer.body.errors[0].detail).toMatch(/include parameter/);
@@ -65,16 +55,16 @@ describe("listTeams", () => {
 
 describe("who knows of a secret team", () => {
   it("200: its members, its token, owners, site admins, the organization's token, holders of access-secret-teams", async () => {
-    const org = await makeOrganization(api);
-    const secret = await makeTeam(api, org.name, { name: "secret", visibility: "secret" });
+    const org = await api.makeOrganization();
+    const secret = await api.makeTeam(org.name, { name: "secret", visibility: "secret" });
     const callers = [
-      await makeMember(api, org.name, [secret.id]),
-      await makeTeamToken(api, secret.id),
+      await api.makeMember(org.name, [secret.id]),
+      await api.makeTeamToken(secret.id),
       org.owner,
       api.admin,
-      await makeOrganizationToken(api, org.name),
-      await makeTeamToken(api, org.ownersTeamId),
-      await makeHolder(api, org.name, "access-secret-teams"),
+      await api.makeOrganizationToken(org.name),
+      await api.makeTeamToken(org.ownersTeamId),
+      await api.makeHolder(org.name, "access-secret-teams"),
     ];
     for (const caller of callers) {
       expect(await listed(caller, org.name, "?filter[names]=secret")).toEqual(["secret"]);
@@ -83,11 +73,11 @@ describe("who knows of a secret team", () => {
   });
 
   it("404: other members, whatever they manage: not shown, not listed, not counted, not changed", async () => {
-    const org = await makeOrganization(api);
-    const secret = await makeTeam(api, org.name, { name: "secret", visibility: "secret" });
-    const open = await makeTeam(api, org.name, { name: "open" });
-    const manager = await makeHolder(api, org.name, "manage-teams", "manage-membership", "manage-organization-access");
-    const callers = [await makeMember(api, org.name, [open.id]), manager, await makeTeamToken(api, open.id)];
+    const org = await api.makeOrganization();
+    const secret = await api.makeTeam(org.name, { name: "secret", visibility: "secret" });
+    const open = await api.makeTeam(org.name, { name: "open" });
+    const manager = await api.makeHolder(org.name, "manage-teams", "manage-membership", "manage-organization-access");
+    const callers = [await api.makeMember(org.name, [open.id]), manager, await api.makeTeamToken(open.id)];
     for (const caller of callers) {
       const list = await caller.get(`/organizations/${org.name}/teams?q=secret`);
       expect(list.body.data).toEqual([]);
@@ -102,9 +92,9 @@ describe("who knows of a secret team", () => {
   });
 
   it("404 at once when a member leaves it, 200 at once when it becomes visible", async () => {
-    const org = await makeOrganization(api);
-    const secret = await makeTeam(api, org.name, { visibility: "secret" });
-    const member = await makeMember(api, org.name, [secret.id]);
+    const org = await api.makeOrganization();
+    const secret = await api.makeTeam(org.name, { visibility: "secret" });
+    const member = await api.makeMember(org.name, [secret.id]);
     const members = { data: [{ type: "users", id: member.id }] };
     await org.owner.delete(`/teams/${secret.id}/relationships/users`, members);
     expect((await member.get(`/teams/${secret.id}`)).status).toBe(404);
@@ -115,13 +105,13 @@ describe("who knows of a secret team", () => {
 
 describe("showTeam", () => {
   it("200: a visible team to every member, with what the caller may do", async () => {
-    const org = await makeOrganization(api);
-    const team = await makeTeam(api, org.name);
-    const member = await makeMember(api, org.name);
+    const org = await api.makeOrganization();
+    const team = await api.makeTeam(org.name);
+    const member = await api.makeMember(org.name);
     const answer = await member.get(`/teams/${team.id}`);
     expect(answer.headers.get("etag")).toBe('"1"');
     expect(Object.values(data(answer).attributes.permissions)).not.toContain(true);
-    const own = await makeMember(api, org.name, [team.id]);
+    const own = await api.makeMember(org.name, [team.id]);
     const { permissions } = data(await own.get(`/teams/${team.id}`)).attributes;
     expect(permissions).toEqual({
       "can-update": false,
@@ -135,10 +125,10 @@ describe("showTeam", () => {
 
 describe("include", () => {
   it("users and organization-memberships name the members and bring their documents, once each", async () => {
-    const org = await makeOrganization(api);
-    const [first, second] = [await makeTeam(api, org.name), await makeTeam(api, org.name)];
-    const ada = await makeMember(api, org.name, [first.id, second.id]);
-    const grace = await makeMember(api, org.name, [first.id]);
+    const org = await api.makeOrganization();
+    const [first, second] = [await api.makeTeam(org.name), await api.makeTeam(org.name)];
+    const ada = await api.makeMember(org.name, [first.id, second.id]);
+    const grace = await api.makeMember(org.name, [first.id]);
     const list = await org.owner.get(
       `/organizations/${org.name}/teams?include=users,organization-memberships&filter[names]=${first.attributes.name},${second.attributes.name}`,
     );
@@ -155,10 +145,10 @@ describe("include", () => {
   });
 
   it("shows the same membership as its own address does, also where it has secret teams", async () => {
-    const org = await makeOrganization(api);
-    const [open, secret] = [await makeTeam(api, org.name), await makeTeam(api, org.name, { visibility: "secret" })];
-    const ada = await makeMember(api, org.name, [open.id, secret.id]);
-    for (const caller of [org.owner, await makeMember(api, org.name), ada]) {
+    const org = await api.makeOrganization();
+    const [open, secret] = [await api.makeTeam(org.name), await api.makeTeam(org.name, { visibility: "secret" })];
+    const ada = await api.makeMember(org.name, [open.id, secret.id]);
+    for (const caller of [org.owner, await api.makeMember(org.name), ada]) {
       const shown = data(await caller.get(`/organization-memberships/${ada.membershipId}`));
       const beside = await caller.get(`/teams/${open.id}?include=organization-memberships`);
       expect(beside.body.included).toEqual([shown]);
@@ -166,9 +156,9 @@ describe("include", () => {
   });
 
   it("leaves the members unnamed where nobody asks", async () => {
-    const org = await makeOrganization(api);
-    const team = await makeTeam(api, org.name);
-    await makeMember(api, org.name, [team.id]);
+    const org = await api.makeOrganization();
+    const team = await api.makeTeam(org.name);
+    await api.makeMember(org.name, [team.id]);
     const answer = await org.owner.get(`/teams/${team.id}`);
     expect(answer.body).not.toHaveProperty("included");
     expect(data(answer).relationships).not.toHaveProperty("users");

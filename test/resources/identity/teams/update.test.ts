@@ -1,22 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type Json, useApi } from "../../../support/api.ts";
-import {
-  data,
-  details,
-  grantProject,
-  makeHolder,
-  makeMember,
-  makeOrganization,
-  makeOrganizationToken,
-  makeProject,
-  makeTeam,
-  makeTeamToken,
-  makeUser,
-  type Org,
-  pointers,
-  resource,
-  unique,
-} from "../../../support/builders.ts";
+import { data, details, type Org, pointers, resource, unique } from "../../../support/builders.ts";
 
 const api = useApi();
 
@@ -37,8 +21,8 @@ describe("updateTeam: value, null and absent", () => {
   };
 
   it.each(Object.keys(values))("200: %s alone is changed, absent ones stay", async (name) => {
-    const org = await makeOrganization(api);
-    const team = await makeTeam(api, org.name, {
+    const org = await api.makeOrganization();
+    const team = await api.makeTeam(org.name, {
       "sso-team-id": "sso-1",
       "organization-access": { "manage-teams": true },
     });
@@ -50,31 +34,31 @@ describe("updateTeam: value, null and absent", () => {
   });
 
   it.each(["sso-team-id", "description"])("200: %s null clears it", async (name) => {
-    const org = await makeOrganization(api);
-    const team = await makeTeam(api, org.name, { [name]: "something" });
+    const org = await api.makeOrganization();
+    const team = await api.makeTeam(org.name, { [name]: "something" });
     const answer = await org.owner.patch(`/teams/${team.id}`, change({ [name]: null }));
     expect(data(answer).attributes[name]).toBeNull();
   });
 
   it("422: a description that is too long", async () => {
-    const org = await makeOrganization(api);
-    const team = await makeTeam(api, org.name);
+    const org = await api.makeOrganization();
+    const team = await api.makeTeam(org.name);
     const answer = await org.owner.patch(`/teams/${team.id}`, change({ description: "x".repeat(1025) }));
     expect(answer.status).toBe(422);
     expect(pointers(answer)).toEqual(["/data/attributes/description"]);
   });
 
   it.each(attributes.filter((name) => name !== "sso-team-id"))("422: %s null", async (name) => {
-    const org = await makeOrganization(api);
-    const team = await makeTeam(api, org.name);
+    const org = await api.makeOrganization();
+    const team = await api.makeTeam(org.name);
     const answer = await org.owner.patch(`/teams/${team.id}`, change({ [name]: null }));
     expect(answer.status).toBe(422);
     expect(pointers(answer)).toEqual([`/data/attributes/${name}`]);
   });
 
   it("200: organization-access keeps what is left out", async () => {
-    const org = await makeOrganization(api);
-    const team = await makeTeam(api, org.name, {
+    const org = await api.makeOrganization();
+    const team = await api.makeTeam(org.name, {
       "organization-access": { "manage-teams": true, "read-projects": true },
     });
     const answer = await org.owner.patch(
@@ -89,8 +73,8 @@ describe("updateTeam: value, null and absent", () => {
   });
 
   it("200: nothing to change changes nothing and leaves no trace", async () => {
-    const org = await makeOrganization(api);
-    const team = await makeTeam(api, org.name);
+    const org = await api.makeOrganization();
+    const team = await api.makeTeam(org.name);
     const answer = await org.owner.patch(
       `/teams/${team.id}`,
       change({ name: team.attributes.name, "organization-access": { "manage-teams": false } }),
@@ -102,8 +86,8 @@ describe("updateTeam: value, null and absent", () => {
 
 describe("updateTeam", () => {
   it("422: a name that is taken or unfit; 200: the own name in another case", async () => {
-    const org = await makeOrganization(api);
-    const [team, other] = [await makeTeam(api, org.name), await makeTeam(api, org.name)];
+    const org = await api.makeOrganization();
+    const [team, other] = [await api.makeTeam(org.name), await api.makeTeam(org.name)];
     const rename = (name: string) => org.owner.patch(`/teams/${team.id}`, change({ name }));
     const taken = await rename(other.attributes.name.toUpperCase());
     expect(taken.status).toBe(422);
@@ -117,8 +101,8 @@ describe("updateTeam", () => {
   });
 
   it("leaves a trace of before and after", async () => {
-    const org = await makeOrganization(api);
-    const team = await makeTeam(api, org.name);
+    const org = await api.makeOrganization();
+    const team = await api.makeTeam(org.name);
     await org.owner.patch(`/teams/${team.id}`, change({ "organization-access": { "manage-modules": true } }));
     const [event, ...more] = await trail(org, team.id, "&filter[action]=teams.update");
     expect(more).toEqual([]);
@@ -128,37 +112,37 @@ describe("updateTeam", () => {
   });
 
   it("412: a new member is a change", async () => {
-    const org = await makeOrganization(api);
-    const team = await makeTeam(api, org.name);
-    await makeMember(api, org.name, [team.id]);
+    const org = await api.makeOrganization();
+    const team = await api.makeTeam(org.name);
+    await api.makeMember(org.name, [team.id]);
     const answer = await org.owner.patch(`/teams/${team.id}`, change({ name: "v" }), { "if-match": '"1"' });
     expect(answer.status).toBe(412);
   });
 
   it("403 before 412 and 422", async () => {
-    const org = await makeOrganization(api);
-    const team = await makeTeam(api, org.name);
-    const member = await makeMember(api, org.name);
+    const org = await api.makeOrganization();
+    const team = await api.makeTeam(org.name);
+    const member = await api.makeMember(org.name);
     const answer = await member.patch(`/teams/${team.id}`, change({ name: "owners" }), { "if-match": '"9"' });
     expect(answer.status).toBe(403);
     expect(details(answer)[0]).toContain("manage-teams");
   });
 
   it("200: holders of manage-teams and the organization's token; 403: the team itself; 404: strangers", async () => {
-    const org = await makeOrganization(api);
-    const team = await makeTeam(api, org.name);
-    const holder = await makeHolder(api, org.name, "manage-teams");
-    for (const caller of [holder, await makeOrganizationToken(api, org.name)])
+    const org = await api.makeOrganization();
+    const team = await api.makeTeam(org.name);
+    const holder = await api.makeHolder(org.name, "manage-teams");
+    for (const caller of [holder, await api.makeOrganizationToken(org.name)])
       expect((await caller.patch(`/teams/${team.id}`, change({ name: unique("v") }))).status).toBe(200);
-    for (const caller of [await makeTeamToken(api, team.id), await makeMember(api, org.name, [team.id])])
+    for (const caller of [await api.makeTeamToken(team.id), await api.makeMember(org.name, [team.id])])
       expect((await caller.patch(`/teams/${team.id}`, change({ name: unique("v") }))).status).toBe(403);
-    expect((await (await makeUser(api)).patch(`/teams/${team.id}`, change({ name: unique("v") }))).status).toBe(404);
+    expect((await (await api.makeUser()).patch(`/teams/${team.id}`, change({ name: unique("v") }))).status).toBe(404);
   });
 
   it("403: manage-teams without manage-organization-access neither gives nor takes permissions", async () => {
-    const org = await makeOrganization(api);
-    const team = await makeTeam(api, org.name, { "organization-access": { "read-projects": true } });
-    const holder = await makeHolder(api, org.name, "manage-teams", "read-projects", "manage-modules");
+    const org = await api.makeOrganization();
+    const team = await api.makeTeam(org.name, { "organization-access": { "read-projects": true } });
+    const holder = await api.makeHolder(org.name, "manage-teams", "read-projects", "manage-modules");
     for (const access of [{ "manage-modules": true }, { "read-projects": false }]) {
       const answer = await holder.patch(`/teams/${team.id}`, change({ "organization-access": access }));
       expect(answer.status).toBe(403);
@@ -169,9 +153,9 @@ describe("updateTeam", () => {
   });
 
   it("403: nobody grants more than they hold, not even to their own team; what the team has may stay", async () => {
-    const org = await makeOrganization(api);
-    const holder = await makeHolder(api, org.name, "manage-teams", "manage-organization-access");
-    const rich = await makeTeam(api, org.name, { "organization-access": { "manage-projects": true } });
+    const org = await api.makeOrganization();
+    const holder = await api.makeHolder(org.name, "manage-teams", "manage-organization-access");
+    const rich = await api.makeTeam(org.name, { "organization-access": { "manage-projects": true } });
     const grant = (id: string, access: object) =>
       holder.patch(`/teams/${id}`, change({ "organization-access": access }));
     for (const id of [holder.teamId, rich.id]) {
@@ -185,8 +169,8 @@ describe("updateTeam", () => {
   });
 
   it("takes what a team loses from its members with their next request", async () => {
-    const org = await makeOrganization(api);
-    const holder = await makeHolder(api, org.name, "manage-teams");
+    const org = await api.makeOrganization();
+    const holder = await api.makeHolder(org.name, "manage-teams");
     await org.owner.patch(`/teams/${holder.teamId}`, change({ "organization-access": { "manage-teams": false } }));
     expect((await holder.post(`/organizations/${org.name}/teams`, change({ name: "v" }))).status).toBe(403);
   });
@@ -194,12 +178,12 @@ describe("updateTeam", () => {
 
 describe("deleteTeam", () => {
   it("204: with its tokens, its members' access and its place among a project's teams", async () => {
-    const org = await makeOrganization(api);
-    const project = await makeProject(api, org.name);
-    const team = await makeTeam(api, org.name);
-    await grantProject(api, org.id, project.id, team.id, "read");
-    const member = await makeMember(api, org.name, [team.id]);
-    const token = await makeTeamToken(api, team.id);
+    const org = await api.makeOrganization();
+    const project = await api.makeProject(org.name);
+    const team = await api.makeTeam(org.name);
+    await api.grantProject(project.id, team.id, "read");
+    const member = await api.makeMember(org.name, [team.id]);
+    const token = await api.makeTeamToken(team.id);
     const extra = api.as(data(await org.owner.post(`/teams/${team.id}/authentication-tokens`)).attributes.token);
     const count = async () => data(await org.owner.get(`/projects/${project.id}`)).attributes["team-count"];
     expect(await count()).toBe(1);
@@ -217,8 +201,8 @@ describe("deleteTeam", () => {
   });
 
   it("leaves a trace of what it was", async () => {
-    const org = await makeOrganization(api);
-    const team = await makeTeam(api, org.name);
+    const org = await api.makeOrganization();
+    const team = await api.makeTeam(org.name);
     await org.owner.delete(`/teams/${team.id}`);
     expect(await trail(org, team.id, "&filter[action]=teams.delete")).toMatchObject([
       { "actor-id": org.owner.id, before: { name: team.attributes.name }, after: null },
@@ -226,13 +210,13 @@ describe("deleteTeam", () => {
   });
 
   it("204: holders of manage-teams; 403: other members; 404: strangers", async () => {
-    const org = await makeOrganization(api);
-    const team = await makeTeam(api, org.name);
-    expect((await (await makeUser(api)).delete(`/teams/${team.id}`)).status).toBe(404);
-    const membership = await makeHolder(api, org.name, "manage-membership");
-    for (const caller of [membership, await makeMember(api, org.name, [team.id]), await makeTeamToken(api, team.id)])
+    const org = await api.makeOrganization();
+    const team = await api.makeTeam(org.name);
+    expect((await (await api.makeUser()).delete(`/teams/${team.id}`)).status).toBe(404);
+    const membership = await api.makeHolder(org.name, "manage-membership");
+    for (const caller of [membership, await api.makeMember(org.name, [team.id]), await api.makeTeamToken(team.id)])
       expect((await caller.delete(`/teams/${team.id}`)).status).toBe(403);
-    const holder = await makeHolder(api, org.name, "manage-teams");
+    const holder = await api.makeHolder(org.name, "manage-teams");
     expect((await holder.delete(`/teams/${team.id}`)).status).toBe(204);
   });
 });

@@ -1,17 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { useApi } from "../../../support/api.ts";
-import {
-  data,
-  makeMember,
-  makeOrganization,
-  makeOrganizationToken,
-  makeTeam,
-  makeTeamToken,
-  makeUser,
-  pointers,
-  resource,
-  unique,
-} from "../../../support/builders.ts";
+import { data, pointers, resource, unique } from "../../../support/builders.ts";
 
 const api = useApi();
 
@@ -19,7 +8,7 @@ const own = (attributes: object) => resource("users", attributes);
 
 describe("showAccount", () => {
   it("200: a user's token shows the user, with the address", async () => {
-    const ada = await makeUser(api);
+    const ada = await api.makeUser();
     const answer = await ada.get("/account/details");
     expect(answer.status).toBe(200);
     expect(answer.headers.get("etag")).toBe('"1"');
@@ -47,7 +36,7 @@ describe("showAccount", () => {
   });
 
   it("200: the picture is in the URL, on nobody's host, and stays the same", async () => {
-    const [ada, grace] = [await makeUser(api), await makeUser(api)];
+    const [ada, grace] = [await api.makeUser(), await api.makeUser()];
     const pictureOf = async (caller: typeof ada, path = "/account/details"): Promise<string> =>
       data(await caller.get(path)).attributes["avatar-url"];
     const picture = await pictureOf(ada);
@@ -56,8 +45,8 @@ describe("showAccount", () => {
     expect(await pictureOf(ada)).toBe(picture);
     expect(data(await api.admin.get(`/users/${ada.id}`)).attributes["avatar-url"]).toBe(picture);
     expect(await pictureOf(grace)).toMatch(/^data:image/);
-    const org = await makeOrganization(api);
-    const token = await makeOrganizationToken(api, org.name);
+    const org = await api.makeOrganization();
+    const token = await api.makeOrganizationToken(org.name);
     expect(data(await token.get("/account/details")).attributes["avatar-url"]).toMatch(/^data:image/);
   });
 
@@ -68,9 +57,9 @@ describe("showAccount", () => {
   });
 
   it("200: a team's token shows the team as a service account, without an address", async () => {
-    const org = await makeOrganization(api);
-    const team = await makeTeam(api, org.name);
-    const account = data(await (await makeTeamToken(api, team.id)).get("/account/details"));
+    const org = await api.makeOrganization();
+    const team = await api.makeTeam(org.name);
+    const account = data(await (await api.makeTeamToken(team.id)).get("/account/details"));
     expect(account.id).toBe(team.id);
     expect(account.type).toBe("users");
     expect(account.attributes).toMatchObject({
@@ -83,22 +72,17 @@ describe("showAccount", () => {
   });
 
   it("200: an organization's token shows the organization as a service account", async () => {
-    const org = await makeOrganization(api);
-    const account = data(await (await makeOrganizationToken(api, org.name)).get("/account/details"));
+    const org = await api.makeOrganization();
+    const account = data(await (await api.makeOrganizationToken(org.name)).get("/account/details"));
     expect(account.id).toBe(org.id);
     expect(account.attributes).toMatchObject({ username: `api-org-${org.name}`, "is-service-account": true });
     expect(account.attributes).not.toHaveProperty("email");
-  });
-
-  it("401: without a token", async () => {
-    expect((await api.nobody.get("/account/details")).status).toBe(401);
-    expect((await api.as("cadastre-unknown").get("/account/details")).status).toBe(401);
   });
 });
 
 describe("updateAccount", () => {
   it("200: the name changes at once and the address stays", async () => {
-    const ada = await makeUser(api);
+    const ada = await api.makeUser();
     const username = unique("renamed");
     const answer = await ada.patch("/account/update", own({ username }));
     expect(data(answer).attributes).toMatchObject({ username, email: ada.email, "unconfirmed-email": null });
@@ -107,7 +91,7 @@ describe("updateAccount", () => {
   });
 
   it("200: an address is only asked for, until a site admin sets it", async () => {
-    const ada = await makeUser(api);
+    const ada = await api.makeUser();
     const wanted = `${unique("wanted")}@example.com`;
     const asked = await ada.patch("/account/update", own({ email: wanted }));
     expect(data(asked).attributes).toMatchObject({ email: ada.email, "unconfirmed-email": wanted });
@@ -117,14 +101,14 @@ describe("updateAccount", () => {
   });
 
   it("200: the present address takes the wish back", async () => {
-    const ada = await makeUser(api);
+    const ada = await api.makeUser();
     await ada.patch("/account/update", own({ email: "elsewhere@example.com" }));
     const answer = await ada.patch("/account/update", own({ email: ada.email }));
     expect(data(answer).attributes).toMatchObject({ email: ada.email, "unconfirmed-email": null });
   });
 
   it("200: a wish decides nothing: neither an invitation nor somebody else's address is reached by it", async () => {
-    const org = await makeOrganization(api);
+    const org = await api.makeOrganization();
     const email = `${unique("invited")}@example.com`;
     const invitation = data(
       await org.owner.post(
@@ -132,18 +116,18 @@ describe("updateAccount", () => {
         resource("organization-memberships", { email }, { teams: { data: [{ type: "teams", id: org.ownersTeamId }] } }),
       ),
     );
-    const mallory = await makeUser(api);
+    const mallory = await api.makeUser();
     await mallory.patch("/account/update", own({ email }));
     expect((await mallory.get(`/organizations/${org.name}`)).status).toBe(404);
     const still = data(await org.owner.get(`/organization-memberships/${invitation.id}`));
     expect(still.attributes.status).toBe("invited");
 
-    const { email: taken } = await makeUser(api);
+    const { email: taken } = await api.makeUser();
     expect((await mallory.patch("/account/update", own({ email: taken }))).status).toBe(200);
   });
 
   it("200: a site admin's own address changes at once", async () => {
-    const root = await makeUser(api, { "is-site-admin": true });
+    const root = await api.makeUser({ "is-site-admin": true });
     const email = `${unique("root")}@example.com`;
     const answer = await root.patch("/account/update", own({ email }));
     expect(data(answer).attributes).toMatchObject({ email, "unconfirmed-email": null });
@@ -151,24 +135,24 @@ describe("updateAccount", () => {
   });
 
   it.each(["username", "email"])("422: %s null", async (name) => {
-    const ada = await makeUser(api);
+    const ada = await api.makeUser();
     expect(pointers(await ada.patch("/account/update", own({ [name]: null })))).toEqual([`/data/attributes/${name}`]);
   });
 
   it("422: a name that somebody has, whatever its case", async () => {
-    const [ada, grace] = [await makeUser(api), await makeUser(api)];
+    const [ada, grace] = [await api.makeUser(), await api.makeUser()];
     const answer = await ada.patch("/account/update", own({ username: grace.username.toUpperCase() }));
     expect(pointers(answer)).toEqual(["/data/attributes/username"]);
   });
 
   it("422: a name that could be another user's id", async () => {
-    const [ada, grace] = [await makeUser(api), await makeUser(api)];
+    const [ada, grace] = [await api.makeUser(), await api.makeUser()];
     const answer = await ada.patch("/account/update", own({ username: grace.id.toLowerCase() }));
     expect(pointers(answer)).toEqual(["/data/attributes/username"]);
   });
 
   it("403: nobody makes oneself a site admin", async () => {
-    const ada = await makeUser(api);
+    const ada = await api.makeUser();
     const answer = await ada.patch("/account/update", own({ username: unique("root"), "is-site-admin": true }));
     expect(answer.status).toBe(403);
     const { attributes } = data(await ada.get("/account/details"));
@@ -176,9 +160,9 @@ describe("updateAccount", () => {
   });
 
   it("403: a team's or an organization's token has no account", async () => {
-    const org = await makeOrganization(api);
-    const team = await makeTeam(api, org.name);
-    for (const caller of [await makeTeamToken(api, team.id), await makeOrganizationToken(api, org.name)]) {
+    const org = await api.makeOrganization();
+    const team = await api.makeTeam(org.name);
+    for (const caller of [await api.makeTeamToken(team.id), await api.makeOrganizationToken(org.name)]) {
       expect((await caller.patch("/account/update", own({ username: unique("v") }))).status).toBe(403);
     }
   });
@@ -186,7 +170,7 @@ describe("updateAccount", () => {
 
 describe("showUser", () => {
   it("200: oneself and a site admin see the address", async () => {
-    const ada = await makeUser(api);
+    const ada = await api.makeUser();
     for (const caller of [ada, api.admin]) {
       const answer = await caller.get(`/users/${ada.id}`);
       expect(data(answer).attributes).toMatchObject({ username: ada.username, email: ada.email });
@@ -195,15 +179,15 @@ describe("showUser", () => {
   });
 
   it("200: whoever shares an organization sees the name, and neither address", async () => {
-    const org = await makeOrganization(api);
-    const ada = await makeMember(api, org.name);
+    const org = await api.makeOrganization();
+    const ada = await api.makeMember(org.name);
     await ada.patch("/account/update", own({ email: "wanted@example.com" }));
-    const team = await makeTeam(api, org.name);
+    const team = await api.makeTeam(org.name);
     const callers = [
       org.owner,
-      await makeMember(api, org.name),
-      await makeTeamToken(api, team.id),
-      await makeOrganizationToken(api, org.name),
+      await api.makeMember(org.name),
+      await api.makeTeamToken(team.id),
+      await api.makeOrganizationToken(org.name),
     ];
     for (const caller of callers) {
       const { attributes } = data(await caller.get(`/users/${ada.id}`));
@@ -215,22 +199,22 @@ describe("showUser", () => {
   });
 
   it("404: whoever shares none does not see the user, nor does a token of another organization", async () => {
-    const [here, there] = [await makeOrganization(api), await makeOrganization(api)];
-    const ada = await makeMember(api, here.name);
-    const team = await makeTeam(api, there.name);
+    const [here, there] = [await api.makeOrganization(), await api.makeOrganization()];
+    const ada = await api.makeMember(here.name);
+    const team = await api.makeTeam(there.name);
     const callers = [
-      await makeUser(api),
+      await api.makeUser(),
       there.owner,
-      await makeTeamToken(api, team.id),
-      await makeOrganizationToken(api, there.name),
+      await api.makeTeamToken(team.id),
+      await api.makeOrganizationToken(there.name),
     ];
     for (const caller of callers) expect((await caller.get(`/users/${ada.id}`)).status).toBe(404);
     expect((await here.owner.get("/users/user-unknown")).status).toBe(404);
   });
 
   it("404: an invitation makes no acquaintance, and a membership that has ended neither", async () => {
-    const org = await makeOrganization(api);
-    const ada = await makeMember(api, org.name);
+    const org = await api.makeOrganization();
+    const ada = await api.makeMember(org.name);
     expect((await ada.get(`/users/${org.owner.id}`)).status).toBe(200);
     await org.owner.delete(`/organization-memberships/${ada.membershipId}`);
     expect((await ada.get(`/users/${org.owner.id}`)).status).toBe(404);

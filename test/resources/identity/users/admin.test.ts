@@ -1,17 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type Json, useApi } from "../../../support/api.ts";
-import {
-  data,
-  details,
-  makeOrganization,
-  makeOrganizationToken,
-  makeTeam,
-  makeTeamToken,
-  makeUser,
-  pointers,
-  resource,
-  unique,
-} from "../../../support/builders.ts";
+import { data, details, pointers, resource, unique } from "../../../support/builders.ts";
 
 const api = useApi();
 
@@ -55,7 +44,7 @@ describe("createUser", () => {
   });
 
   it("201: a site admin", async () => {
-    const admin = await makeUser(api, { "is-site-admin": true });
+    const admin = await api.makeUser({ "is-site-admin": true });
     expect((await admin.get("/admin/users")).status).toBe(200);
     await api.admin.delete(`/admin/users/${admin.id}`);
   });
@@ -71,7 +60,7 @@ describe("createUser", () => {
   });
 
   it("422: both the name and the address are taken, whatever their case, told at once", async () => {
-    const { username, email } = await makeUser(api);
+    const { username, email } = await api.makeUser();
     const answer = await api.admin.post(
       "/admin/users",
       newUser({ username: username.toUpperCase(), email: email.toUpperCase() }),
@@ -82,7 +71,7 @@ describe("createUser", () => {
   });
 
   it("422: only the one that is taken is named, also when two users hold them", async () => {
-    const [first, second] = [await makeUser(api), await makeUser(api)];
+    const [first, second] = [await api.makeUser(), await api.makeUser()];
     expect(pointers(await api.admin.post("/admin/users", newUser({ email: first.email })))).toEqual([
       "/data/attributes/email",
     ]);
@@ -129,7 +118,7 @@ describe("createUser", () => {
   });
 
   it("422: a name that could be another user's id", async () => {
-    const { id } = await makeUser(api);
+    const { id } = await api.makeUser();
     for (const username of [id, id.toUpperCase(), id.toLowerCase()]) {
       expect(pointers(await api.admin.post("/admin/users", newUser({ username })))).toEqual([
         "/data/attributes/username",
@@ -141,7 +130,7 @@ describe("createUser", () => {
 describe("listUsers", () => {
   it("200: all of them by name, in pages that don't overlap", async () => {
     const prefix = unique("page");
-    for (const suffix of ["c", "A", "b"]) await makeUser(api, { username: `${prefix}-${suffix}` });
+    for (const suffix of ["c", "A", "b"]) await api.makeUser({ username: `${prefix}-${suffix}` });
     const first = await api.admin.get(`/admin/users?q=${prefix}&page[size]=2`);
     const second = await api.admin.get(`/admin/users?q=${prefix}&page[size]=2&page[number]=2`);
     const names = [...data(first), ...data(second)].map((user: Json) => user.attributes.username);
@@ -150,7 +139,7 @@ describe("listUsers", () => {
   });
 
   it("200: q is part of the name or address, ignoring case, and no wildcard", async () => {
-    const { username, email } = await makeUser(api, { email: `${unique("Mail")}@Example.com` });
+    const { username, email } = await api.makeUser({ email: `${unique("Mail")}@Example.com` });
     const found = async (q: string) =>
       data(await api.admin.get(`/admin/users?q=${encodeURIComponent(q)}`)).map((user: Json) => user.attributes.email);
     expect(await found(username.toUpperCase())).toEqual([email]);
@@ -166,7 +155,7 @@ describe("updateUser", () => {
     ["email", () => `${unique("moved")}@example.com`],
     ["is-site-admin", () => true],
   ])("200: %s alone is changed, and absent ones stay", async (name, value) => {
-    const { id } = await makeUser(api);
+    const { id } = await api.makeUser();
     const before = data(await api.admin.get(`/users/${id}`)).attributes;
     const wanted = value();
     const answer = await api.admin.patch(`/admin/users/${id}`, resource("users", { [name]: wanted }));
@@ -181,26 +170,26 @@ describe("updateUser", () => {
   });
 
   it.each(["username", "email", "is-site-admin"])("422: %s null", async (name) => {
-    const { id } = await makeUser(api);
+    const { id } = await api.makeUser();
     const answer = await api.admin.patch(`/admin/users/${id}`, resource("users", { [name]: null }));
     expect(pointers(answer)).toEqual([`/data/attributes/${name}`]);
   });
 
   it("200: nothing to change changes nothing and leaves no trace", async () => {
-    const { id, username } = await makeUser(api);
+    const { id, username } = await api.makeUser();
     const answer = await api.admin.patch(`/admin/users/${id}`, resource("users", { username, nonsense: 1 }));
     expect(answer.headers.get("etag")).toBe('"1"');
     expect(await trail(id)).toEqual([]);
   });
 
   it("200: the own name in another case is not taken", async () => {
-    const { id, username } = await makeUser(api);
+    const { id, username } = await api.makeUser();
     const answer = await api.admin.patch(`/admin/users/${id}`, resource("users", { username: username.toUpperCase() }));
     expect(data(answer).attributes.username).toBe(username.toUpperCase());
   });
 
   it("422: names and addresses of others", async () => {
-    const [ada, grace] = [await makeUser(api), await makeUser(api)];
+    const [ada, grace] = [await api.makeUser(), await api.makeUser()];
     const answer = await api.admin.patch(
       `/admin/users/${ada.id}`,
       resource("users", { username: grace.username.toUpperCase(), email: grace.email.toUpperCase() }),
@@ -209,7 +198,7 @@ describe("updateUser", () => {
   });
 
   it("leaves a trace of before and after", async () => {
-    const { id, username } = await makeUser(api);
+    const { id, username } = await api.makeUser();
     const renamed = unique("renamed");
     await api.admin.patch(`/admin/users/${id}`, resource("users", { username: renamed }));
     const event = (await trail(id)).find((one) => one.action === "users.update");
@@ -219,16 +208,16 @@ describe("updateUser", () => {
 
 describe("the administration", () => {
   it("404: is not there for anybody but site admins", async () => {
-    const org = await makeOrganization(api);
-    const team = await makeTeam(api, org.name);
+    const org = await api.makeOrganization();
+    const team = await api.makeTeam(org.name);
     const callers = [
-      await makeUser(api),
+      await api.makeUser(),
       org.owner,
-      await makeTeamToken(api, team.id),
-      await makeTeamToken(api, org.ownersTeamId),
-      await makeOrganizationToken(api, org.name),
+      await api.makeTeamToken(team.id),
+      await api.makeTeamToken(org.ownersTeamId),
+      await api.makeOrganizationToken(org.name),
     ];
-    const victim = await makeUser(api);
+    const victim = await api.makeUser();
     for (const caller of callers) {
       expect((await caller.get("/admin/users")).status).toBe(404);
       expect((await caller.post("/admin/users", newUser())).status).toBe(404);

@@ -1,17 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type Json, useApi } from "../../../support/api.ts";
-import {
-  data,
-  details,
-  makeMember,
-  makeOrganization,
-  makeTeam,
-  makeUser,
-  type Org,
-  type Person,
-  resource,
-  unique,
-} from "../../../support/builders.ts";
+import { data, details, type Org, type Person, resource, unique } from "../../../support/builders.ts";
 
 const api = useApi();
 
@@ -21,9 +10,9 @@ const demotion = resource("users", { "is-site-admin": false });
 
 describe("deleteUser", () => {
   it("204: the user, the tokens, the memberships and the places in teams are gone", async () => {
-    const org = await makeOrganization(api);
-    const team = await makeTeam(api, org.name);
-    const ada = await makeMember(api, org.name, [team.id]);
+    const org = await api.makeOrganization();
+    const team = await api.makeTeam(org.name);
+    const ada = await api.makeMember(org.name, [team.id]);
     const second = api.as(data(await ada.post(`/users/${ada.id}/authentication-tokens`)).attributes.token);
     expect((await second.get("/account/details")).status).toBe(200);
 
@@ -40,15 +29,15 @@ describe("deleteUser", () => {
   });
 
   it("204: name and address are free again", async () => {
-    const { id, username, email } = await makeUser(api);
+    const { id, username, email } = await api.makeUser();
     await api.admin.delete(`/admin/users/${id}`);
     expect((await api.admin.post("/admin/users", resource("users", { username, email }))).status).toBe(201);
   });
 
   it("leaves a trace, also in each organization that loses a member", async () => {
-    const org = await makeOrganization(api);
-    const team = await makeTeam(api, org.name);
-    const ada = await makeMember(api, org.name, [team.id]);
+    const org = await api.makeOrganization();
+    const team = await api.makeTeam(org.name);
+    const ada = await api.makeMember(org.name, [team.id]);
     await api.admin.delete(`/admin/users/${ada.id}`);
     const [event] = await api.database.reader.db
       .selectFrom("auditEvents")
@@ -77,7 +66,7 @@ describe("the last owner of an organization", () => {
   };
 
   it("409: stays, with everything of theirs; the sentence says where and what to do", async () => {
-    const org = await makeOrganization(api);
+    const org = await api.makeOrganization();
     await removeAdmin(org);
     const answer = await api.admin.delete(`/admin/users/${org.owner.id}`);
     expect(answer.status).toBe(409);
@@ -94,7 +83,7 @@ describe("the last owner of an organization", () => {
   });
 
   it("409: somebody who is only invited to the owners team is no owner yet", async () => {
-    const org = await makeOrganization(api);
+    const org = await api.makeOrganization();
     await removeAdmin(org);
     const invitation = resource(
       "organization-memberships",
@@ -106,9 +95,9 @@ describe("the last owner of an organization", () => {
   });
 
   it("204: goes when there is another, or when the organization is gone", async () => {
-    const [kept, gone] = [await makeOrganization(api), await makeOrganization(api)];
+    const [kept, gone] = [await api.makeOrganization(), await api.makeOrganization()];
     for (const org of [kept, gone]) await removeAdmin(org);
-    const second = await makeMember(api, kept.name, [kept.ownersTeamId]);
+    const second = await api.makeMember(kept.name, [kept.ownersTeamId]);
     expect((await api.admin.delete(`/admin/users/${kept.owner.id}`)).status).toBe(204);
     expect(data(await second.get(`/teams/${kept.ownersTeamId}`)).attributes["users-count"]).toBe(1);
     expect((await gone.owner.delete(`/organizations/${gone.name}`)).status).toBe(204);
@@ -116,8 +105,8 @@ describe("the last owner of an organization", () => {
   });
 
   it("409: one of two who are deleted at once stays", async () => {
-    const org = await makeOrganization(api);
-    const second = await makeMember(api, org.name, [org.ownersTeamId]);
+    const org = await api.makeOrganization();
+    const second = await api.makeMember(org.name, [org.ownersTeamId]);
     await removeAdmin(org);
     const answers = await Promise.all([org.owner, second].map(({ id }) => api.admin.delete(`/admin/users/${id}`)));
     expect(answers.map(({ status }) => status).toSorted()).toEqual([204, 409]);
@@ -125,10 +114,10 @@ describe("the last owner of an organization", () => {
   });
 
   it("409: names a few of many organizations", async () => {
-    const user = await makeUser(api);
+    const user = await api.makeUser();
     const names: string[] = [];
     for (let count = 0; count < 7; count += 1) {
-      const org = await makeOrganization(api);
+      const org = await api.makeOrganization();
       const email = resource(
         "organization-memberships",
         { email: user.email },
@@ -152,7 +141,7 @@ describe("the last site admin", () => {
     expect((await api.admin.patch(`/admin/users/${root.id}`, demotion)).status).toBe(409);
     expect((await api.admin.patch("/account/update", demotion)).status).toBe(409);
 
-    const other = await makeUser(api, { "is-site-admin": true });
+    const other = await api.makeUser({ "is-site-admin": true });
     expect((await api.admin.patch(`/admin/users/${root.id}`, demotion)).status).toBe(200);
     expect((await api.admin.get("/admin/users")).status).toBe(404);
     expect((await other.delete(`/admin/users/${other.id}`)).status).toBe(409);
@@ -175,7 +164,7 @@ describe("the last site admin", () => {
 
   it("409: also when the last two demote each other at once", async () => {
     const root = data(await api.admin.get("/account/details"));
-    const other = await makeUser(api, { "is-site-admin": true });
+    const other = await api.makeUser({ "is-site-admin": true });
     const answers = await Promise.all([
       api.admin.patch(`/admin/users/${other.id}`, demotion),
       other.patch(`/admin/users/${root.id}`, demotion),

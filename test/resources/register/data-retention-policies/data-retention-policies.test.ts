@@ -1,19 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type Caller, type Json, useApi } from "../../../support/api.ts";
-import {
-  data,
-  details,
-  grantWorkspace,
-  makeHolder,
-  makeMember,
-  makeOrganization,
-  makeOrganizationToken,
-  makeTeam,
-  makeTeamToken,
-  makeWorkspace,
-  type Org,
-  pointers,
-} from "../../../support/builders.ts";
+import { data, details, type Org, pointers } from "../../../support/builders.ts";
 
 describe("data retention policies", () => {
   const api = useApi();
@@ -29,8 +16,8 @@ describe("data retention policies", () => {
   const ofOrganization = (org: Org) => `/organizations/${org.name}/relationships/data-retention-policy`;
 
   async function makeBoth(): Promise<{ org: Org; workspace: Json; paths: [string, string] }> {
-    const org = await makeOrganization(api);
-    const workspace = await makeWorkspace(api, org.name);
+    const org = await api.makeOrganization();
+    const workspace = await api.makeWorkspace(org.name);
     return { org, workspace, paths: [ofWorkspace(workspace), ofOrganization(org)] };
   }
 
@@ -226,7 +213,7 @@ describe("data retention policies", () => {
       expect((await org.owner.get(common)).body).toEqual(organizations.body);
       await org.owner.delete(own);
       expect((await org.owner.get(own)).body).toEqual(organizations.body);
-      const other = await makeWorkspace(api, (await makeOrganization(api)).name);
+      const other = await api.makeWorkspace((await api.makeOrganization()).name);
       expect((await api.admin.get(ofWorkspace(other))).status).toBe(404);
       const document = data(await org.owner.get(`/workspaces/${workspace.id}`));
       expect(document.relationships["data-retention-policy"].data).toBeNull();
@@ -269,9 +256,9 @@ describe("data retention policies", () => {
     const onWorkspace =
       (level: "read" | "write" | "admin"): MakeCaller =>
       async (org, workspace) => {
-        const team = await makeTeam(api, org.name);
-        await grantWorkspace(api, org.id, workspace.id, team.id, level);
-        return makeMember(api, org.name, [team.id]);
+        const team = await api.makeTeam(org.name);
+        await api.grantWorkspace(workspace.id, team.id, level);
+        return api.makeMember(org.name, [team.id]);
       };
     const all = [200, 201, 204];
     const reads = [200, 403, 403];
@@ -281,15 +268,15 @@ describe("data retention policies", () => {
     const cases: [string, MakeCaller, number[], number[]][] = [
       ["a site admin", async () => api.admin, all, all],
       ["an owner", async (org) => org.owner, all, all],
-      ["the owners team's token", (org) => makeTeamToken(api, org.ownersTeamId), all, all],
-      ["the organization's token", (org) => makeOrganizationToken(api, org.name), all, all],
-      ["manage-workspaces", (org) => makeHolder(api, org.name, "manage-workspaces"), all, reads],
-      ["read-workspaces", (org) => makeHolder(api, org.name, "read-workspaces"), reads, reads],
+      ["the owners team's token", (org) => api.makeTeamToken(org.ownersTeamId), all, all],
+      ["the organization's token", (org) => api.makeOrganizationToken(org.name), all, all],
+      ["manage-workspaces", (org) => api.makeHolder(org.name, "manage-workspaces"), all, reads],
+      ["read-workspaces", (org) => api.makeHolder(org.name, "read-workspaces"), reads, reads],
       ["workspace admin", onWorkspace("admin"), all, reads],
       ["workspace write", onWorkspace("write"), reads, reads],
       ["workspace read", onWorkspace("read"), reads, reads],
-      ["a member without a grant", (org) => makeMember(api, org.name), nothing, reads],
-      ["another organization's owner", async () => (await makeOrganization(api)).owner, nothing, nothing],
+      ["a member without a grant", (org) => api.makeMember(org.name), nothing, reads],
+      ["another organization's owner", async () => (await api.makeOrganization()).owner, nothing, nothing],
     ];
 
     it.each(cases)("%s", async (_, makeCaller, onOwn, onCommon) => {
@@ -326,8 +313,8 @@ describe("hosted", () => {
   const api = useApi({ options: { edition: "hosted" } });
 
   it("the hosted edition has no data retention: every endpoint answers 404, to everybody", async () => {
-    const org = await makeOrganization(api);
-    const workspace = await makeWorkspace(api, org.name);
+    const org = await api.makeOrganization();
+    const workspace = await api.makeWorkspace(org.name);
     expect(workspace.relationships["data-retention-policy"]).toBeUndefined();
     const body = { data: { type: "data-retention-policy-dont-deletes" } };
     for (const path of [`/workspaces/${workspace.id}`, `/organizations/${org.name}`]) {

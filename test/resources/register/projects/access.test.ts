@@ -4,36 +4,21 @@ import { maskOf, type PermissionSet } from "../../../../src/access/permission-se
 import { newId } from "../../../../src/kernel/ids.ts";
 import { now } from "../../../../src/kernel/time.ts";
 import { type Caller, type Json, useApi } from "../../../support/api.ts";
-import {
-  data,
-  details,
-  grantProject,
-  makeHolder,
-  makeMember,
-  makeOrganization,
-  makeOrganizationToken,
-  makeProject,
-  makeTeam,
-  makeTeamToken,
-  makeUser,
-  type Org,
-  resource,
-  unique,
-} from "../../../support/builders.ts";
+import { data, details, type Org, resource, unique } from "../../../support/builders.ts";
 
 const api = useApi();
 let org: Org;
 let other: Org;
 beforeAll(async () => {
-  org = await makeOrganization(api);
-  other = await makeOrganization(api);
+  org = await api.makeOrganization();
+  other = await api.makeOrganization();
 });
 
 type Level = "read" | "write" | "maintain" | "admin";
 type MakeCaller = (projectId: string) => Promise<Caller>;
 
 const holder = (...permissions: string[]): MakeCaller => {
-  return () => makeHolder(api, org.name, ...permissions);
+  return () => api.makeHolder(org.name, ...permissions);
 };
 
 /** A member in one team for each level, every team with that level on the project. */
@@ -41,11 +26,11 @@ const withLevels = (...levels: Level[]): MakeCaller => {
   return async (projectId) => {
     const teams: string[] = [];
     for (const level of levels) {
-      const team = await makeTeam(api, org.name);
-      await grantProject(api, org.id, projectId, team.id, level);
+      const team = await api.makeTeam(org.name);
+      await api.grantProject(projectId, team.id, level);
       teams.push(team.id);
     }
-    return makeMember(api, org.name, teams);
+    return api.makeMember(org.name, teams);
   };
 };
 
@@ -54,11 +39,11 @@ const withCustom = (...sets: Partial<PermissionSet>[]): MakeCaller => {
   return async (projectId) => {
     const teams: string[] = [];
     for (const set of sets) {
-      const team = await makeTeam(api, org.name);
+      const team = await api.makeTeam(org.name);
       await insertCustomGrant(projectId, team.id, set);
       teams.push(team.id);
     }
-    return makeMember(api, org.name, teams);
+    return api.makeMember(org.name, teams);
   };
 };
 
@@ -75,21 +60,21 @@ async function insertCustomGrant(projectId: string, teamId: string, set: Partial
 
 const teamTokenWithLevel = (level: Level): MakeCaller => {
   return async (projectId) => {
-    const team = await makeTeam(api, org.name);
-    await grantProject(api, org.id, projectId, team.id, level);
-    return makeTeamToken(api, team.id);
+    const team = await api.makeTeam(org.name);
+    await api.grantProject(projectId, team.id, level);
+    return api.makeTeamToken(team.id);
   };
 };
 
 const revoked: MakeCaller = async () => {
-  const person = await makeMember(api, org.name, [org.ownersTeamId]);
+  const person = await api.makeMember(org.name, [org.ownersTeamId]);
   const tokens = data(await person.get(`/users/${person.id}/authentication-tokens`));
   data(await api.admin.delete(`/authentication-tokens/${tokens[0].id}`));
   return person;
 };
 
 const expired: MakeCaller = async () => {
-  const person = await makeMember(api, org.name, [org.ownersTeamId]);
+  const person = await api.makeMember(org.name, [org.ownersTeamId]);
   await api.database.write((tx) =>
     tx.db
       .updateTable("tokens")
@@ -101,15 +86,15 @@ const expired: MakeCaller = async () => {
 };
 
 const leftTheOrganization: MakeCaller = async () => {
-  const person = await makeMember(api, org.name, [org.ownersTeamId]);
+  const person = await api.makeMember(org.name, [org.ownersTeamId]);
   data(await api.admin.delete(`/organization-memberships/${person.membershipId}`));
   return person;
 };
 
 const leftTheTeam: MakeCaller = async (projectId) => {
-  const team = await makeTeam(api, org.name);
-  await grantProject(api, org.id, projectId, team.id, "admin");
-  const person = await makeMember(api, org.name, [team.id]);
+  const team = await api.makeTeam(org.name);
+  await api.grantProject(projectId, team.id, "admin");
+  const person = await api.makeMember(org.name, [team.id]);
   const link = { data: [{ type: "users", id: person.username }] };
   data(await api.admin.delete(`/teams/${team.id}/relationships/users`, link));
   return person;
@@ -145,12 +130,12 @@ const unknown = row([401, 401, 401, 401, 401]);
 const callers: readonly (readonly [string, MakeCaller, Expected])[] = [
   ["an owner", async () => org.owner, everything],
   ["a site admin", async () => api.admin, everything],
-  ["the organization's token", () => makeOrganizationToken(api, org.name), everything],
-  ["the owners team's token", () => makeTeamToken(api, org.ownersTeamId), everything],
+  ["the organization's token", () => api.makeOrganizationToken(org.name), everything],
+  ["the owners team's token", () => api.makeTeamToken(org.ownersTeamId), everything],
   ["a holder of manage-projects", holder("manage-projects"), everything],
   [
     "the token of a team with manage-projects",
-    async () => makeTeamToken(api, (await makeHolder(api, org.name, "manage-projects")).teamId),
+    async () => api.makeTeamToken((await api.makeHolder(org.name, "manage-projects")).teamId),
     everything,
   ],
   ["a holder of manage-workspaces", holder("manage-workspaces"), workspaceMaker],
@@ -161,10 +146,10 @@ const callers: readonly (readonly [string, MakeCaller, Expected])[] = [
     holder("manage-teams", "manage-membership", "manage-organization-access", "manage-vcs-settings", "manage-policies"),
     blind,
   ],
-  ["a plain member", () => makeMember(api, org.name), blind],
+  ["a plain member", () => api.makeMember(org.name), blind],
   [
     "a member of a team without any grant",
-    async () => makeMember(api, org.name, [(await makeTeam(api, org.name)).id]),
+    async () => api.makeMember(org.name, [(await api.makeTeam(org.name)).id]),
     blind,
   ],
   ["read on the project", withLevels("read"), reader],
@@ -187,10 +172,10 @@ const callers: readonly (readonly [string, MakeCaller, Expected])[] = [
   ["the token of a team with admin", teamTokenWithLevel("admin"), projectAdmin],
   ["someone who left a team with admin", leftTheTeam, blind],
   ["someone who left the organization", leftTheOrganization, stranger],
-  ["a stranger", () => makeUser(api), stranger],
+  ["a stranger", () => api.makeUser(), stranger],
   ["an owner of another organization", ownerElsewhere, stranger],
-  ["another organization's token", () => makeOrganizationToken(api, other.name), stranger],
-  ["the token of another organization's owners", () => makeTeamToken(api, other.ownersTeamId), stranger],
+  ["another organization's token", () => api.makeOrganizationToken(other.name), stranger],
+  ["the token of another organization's owners", () => api.makeTeamToken(other.ownersTeamId), stranger],
   ["no token", async () => api.nobody, unknown],
   ["an unknown token", async () => api.as("cadastre-unknown"), unknown],
   ["a revoked token", revoked, unknown],
@@ -201,7 +186,7 @@ describe.each(callers)("%s", (_, makeCaller, expected) => {
   let caller: Caller;
   let project: Json;
   beforeAll(async () => {
-    project = await makeProject(api, org.name);
+    project = await api.makeProject(org.name);
     caller = await makeCaller(project.id);
   });
 
@@ -253,8 +238,8 @@ describe.each(callers)("%s", (_, makeCaller, expected) => {
 
 describe("refusals", () => {
   it("a 404 for what may not be seen reads like one for what is not there", async () => {
-    const project = await makeProject(api, org.name);
-    const person = await makeUser(api);
+    const project = await api.makeProject(org.name);
+    const person = await api.makeUser();
     const bodies = await Promise.all([
       person.get(`/projects/${project.id}`),
       person.get("/projects/prj-doesnotexist"),
@@ -267,7 +252,7 @@ describe("refusals", () => {
   });
 
   it("403 and 401 have their titles", async () => {
-    const project = await makeProject(api, org.name);
+    const project = await api.makeProject(org.name);
     const answer = await (await withLevels("read")(project.id)).delete(`/projects/${project.id}`);
     expect(answer.body.errors).toEqual([{ status: "403", title: "forbidden", detail: expect.any(String) }]);
     const anonymous = await api.nobody.get(`/projects/${project.id}`);
@@ -275,14 +260,8 @@ describe("refusals", () => {
   });
 
   it("an id is taken by the letter", async () => {
-    const project = await makeProject(api, org.name);
+    const project = await api.makeProject(org.name);
     expect((await org.owner.get(`/projects/${project.id.toUpperCase()}`)).status).toBe(404);
     expect((await org.owner.get(`/projects/${encodeURIComponent(`${project.id} `)}`)).status).toBe(404);
-  });
-
-  it("an unknown organization is 404 for a list and a creation", async () => {
-    const path = `/organizations/${unique("nowhere")}/projects`;
-    expect((await org.owner.get(path)).status).toBe(404);
-    expect((await org.owner.post(path, resource("projects", { name: "abc" }))).status).toBe(404);
   });
 });

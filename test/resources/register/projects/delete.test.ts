@@ -1,22 +1,12 @@
 /** GET and DELETE /projects/:project_id, and the default project. */
 import { beforeAll, describe, expect, it } from "vitest";
 import { useApi } from "../../../support/api.ts";
-import {
-  data,
-  details,
-  grantProject,
-  makeMember,
-  makeOrganization,
-  makeProject,
-  makeTeam,
-  type Org,
-  resource,
-} from "../../../support/builders.ts";
+import { data, details, type Org, resource } from "../../../support/builders.ts";
 
 const api = useApi();
 let org: Org;
 beforeAll(async () => {
-  org = await makeOrganization(api);
+  org = await api.makeOrganization();
 });
 
 const setWorkspaceCount = (projectId: string, workspaceCount: number) =>
@@ -26,10 +16,10 @@ const setWorkspaceCount = (projectId: string, workspaceCount: number) =>
 
 describe("showProject", () => {
   it("shows how many workspaces and teams the project has", async () => {
-    const project = await makeProject(api, org.name);
+    const project = await api.makeProject(org.name);
     await setWorkspaceCount(project.id, 12);
     for (const level of ["read", "admin"] as const) {
-      await grantProject(api, org.id, project.id, (await makeTeam(api, org.name)).id, level);
+      await api.grantProject(project.id, (await api.makeTeam(org.name)).id, level);
     }
     const answer = await org.owner.get(`/projects/${project.id}`);
     expect(answer.status).toBe(200);
@@ -41,7 +31,7 @@ describe("showProject", () => {
   });
 
   it("refuses an include with 400", async () => {
-    const project = await makeProject(api, org.name);
+    const project = await api.makeProject(org.name);
     const answer = await org.owner.get(`/projects/${project.id}?include=nonsense`);
     expect(answer.status).toBe(400);
     expect(answer.body.errors[0].detail).toContain("include parameter");
@@ -51,7 +41,7 @@ describe("showProject", () => {
 
 describe("deleteProject: gone", () => {
   it("answers 204 without a body, and the project is no more", async () => {
-    const project = await makeProject(api, org.name);
+    const project = await api.makeProject(org.name);
     const answer = await org.owner.delete(`/projects/${project.id}`);
     expect(answer.status).toBe(204);
     expect(answer.body).toBeUndefined();
@@ -65,8 +55,8 @@ describe("deleteProject: gone", () => {
   });
 
   it("leaves the others and the count of the list right", async () => {
-    const own = await makeOrganization(api);
-    const [first, second] = [await makeProject(api, own.name), await makeProject(api, own.name)];
+    const own = await api.makeOrganization();
+    const [first, second] = [await api.makeProject(own.name), await api.makeProject(own.name)];
     data(await own.owner.delete(`/projects/${first.id}`));
     const { body } = await own.owner.get(`/organizations/${own.name}/projects?sort=name`);
     expect(body.data.map((project: { id: string }) => project.id)).toEqual([own.defaultProjectId, second.id]);
@@ -74,9 +64,9 @@ describe("deleteProject: gone", () => {
   });
 
   it("takes the teams' access with it, not the teams", async () => {
-    const project = await makeProject(api, org.name);
-    const team = await makeTeam(api, org.name);
-    const grantId = await grantProject(api, org.id, project.id, team.id, "read");
+    const project = await api.makeProject(org.name);
+    const team = await api.makeTeam(org.name);
+    const grantId = await api.grantProject(project.id, team.id, "read");
     data(await org.owner.delete(`/projects/${project.id}`));
     const left = await api.database.reader.db
       .selectFrom("teamProjects")
@@ -88,12 +78,12 @@ describe("deleteProject: gone", () => {
   });
 
   it("ignores a body", async () => {
-    const project = await makeProject(api, org.name);
+    const project = await api.makeProject(org.name);
     expect((await org.owner.delete(`/projects/${project.id}`, { anything: true })).status).toBe(204);
   });
 
   it("lets one of many at the same time succeed", async () => {
-    const project = await makeProject(api, org.name);
+    const project = await api.makeProject(org.name);
     const answers = await Promise.all(Array.from({ length: 6 }, () => org.owner.delete(`/projects/${project.id}`)));
     expect(answers.map(({ status }) => status).sort()).toEqual([204, 404, 404, 404, 404, 404]);
   });
@@ -101,7 +91,7 @@ describe("deleteProject: gone", () => {
 
 describe("deleteProject: 409", () => {
   it.each([1, 250])("while it holds %i workspaces", async (count) => {
-    const project = await makeProject(api, org.name);
+    const project = await api.makeProject(org.name);
     await setWorkspaceCount(project.id, count);
     const answer = await org.owner.delete(`/projects/${project.id}`);
     expect(answer.status).toBe(409);
@@ -123,16 +113,16 @@ describe("deleteProject: 409", () => {
   });
 
   it("comes after 403: whoever may not delete is not told", async () => {
-    const team = await makeTeam(api, org.name);
-    await grantProject(api, org.id, org.defaultProjectId, team.id, "maintain");
-    const member = await makeMember(api, org.name, [team.id]);
+    const team = await api.makeTeam(org.name);
+    await api.grantProject(org.defaultProjectId, team.id, "maintain");
+    const member = await api.makeMember(org.name, [team.id]);
     expect((await member.delete(`/projects/${org.defaultProjectId}`)).status).toBe(403);
   });
 });
 
 describe("the default project", () => {
   it("is there from the start, named 'Default Project'", async () => {
-    const own = await makeOrganization(api);
+    const own = await api.makeOrganization();
     const { data: projects, meta } = (await own.owner.get(`/organizations/${own.name}/projects`)).body;
     expect(projects).toHaveLength(1);
     expect(projects[0].id).toBe(own.defaultProjectId);
@@ -148,7 +138,7 @@ describe("the default project", () => {
   });
 
   it("stays the default, and can't be deleted, under another name", async () => {
-    const own = await makeOrganization(api);
+    const own = await api.makeOrganization();
     const answer = await own.owner.patch(
       `/projects/${own.defaultProjectId}`,
       resource("projects", { name: "Basement" }),

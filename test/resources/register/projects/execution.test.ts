@@ -2,19 +2,7 @@
 import { change as commitSomething } from "../../../support/database.ts";
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type Answer, type Json, useApi } from "../../../support/api.ts";
-import {
-  data,
-  grantProject,
-  inProject,
-  makeMember,
-  makeOrganization,
-  makeProject,
-  makeTeam,
-  makeWorkspace,
-  type Org,
-  resource,
-  unique,
-} from "../../../support/builders.ts";
+import { data, inProject, type Org, resource, unique } from "../../../support/builders.ts";
 import { at, faults, makeAgentPool } from "../workspaces/support.ts";
 
 const api = useApi();
@@ -23,10 +11,10 @@ let pool: string;
 let otherPool: string;
 let foreignPool: string;
 beforeAll(async () => {
-  org = await makeOrganization(api);
+  org = await api.makeOrganization();
   pool = await makeAgentPool(api, org.name);
   otherPool = await makeAgentPool(api, org.name);
-  foreignPool = await makeAgentPool(api, (await makeOrganization(api)).name);
+  foreignPool = await makeAgentPool(api, (await api.makeOrganization()).name);
 });
 
 const own = { "default-execution-mode": true, "default-agent-pool": true };
@@ -37,6 +25,11 @@ const defaults = ({ attributes, relationships }: Json) => ({
   mode: attributes["default-execution-mode"],
   overwrites: attributes["setting-overwrites"],
   pool: relationships["default-agent-pool"].data?.id ?? null,
+});
+const inForce = (mode: string, overwrites: object, poolId: string | null = null) => ({
+  mode,
+  overwrites,
+  pool: poolId,
 });
 const execution = ({ attributes, relationships }: Json) => [
   attributes["execution-mode"],
@@ -115,27 +108,23 @@ const refused: readonly [string, () => object, [string, string][]][] = [
 
 describe("createProject: execution defaults", () => {
   it.each<[string, object, object]>([
-    ["nothing", {}, { mode: "remote", overwrites: followed, pool: null }],
-    ["remote", { "default-execution-mode": "remote" }, { mode: "remote", overwrites: own, pool: null }],
-    ["local", { "default-execution-mode": "local" }, { mode: "local", overwrites: own, pool: null }],
+    ["nothing", {}, inForce("remote", followed)],
+    ["remote", { "default-execution-mode": "remote" }, inForce("remote", own)],
+    ["local", { "default-execution-mode": "local" }, inForce("local", own)],
     [
       "local, and overwrites true",
       { "default-execution-mode": "local", "setting-overwrites": own },
-      { mode: "local", overwrites: own, pool: null },
+      inForce("local", own),
     ],
-    ["overwrites false", { "setting-overwrites": followed }, { mode: "remote", overwrites: followed, pool: null }],
-    [
-      "one overwrite false",
-      { "setting-overwrites": { "default-agent-pool": false } },
-      { mode: "remote", overwrites: followed, pool: null },
-    ],
-    ["no overwrite named", { "setting-overwrites": {} }, { mode: "remote", overwrites: followed, pool: null }],
-    ["no pool", { "default-agent-pool-id": null }, { mode: "remote", overwrites: followed, pool: null }],
-    ["a blank pool", { "default-agent-pool-id": "" }, { mode: "remote", overwrites: followed, pool: null }],
+    ["overwrites false", { "setting-overwrites": followed }, inForce("remote", followed)],
+    ["one overwrite false", { "setting-overwrites": { "default-agent-pool": false } }, inForce("remote", followed)],
+    ["no overwrite named", { "setting-overwrites": {} }, inForce("remote", followed)],
+    ["no pool", { "default-agent-pool-id": null }, inForce("remote", followed)],
+    ["a blank pool", { "default-agent-pool-id": "" }, inForce("remote", followed)],
     [
       "local with a blank pool",
       { "default-execution-mode": "local", "default-agent-pool-id": "" },
-      { mode: "local", overwrites: own, pool: null },
+      inForce("local", own),
     ],
   ])("%s", async (_, attributes, expected) => {
     const answer = await create(attributes);
@@ -146,7 +135,7 @@ describe("createProject: execution defaults", () => {
 
   it("agent with a pool; the pool's id is shown as a relationship alone, in the list too", async () => {
     const made = data(await create(agent()));
-    expect(defaults(made)).toEqual({ mode: "agent", overwrites: own, pool });
+    expect(defaults(made)).toEqual(inForce("agent", own, pool));
     expect(made.attributes).not.toHaveProperty("default-agent-pool-id");
     const listed = await org.owner.get(`/organizations/${org.name}/projects?filter[names]=${made.attributes.name}`);
     expect(data(listed)).toEqual([made]);
@@ -161,9 +150,9 @@ describe("createProject: execution defaults", () => {
       () => ({ "default-execution-mode": "local", "default-agent-pool-id": "", "setting-overwrites": followed }),
     ],
   ])("%s beside overwrites false is ignored: the organization is followed", async (_, attributes) => {
-    const followsAll = { mode: "remote", overwrites: followed, pool: null };
+    const followsAll = inForce("remote", followed);
     expect(defaults(data(await create(attributes())))).toEqual(followsAll);
-    const settled = await makeProject(api, org.name, { "default-execution-mode": "local" });
+    const settled = await api.makeProject(org.name, { "default-execution-mode": "local" });
     expect(defaults(data(await org.owner.patch(path(settled), resource("projects", attributes()))))).toEqual(
       followsAll,
     );
@@ -176,7 +165,7 @@ describe("createProject: execution defaults", () => {
   });
 
   it("a taken name and an unknown pool are told together", async () => {
-    const taken = await makeProject(api, org.name);
+    const taken = await api.makeProject(org.name);
     const answer = await create({ ...agent(), name: taken.attributes.name, "default-agent-pool-id": foreignPool });
     expect(faults(answer)).toEqual([at("name", "Name has already been taken"), unknownPool]);
   });
@@ -185,7 +174,7 @@ describe("createProject: execution defaults", () => {
 describe("updateProject: execution defaults", () => {
   let project: Json;
   const start = async (attributes: object) => {
-    project = await makeProject(api, org.name, attributes);
+    project = await api.makeProject(org.name, attributes);
   };
   const update = (attributes: object) => org.owner.patch(path(project), resource("projects", attributes));
 
@@ -198,11 +187,7 @@ describe("updateProject: execution defaults", () => {
 
   it.each(["remote", "local"])("agent → %s lets the pool go", async (mode) => {
     await start(agent());
-    expect(defaults(data(await update({ "default-execution-mode": mode })))).toEqual({
-      mode,
-      overwrites: own,
-      pool: null,
-    });
+    expect(defaults(data(await update({ "default-execution-mode": mode })))).toEqual(inForce(mode, own));
     expect(faults(await update({ "default-execution-mode": "agent" }))).toEqual([needsPool]);
   });
 
@@ -215,11 +200,7 @@ describe("updateProject: execution defaults", () => {
 
   it("overwrites false follows the organization again, and drops what was there", async () => {
     await start(agent());
-    expect(defaults(data(await update({ "setting-overwrites": followed })))).toEqual({
-      mode: "remote",
-      overwrites: followed,
-      pool: null,
-    });
+    expect(defaults(data(await update({ "setting-overwrites": followed })))).toEqual(inForce("remote", followed));
     expect(faults(await update({ "default-execution-mode": "agent" }))).toEqual([needsPool]);
   });
 
@@ -233,9 +214,9 @@ describe("updateProject: execution defaults", () => {
 
   it("needs 'update' on the project's settings", async () => {
     await start({});
-    const team = await makeTeam(api, org.name);
-    await grantProject(api, org.id, project.id, team.id, "maintain");
-    const member = await makeMember(api, org.name, [team.id]);
+    const team = await api.makeTeam(org.name);
+    await api.grantProject(project.id, team.id, "maintain");
+    const member = await api.makeMember(org.name, [team.id]);
     const body = resource("projects", { "default-execution-mode": "local" });
     expect((await member.patch(path(project), body)).status).toBe(403);
   });
@@ -264,10 +245,10 @@ describe("who follows whom", () => {
   let project: Json;
   let follower: Json;
   beforeEach(async () => {
-    of = await makeOrganization(api);
+    of = await api.makeOrganization();
     ownPool = await makeAgentPool(api, of.name);
-    project = await makeProject(api, of.name);
-    follower = await makeWorkspace(api, of.name, {}, inProject(project.id));
+    project = await api.makeProject(of.name);
+    follower = await api.makeWorkspace(of.name, {}, inProject(project.id));
   });
   const change = async (attributes: object) =>
     data(await of.owner.patch(path(project), resource("projects", attributes)));
@@ -279,17 +260,9 @@ describe("who follows whom", () => {
 
   it("a project the organization, as it is now, the pool included", async () => {
     await setOrganization(of, { "default-execution-mode": "agent" }, ownPool);
-    expect(defaults(data(await of.owner.get(path(project))))).toEqual({
-      mode: "agent",
-      overwrites: followed,
-      pool: ownPool,
-    });
+    expect(defaults(data(await of.owner.get(path(project))))).toEqual(inForce("agent", followed, ownPool));
     await setOrganization(of, { "default-execution-mode": "local" }, null);
-    expect(defaults(data(await of.owner.get(path(project))))).toEqual({
-      mode: "local",
-      overwrites: followed,
-      pool: null,
-    });
+    expect(defaults(data(await of.owner.get(path(project))))).toEqual(inForce("local", followed));
     const [inList] = data(
       await of.owner.get(`/organizations/${of.name}/projects?filter[names]=${project.attributes.name}`),
     );
@@ -332,9 +305,9 @@ describe("who follows whom", () => {
 
   it("a new workspace, and one that moves in, either way", async () => {
     await change({ "default-execution-mode": "local" });
-    const born = await makeWorkspace(api, of.name, {}, inProject(project.id));
+    const born = await api.makeWorkspace(of.name, {}, inProject(project.id));
     expect(execution(born)).toEqual(["local", null]);
-    const [one, two] = [await makeWorkspace(api, of.name), await makeWorkspace(api, of.name)];
+    const [one, two] = [await api.makeWorkspace(of.name), await api.makeWorkspace(of.name)];
     const moved = await of.owner.patch(`/workspaces/${one.id}`, resource("workspaces", {}, inProject(project.id)));
     expect(execution(data(moved))).toEqual(["local", null]);
     const before = await versionOf(of, `/workspaces/${two.id}`);
@@ -345,10 +318,10 @@ describe("who follows whom", () => {
   });
 
   it("the versions of those who follow are raised, and no others", async () => {
-    const own = await makeWorkspace(api, of.name, { "execution-mode": "remote" }, inProject(project.id));
-    const outside = await makeWorkspace(api, of.name);
-    const settled = await makeProject(api, of.name, { "default-execution-mode": "remote" });
-    const inSettled = await makeWorkspace(api, of.name, {}, inProject(settled.id));
+    const own = await api.makeWorkspace(of.name, { "execution-mode": "remote" }, inProject(project.id));
+    const outside = await api.makeWorkspace(of.name);
+    const settled = await api.makeProject(of.name, { "default-execution-mode": "remote" });
+    const inSettled = await api.makeWorkspace(of.name, {}, inProject(settled.id));
     const things = {
       project: path(project),
       follower: `/workspaces/${follower.id}`,

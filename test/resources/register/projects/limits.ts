@@ -1,24 +1,16 @@
 /** Values at and past each bound of a project's attributes, tried on create and on update alike. */
+import { expect } from "vitest";
+import type { Answer } from "../../../support/api.ts";
 
 const emoji = "\u{1F600}";
 
-export const namesAccepted: readonly string[] = [
-  "abc",
-  "a".repeat(40),
-  "012",
-  "A b_C-9",
-  "a  b",
-  "___",
-  "---",
-  "-a-",
-  "Z z",
-];
+const namesAccepted = ["abc", "a".repeat(40), "012", "A b_C-9", "a  b", "___", "---", "-a-", "Z z"];
 
-export const namesTooShort: readonly string[] = ["a", "ab"];
-export const namesTooLong: readonly string[] = ["a".repeat(41), "a".repeat(4000)];
+const namesTooShort = ["a", "ab"];
+const namesTooLong = ["a".repeat(41), "a".repeat(4000)];
 
 /** Each has a length that is allowed, and a character that is not. */
-export const namesOfOtherCharacters: readonly string[] = [
+const namesOfOtherCharacters = [
   " abc",
   "abc ",
   "   ",
@@ -38,7 +30,7 @@ export const namesOfOtherCharacters: readonly string[] = [
   emoji.repeat(3),
 ];
 
-export const descriptionsAccepted: readonly (string | null)[] = [
+const descriptionsAccepted = [
   null,
   "",
   "x".repeat(256),
@@ -46,7 +38,7 @@ export const descriptionsAccepted: readonly (string | null)[] = [
   "two\nlines, \u00fcml\u00e4ut & <b>",
   " spaces kept ",
 ];
-export const descriptionsTooLong: readonly string[] = ["x".repeat(257), emoji.repeat(257), `${emoji.repeat(256)}x`];
+const descriptionsTooLong = ["x".repeat(257), emoji.repeat(257), `${emoji.repeat(256)}x`];
 
 export const durationsAccepted: readonly (string | null)[] = [
   null,
@@ -59,7 +51,7 @@ export const durationsAccepted: readonly (string | null)[] = [
   "9999h",
   "1000h",
 ];
-export const durationsRefused: readonly string[] = [
+const durationsRefused = [
   "",
   "0d",
   "00d",
@@ -88,4 +80,37 @@ export const durationSentence =
   "Auto destroy activity duration has an incorrect format, we expect up to 4 numeric digits and 1 unit ('d' or 'h')";
 
 /** Values of a wrong type for a string attribute. */
-export const notStrings: readonly unknown[] = [5, true, [], ["abc"], {}, { name: "abc" }];
+const notStrings = [5, true, [], ["abc"], {}, { name: "abc" }];
+
+type Values = readonly (readonly [title: string, attribute: string, value: unknown])[];
+const each = (attribute: string, values: readonly unknown[]): Values =>
+  values.map((value) => [`${attribute} ${JSON.stringify(value).slice(0, 40)}`, attribute, value]);
+
+export const accepted: Values = [
+  ...each("name", namesAccepted),
+  ...each("description", descriptionsAccepted),
+  ...each("auto-destroy-activity-duration", durationsAccepted),
+];
+
+const refusals: readonly (readonly [attribute: string, values: readonly unknown[], detail: string | RegExp])[] = [
+  ["name", [""], "Name can't be blank"],
+  ["name", namesTooShort, "Name is too short (minimum is 3 characters)"],
+  ["name", namesTooLong, "Name is too long (maximum is 40 characters)"],
+  ["name", namesOfOtherCharacters, /^Name may only contain letters, numbers, spaces/],
+  ["name", [null, ...notStrings], "Name must be a string"],
+  ["description", descriptionsTooLong, "Description is too long (maximum is 256 characters)"],
+  ["description", notStrings, "Description must be a string"],
+  ["auto-destroy-activity-duration", durationsRefused, durationSentence],
+  ["auto-destroy-activity-duration", notStrings, "Auto destroy activity duration must be a string"],
+];
+export const refused = refusals.flatMap(([attribute, values, detail]) =>
+  each(attribute, values).map((value) => [...value, detail] as const),
+);
+
+/** Refused for this alone. */
+export function expectRefused(answer: Answer, pointer: string, detail: string | RegExp): void {
+  expect(answer.status).toBe(422);
+  const told = typeof detail === "string" ? detail : expect.stringMatching(detail);
+  const error = { status: "422", title: "invalid attribute", detail: told, source: { pointer } };
+  expect(answer.body).toEqual({ errors: [error] });
+}

@@ -1,20 +1,7 @@
 /** ETag and If-Match of projects, and the order in which a request is refused. */
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type Json, useApi } from "../../../support/api.ts";
-import {
-  data,
-  details,
-  grantProject,
-  makeMember,
-  makeOrganization,
-  makeProject,
-  makeTeam,
-  makeUser,
-  type Member,
-  type Org,
-  pointers,
-  resource,
-} from "../../../support/builders.ts";
+import { data, details, type Member, type Org, pointers, resource } from "../../../support/builders.ts";
 
 const api = useApi();
 let org: Org;
@@ -22,12 +9,12 @@ let reader: Member;
 let readers: string;
 let project: Json;
 beforeAll(async () => {
-  org = await makeOrganization(api);
-  readers = (await makeTeam(api, org.name)).id;
-  reader = await makeMember(api, org.name, [readers]);
+  org = await api.makeOrganization();
+  readers = (await api.makeTeam(org.name)).id;
+  reader = await api.makeMember(org.name, [readers]);
 });
 beforeEach(async () => {
-  project = await makeProject(api, org.name);
+  project = await api.makeProject(org.name);
 });
 
 const at = () => `/projects/${project.id}`;
@@ -64,8 +51,8 @@ describe("ETag", () => {
 
   it("is another after a team got access or lost it, as the document is", async () => {
     const before = await etag();
-    const team = await makeTeam(api, org.name);
-    await grantProject(api, org.id, project.id, team.id, "read");
+    const team = await api.makeTeam(org.name);
+    await api.grantProject(project.id, team.id, "read");
     const granted = await etag();
     data(await org.owner.delete(`/teams/${team.id}`));
     expect(new Set([before, granted, await etag()]).size).toBe(3);
@@ -137,7 +124,7 @@ describe("the order of refusals", () => {
   });
 
   it("415 and 400 come before 422, 404 and 403", async () => {
-    const stranger = await makeUser(api);
+    const stranger = await api.makeUser();
     for (const caller of [org.owner, stranger]) {
       const other = await caller.patch(at(), JSON.stringify(invalid), { "content-type": "text/plain" });
       expect(other.status).toBe(415);
@@ -152,10 +139,10 @@ describe("the order of refusals", () => {
   });
 
   it("422 for the body's shape comes before 404, 403 and 412", async () => {
-    const stranger = await makeUser(api);
+    const stranger = await api.makeUser();
     expect((await org.owner.patch("/projects/prj-unknown", invalid, stale)).status).toBe(422);
     expect((await stranger.patch(at(), invalid, stale)).status).toBe(422);
-    await grantProject(api, org.id, project.id, readers, "read");
+    await api.grantProject(project.id, readers, "read");
     expect((await reader.patch(at(), invalid, stale)).status).toBe(422);
     expect((await reader.post(`/organizations/${org.name}/projects`, invalid)).status).toBe(422);
     expect((await org.owner.patch(at(), invalid, stale)).status).toBe(422);
@@ -165,7 +152,7 @@ describe("the order of refusals", () => {
     const valid = resource("projects", { description: "x" });
     expect((await reader.patch(at(), valid, stale)).status).toBe(404);
     expect((await reader.delete(at(), undefined, stale)).status).toBe(404);
-    await grantProject(api, org.id, project.id, readers, "read");
+    await api.grantProject(project.id, readers, "read");
     expect((await reader.patch(at(), valid, stale)).status).toBe(403);
     expect((await reader.delete(at(), undefined, stale)).status).toBe(403);
   });
@@ -174,7 +161,7 @@ describe("the order of refusals", () => {
     const taken = resource("projects", { name: "Default Project" });
     const answer = await reader.post(`/organizations/${org.name}/projects`, taken);
     expect(answer.status).toBe(403);
-    await grantProject(api, org.id, project.id, readers, "read");
+    await api.grantProject(project.id, readers, "read");
     expect((await reader.patch(at(), taken)).status).toBe(403);
   });
 

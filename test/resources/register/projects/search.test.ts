@@ -1,19 +1,7 @@
 /** GET /organizations/:organization_name/projects: what is found, and who sees what of it. */
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Caller, type Json, useApi } from "../../../support/api.ts";
-import {
-  data,
-  grantProject,
-  makeHolder,
-  makeMember,
-  makeOrganization,
-  makeOrganizationToken,
-  makeProject,
-  makeTeam,
-  makeTeamToken,
-  makeUser,
-  type Org,
-} from "../../../support/builders.ts";
+import { data, type Org } from "../../../support/builders.ts";
 
 const api = useApi();
 let org: Org;
@@ -21,10 +9,10 @@ const ids: Record<string, string> = {};
 const names = ["alpha", "Alphabet", "a_b", "axb", "one two", "mini"];
 
 beforeAll(async () => {
-  org = await makeOrganization(api);
-  for (const name of names) ids[name] = (await makeProject(api, org.name, { name })).id;
-  const other = await makeOrganization(api);
-  for (const name of ["alpha", "elsewhere"]) await makeProject(api, other.name, { name });
+  org = await api.makeOrganization();
+  for (const name of names) ids[name] = (await api.makeProject(org.name, { name })).id;
+  const other = await api.makeOrganization();
+  for (const name of ["alpha", "elsewhere"]) await api.makeProject(other.name, { name });
 });
 
 async function found(query: string, caller: Caller = org.owner): Promise<{ names: string[]; counts: Json }> {
@@ -103,14 +91,14 @@ describe("listProjects: filter[permissions]", () => {
   let member: Caller;
   let teamToken: Caller;
   beforeAll(async () => {
-    const [one, two] = [await makeTeam(api, org.name), await makeTeam(api, org.name)];
-    await grantProject(api, org.id, ids["alpha"] ?? "", one.id, "admin");
-    await grantProject(api, org.id, ids["axb"] ?? "", one.id, "maintain");
-    await grantProject(api, org.id, ids["mini"] ?? "", one.id, "write");
-    await grantProject(api, org.id, ids["mini"] ?? "", two.id, "admin");
-    await grantProject(api, org.id, ids["a_b"] ?? "", two.id, "read");
-    member = await makeMember(api, org.name, [one.id, two.id]);
-    teamToken = await makeTeamToken(api, one.id);
+    const [one, two] = [await api.makeTeam(org.name), await api.makeTeam(org.name)];
+    await api.grantProject(ids["alpha"] ?? "", one.id, "admin");
+    await api.grantProject(ids["axb"] ?? "", one.id, "maintain");
+    await api.grantProject(ids["mini"] ?? "", one.id, "write");
+    await api.grantProject(ids["mini"] ?? "", two.id, "admin");
+    await api.grantProject(ids["a_b"] ?? "", two.id, "read");
+    member = await api.makeMember(org.name, [one.id, two.id]);
+    teamToken = await api.makeTeamToken(one.id);
   });
 
   it.each([
@@ -138,23 +126,23 @@ describe("listProjects: filter[permissions]", () => {
   it.each<[string, () => Promise<Caller>]>([
     ["an owner", async () => org.owner],
     ["a site admin", async () => api.admin],
-    ["the organization's token", () => makeOrganizationToken(api, org.name)],
-    ["a holder of manage-projects", () => makeHolder(api, org.name, "manage-projects")],
+    ["the organization's token", () => api.makeOrganizationToken(org.name)],
+    ["a holder of manage-projects", () => api.makeHolder(org.name, "manage-projects")],
   ])("of %s: everything", async (_, make) => {
     expect((await found(`${update}=1${createWorkspace}=1`, await make())).counts).toEqual({ total: 7, matching: 7 });
   });
 
   it("of a holder of manage-workspaces: may create everywhere, update where a grant says so", async () => {
-    const team = await makeTeam(api, org.name, { "organization-access": { "manage-workspaces": true } });
-    await grantProject(api, org.id, ids["axb"] ?? "", team.id, "admin");
-    const holder = await makeMember(api, org.name, [team.id]);
+    const team = await api.makeTeam(org.name, { "organization-access": { "manage-workspaces": true } });
+    await api.grantProject(ids["axb"] ?? "", team.id, "admin");
+    const holder = await api.makeMember(org.name, [team.id]);
     expect((await found(`${createWorkspace}=1`, holder)).counts).toEqual({ total: 7, matching: 7 });
     expect((await found(`${update}=1`, holder)).names).toEqual(["axb"]);
     expect((await found(`${update}=1`, holder)).counts).toEqual({ total: 7, matching: 1 });
   });
 
   it("of a holder of read-projects: nothing to create in or update", async () => {
-    const holder = await makeHolder(api, org.name, "read-projects");
+    const holder = await api.makeHolder(org.name, "read-projects");
     expect((await found("", holder)).counts).toEqual({ total: 7, matching: 7 });
     expect((await found(`${createWorkspace}=1`, holder)).counts).toEqual({ total: 7, matching: 0 });
     expect((await found(`${update}=1`, holder)).counts).toEqual({ total: 7, matching: 0 });
@@ -163,10 +151,10 @@ describe("listProjects: filter[permissions]", () => {
 
 describe("listProjects: only what the caller may read", () => {
   it("shows and counts the projects of the caller's grants, with the permissions of each", async () => {
-    const team = await makeTeam(api, org.name);
-    await grantProject(api, org.id, ids["alpha"] ?? "", team.id, "maintain");
-    await grantProject(api, org.id, ids["mini"] ?? "", team.id, "read");
-    const member = await makeMember(api, org.name, [team.id]);
+    const team = await api.makeTeam(org.name);
+    await api.grantProject(ids["alpha"] ?? "", team.id, "maintain");
+    await api.grantProject(ids["mini"] ?? "", team.id, "read");
+    const member = await api.makeMember(org.name, [team.id]);
     const answer = await member.get(`/organizations/${org.name}/projects?sort=name`);
     expect(data(answer).map((project: Json) => [project.attributes.name, project.attributes.permissions])).toEqual([
       ["alpha", { "can-update": false, "can-destroy": false, "can-create-workspace": true }],
@@ -188,14 +176,14 @@ describe("listProjects: only what the caller may read", () => {
   });
 
   it.each<[string, () => Promise<Caller>]>([
-    ["a plain member", () => makeMember(api, org.name)],
-    ["a holder of read-workspaces", () => makeHolder(api, org.name, "read-workspaces")],
+    ["a plain member", () => api.makeMember(org.name)],
+    ["a holder of read-workspaces", () => api.makeHolder(org.name, "read-workspaces")],
   ])("is empty for %s", async (_, make) => {
     expect(await found("", await make())).toEqual({ names: [], counts: { total: 0, matching: 0 } });
   });
 
   it("is 404 for a stranger, also with a query that finds nothing", async () => {
-    const person = await makeUser(api);
+    const person = await api.makeUser();
     expect((await person.get(`/organizations/${org.name}/projects`)).status).toBe(404);
     expect((await person.get(`/organizations/${org.name}/projects?q=zzz`)).status).toBe(404);
   });

@@ -2,18 +2,7 @@
 import { change } from "../../../support/database.ts";
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Caller, type Json, useApi } from "../../../support/api.ts";
-import {
-  data,
-  grantProject,
-  inProject,
-  makeMember,
-  makeOrganization,
-  makeProject,
-  makeTeam,
-  makeWorkspace,
-  type Org,
-  resource,
-} from "../../../support/builders.ts";
+import { data, inProject, type Org, resource } from "../../../support/builders.ts";
 import { bound } from "../workspaces/support.ts";
 
 const api = useApi();
@@ -24,13 +13,13 @@ const make = async (of: Org, name: string, bindings: Record<string, string>) =>
   data(await of.owner.post(`/organizations/${of.name}/projects`, resource("projects", { name }, bound(bindings)))).id;
 
 beforeAll(async () => {
-  org = await makeOrganization(api);
+  org = await api.makeOrganization();
   ids["one"] = await make(org, "one", { env: "prod", owner: "net" });
   ids["two"] = await make(org, "two", { env: "dev", owner: "net", flag: "" });
   ids["three"] = await make(org, "three", { region: "prod" });
-  ids["none"] = (await makeProject(api, org.name, { name: "none" })).id;
-  await makeWorkspace(api, org.name, {}, { ...inProject(ids["none"] ?? ""), ...bound({ env: "prod" }) });
-  await make(await makeOrganization(api), "elsewhere", { env: "prod" });
+  ids["none"] = (await api.makeProject(org.name, { name: "none" })).id;
+  await api.makeWorkspace(org.name, {}, { ...inProject(ids["none"] ?? ""), ...bound({ env: "prod" }) });
+  await make(await api.makeOrganization(), "elsewhere", { env: "prod" });
 });
 
 const tag = (number: number, key?: string, value?: string) =>
@@ -77,10 +66,10 @@ describe("listProjects: filter[tagged]", () => {
   });
 
   it("shows nobody more than they read", async () => {
-    const team = await makeTeam(api, org.name);
-    await grantProject(api, org.id, ids["two"] ?? "", team.id, "read");
-    await grantProject(api, org.id, ids["three"] ?? "", team.id, "read");
-    const member = await makeMember(api, org.name, [team.id]);
+    const team = await api.makeTeam(org.name);
+    await api.grantProject(ids["two"] ?? "", team.id, "read");
+    await api.grantProject(ids["three"] ?? "", team.id, "read");
+    const member = await api.makeMember(org.name, [team.id]);
     expect(await found(tag(0, "env"), member)).toEqual(["two"]);
     const answer = await list(tag(0, "env"), member);
     expect(answer.body.meta["status-counts"]).toEqual({ total: 2, matching: 1 });
@@ -120,8 +109,8 @@ describe("listProjects: filter[tagged] where many projects have the key", () => 
   let large: Org;
 
   beforeAll(async () => {
-    large = await makeOrganization(api);
-    const { id: template } = await makeProject(api, large.name, { name: "template" });
+    large = await api.makeOrganization();
+    const { id: template } = await api.makeProject(large.name, { name: "template" });
     const db = api.database.reader.db;
     const row = await db.selectFrom("projects").selectAll().where("id", "=", template).executeTakeFirstOrThrow();
     const copies = names.map((name, number) => ({

@@ -1,28 +1,13 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Answer, type Caller, type Json, useApi } from "../../../support/api.ts";
-import {
-  data,
-  details,
-  inProject,
-  makeHolder,
-  makeMember,
-  makeOrganization,
-  makeOrganizationToken,
-  makeProject,
-  makeTeamToken,
-  makeWorkspace,
-  type Org,
-  pointers,
-  resource,
-  unique,
-} from "../../../support/builders.ts";
+import { data, details, inProject, type Org, pointers, resource, unique } from "../../../support/builders.ts";
 import { bound } from "../workspaces/support.ts";
 
 const api = useApi();
 let org: Org;
 
 beforeAll(async () => {
-  org = await makeOrganization(api);
+  org = await api.makeOrganization();
 });
 
 const keys = (name: string) => `/organizations/${name}/reserved-tag-keys`;
@@ -52,7 +37,7 @@ describe("reserving a key", () => {
     const key = unique("Key");
     expect((await reserve({ key })).attributes["disable-overrides"]).toBe(false);
     await reserve({ key: key.toLowerCase() });
-    const other = await makeOrganization(api);
+    const other = await api.makeOrganization();
     await reserve({ key }, other.owner, other.name);
   });
 
@@ -103,9 +88,9 @@ describe("reserving a key", () => {
 
 describe("listing", () => {
   it("200: by key, in pages, for every member", async () => {
-    const own = await makeOrganization(api);
+    const own = await api.makeOrganization();
     for (const key of ["b", "a", "B", "c"]) await reserve({ key }, own.owner, own.name);
-    const member = await makeMember(api, own.name);
+    const member = await api.makeMember(own.name);
     const first = await member.get(`${keys(own.name)}?page[size]=3`);
     expect(first.body.data.map((item: Json) => item.attributes.key)).toEqual(["B", "a", "b"]);
     expect(first.body.meta.pagination).toMatchObject({ "total-count": 4, "total-pages": 2, "next-page": 2 });
@@ -154,7 +139,7 @@ describe("changing", () => {
   });
 
   it("412 after its organization was renamed, which its document shows", async () => {
-    const own = await makeOrganization(api);
+    const own = await api.makeOrganization();
     const made = await own.owner.post(`/organizations/${own.name}/reserved-tag-keys`, body({ key: "zone" }));
     const tag = made.headers.get("etag") ?? "";
     const name = unique("renamed");
@@ -181,8 +166,8 @@ describe("deleting", () => {
 describe("who may", () => {
   const writers: Record<string, () => Promise<Caller>> = {
     owner: async () => org.owner,
-    "owners team token": () => makeTeamToken(api, org.ownersTeamId),
-    "organization token": () => makeOrganizationToken(api, org.name),
+    "owners team token": () => api.makeTeamToken(org.ownersTeamId),
+    "organization token": () => api.makeOrganizationToken(org.name),
     "site admin": async () => api.admin,
   };
   it.each(Object.entries(writers))("%s: everything", async (_, make) => {
@@ -193,8 +178,8 @@ describe("who may", () => {
   });
 
   const readers: Record<string, () => Promise<Caller>> = {
-    "a member": () => makeMember(api, org.name),
-    "manage-workspaces": () => makeHolder(api, org.name, "manage-workspaces", "manage-projects"),
+    "a member": () => api.makeMember(org.name),
+    "manage-workspaces": () => api.makeHolder(org.name, "manage-workspaces", "manage-projects"),
   };
   it.each(Object.entries(readers))("%s: reading; 403 otherwise, with what is missing", async (_, make) => {
     const caller = await make();
@@ -236,12 +221,12 @@ describe("a key with disable-overrides that the project sets", () => {
   let project: Json;
   let workspace: Json;
   beforeAll(async () => {
-    own = await makeOrganization(api);
+    own = await api.makeOrganization();
     await reserve({ key: "fixed", "disable-overrides": true }, own.owner, own.name);
     await reserve({ key: "elsewhere", "disable-overrides": true }, own.owner, own.name);
     await reserve({ key: "free" }, own.owner, own.name);
-    project = await makeProject(api, own.name);
-    workspace = await makeWorkspace(api, own.name, {}, { ...inProject(project.id), ...bound({ earlier: "own" }) });
+    project = await api.makeProject(own.name);
+    workspace = await api.makeWorkspace(own.name, {}, { ...inProject(project.id), ...bound({ earlier: "own" }) });
     const sets = { "tag-bindings": bound({ fixed: "p", free: "p", plain: "p", earlier: "p" })["tag-bindings"] };
     data(await own.owner.patch(`/projects/${project.id}`, resource("projects", {}, sets)));
     await reserve({ key: "earlier", "disable-overrides": true }, own.owner, own.name);
@@ -289,7 +274,7 @@ describe("a key with disable-overrides that the project sets", () => {
   });
 
   it("is free in another project, and the project may change it", async () => {
-    const other = await makeWorkspace(api, own.name);
+    const other = await api.makeWorkspace(own.name);
     const fixed = bound({ fixed: "w" })["tag-bindings"];
     expect((await own.owner.patch(`/workspaces/${other.id}/tag-bindings`, fixed)).status).toBe(200);
     expect((await own.owner.patch(`/projects/${project.id}/tag-bindings`, fixed)).status).toBe(200);

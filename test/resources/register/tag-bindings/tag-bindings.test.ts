@@ -1,23 +1,12 @@
 /** Key-value tags: on workspaces and projects, in effect by inheritance, and reserved keys. */
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Caller, type Json, useApi } from "../../../support/api.ts";
-import {
-  data,
-  inProject,
-  makeHolder,
-  makeMember,
-  makeOrganization,
-  makeProject,
-  makeWorkspace,
-  type Org,
-  pointers,
-  resource,
-} from "../../../support/builders.ts";
+import { data, inProject, type Org, pointers, resource } from "../../../support/builders.ts";
 
 const api = useApi();
 let org: Org;
 beforeAll(async () => {
-  org = await makeOrganization(api);
+  org = await api.makeOrganization();
 });
 
 const bindings = (values: Record<string, string>) => ({
@@ -28,7 +17,7 @@ const valuesOf = (list: Json[]) =>
 const read = async (path: string, caller: Caller = org.owner) => valuesOf(data(await caller.get(path)));
 const kinds = ["workspaces", "projects"] as const;
 const make = async (kind: (typeof kinds)[number]) =>
-  kind === "workspaces" ? makeWorkspace(api, org.name) : makeProject(api, org.name);
+  kind === "workspaces" ? api.makeWorkspace(org.name) : api.makeProject(org.name);
 
 /** Each list of bindings has two spellings. */
 const places = kinds.flatMap((kind) => ["tag-bindings", "relationships/tag-bindings"].map((name) => ({ kind, name })));
@@ -101,11 +90,11 @@ describe.each(places)("PATCH /$kind/:id/$name", ({ kind, name }) => {
 
   it("needs the right to change the thing: 403 for whoever may only read it, 404 for whoever may not", async () => {
     const { id } = await make(kind);
-    const reader = await makeHolder(api, org.name, "read-projects");
+    const reader = await api.makeHolder(org.name, "read-projects");
     expect((await reader.patch(`/${kind}/${id}/${name}`, bindings({ a: "1" }))).status).toBe(403);
     expect((await reader.get(`/${kind}/${id}/${name}`)).status).toBe(200);
     expect((await reader.get(`/${kind}/${id}/effective-tag-bindings`)).status).toBe(200);
-    const member = await makeMember(api, org.name);
+    const member = await api.makeMember(org.name);
     for (const path of [name, "effective-tag-bindings"])
       expect((await member.get(`/${kind}/${id}/${path}`)).status).toBe(404);
     expect((await member.patch(`/${kind}/${id}/${name}`, bindings({ a: "1" }))).status).toBe(404);
@@ -143,8 +132,8 @@ describe.each(places)("PATCH /$kind/:id/$name", ({ kind, name }) => {
 
 describe("bindings in effect", () => {
   it("are the workspace's own and those of its project that it does not override", async () => {
-    const project = await makeProject(api, org.name);
-    const workspace = await makeWorkspace(api, org.name, {}, inProject(project.id));
+    const project = await api.makeProject(org.name);
+    const workspace = await api.makeWorkspace(org.name, {}, inProject(project.id));
     await org.owner.patch(`/projects/${project.id}/tag-bindings`, bindings({ zone: "eu", cost: "1" }));
     await org.owner.patch(`/workspaces/${workspace.id}/tag-bindings`, bindings({ cost: "2", own: "x" }));
     const shown = data(await org.owner.get(`/workspaces/${workspace.id}/effective-tag-bindings`));
@@ -159,8 +148,8 @@ describe("bindings in effect", () => {
   });
 
   it("are shown beside workspaces and projects where include asks for them", async () => {
-    const project = await makeProject(api, org.name);
-    const workspace = await makeWorkspace(api, org.name, {}, inProject(project.id));
+    const project = await api.makeProject(org.name);
+    const workspace = await api.makeWorkspace(org.name, {}, inProject(project.id));
     await org.owner.patch(`/projects/${project.id}/tag-bindings`, bindings({ zone: "eu" }));
     await org.owner.patch(`/workspaces/${workspace.id}/tag-bindings`, bindings({ own: "x" }));
     for (const path of [`/workspaces/${workspace.id}`, `/organizations/${org.name}/workspaces`]) {
@@ -176,10 +165,10 @@ describe("bindings in effect", () => {
   });
 
   it("are what filter[tagged] finds workspaces by", async () => {
-    const project = await makeProject(api, org.name);
+    const project = await api.makeProject(org.name);
     const [inherits, overrides] = [
-      await makeWorkspace(api, org.name, {}, inProject(project.id)),
-      await makeWorkspace(api, org.name, {}, inProject(project.id)),
+      await api.makeWorkspace(org.name, {}, inProject(project.id)),
+      await api.makeWorkspace(org.name, {}, inProject(project.id)),
     ];
     await org.owner.patch(`/projects/${project.id}/tag-bindings`, bindings({ tier: "gold" }));
     await org.owner.patch(`/workspaces/${overrides.id}/tag-bindings`, bindings({ tier: "lead" }));
@@ -198,7 +187,7 @@ describe("bindings in effect", () => {
 describe("with a new workspace or project", () => {
   it("are set with it; a bad one refuses the creation", async () => {
     const sent = { "tag-bindings": bindings({ a: "1" }) };
-    const workspace = await makeWorkspace(api, org.name, {}, sent);
+    const workspace = await api.makeWorkspace(org.name, {}, sent);
     expect(await read(`/workspaces/${workspace.id}/tag-bindings`)).toEqual({ a: "1" });
     const project = data(
       await org.owner.post(

@@ -1,22 +1,12 @@
 /** Flat tags: on workspaces, in the organization, and the searches that use them. */
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Answer, type Json, useApi } from "../../../support/api.ts";
-import {
-  data,
-  details,
-  makeHolder,
-  makeMember,
-  makeOrganization,
-  makeWorkspace,
-  type Org,
-  pointers,
-  unique,
-} from "../../../support/builders.ts";
+import { data, details, type Org, pointers, unique } from "../../../support/builders.ts";
 
 const api = useApi();
 let org: Org;
 beforeAll(async () => {
-  org = await makeOrganization(api);
+  org = await api.makeOrganization();
 });
 
 const byName = (...names: string[]) => ({ data: names.map((name) => ({ type: "tags", attributes: { name } })) });
@@ -29,7 +19,7 @@ const shownOn = async (workspaceId: string) =>
 
 describe("add tags to a workspace", () => {
   it("by name: makes those that are not there, and answers 204", async () => {
-    const workspace = await makeWorkspace(api, org.name);
+    const workspace = await api.makeWorkspace(org.name);
     const [one, two] = [unique("b"), unique("a")];
     const answer = await org.owner.post(`/workspaces/${workspace.id}/relationships/tags`, byName(one, two));
     expect(answer.status).toBe(204);
@@ -38,7 +28,7 @@ describe("add tags to a workspace", () => {
   });
 
   it("by id: a tag that the organization has", async () => {
-    const [first, second] = [await makeWorkspace(api, org.name), await makeWorkspace(api, org.name)];
+    const [first, second] = [await api.makeWorkspace(org.name), await api.makeWorkspace(org.name)];
     const name = unique("tag");
     await org.owner.post(`/workspaces/${first.id}/relationships/tags`, byName(name));
     const [tag] = data(await org.owner.get(`/workspaces/${first.id}/relationships/tags`));
@@ -54,7 +44,7 @@ describe("add tags to a workspace", () => {
   });
 
   it("again: changes nothing, not even the version", async () => {
-    const workspace = await makeWorkspace(api, org.name);
+    const workspace = await api.makeWorkspace(org.name);
     const name = unique("tag");
     await org.owner.post(`/workspaces/${workspace.id}/relationships/tags`, byName(name));
     const before = await org.owner.get(`/workspaces/${workspace.id}`);
@@ -66,7 +56,7 @@ describe("add tags to a workspace", () => {
   });
 
   it("raises the workspace's version and leaves an audit event", async () => {
-    const workspace = await makeWorkspace(api, org.name);
+    const workspace = await api.makeWorkspace(org.name);
     const before = await org.owner.get(`/workspaces/${workspace.id}`);
     await org.owner.post(`/workspaces/${workspace.id}/relationships/tags`, byName("audited"));
     expect((await org.owner.get(`/workspaces/${workspace.id}`)).headers.get("etag")).not.toBe(
@@ -87,7 +77,7 @@ describe("add tags to a workspace", () => {
     ["256 characters", "a".repeat(256)],
     ["nothing", ""],
   ])("refuses a name with %s: 422", async (_, name) => {
-    const workspace = await makeWorkspace(api, org.name);
+    const workspace = await api.makeWorkspace(org.name);
     const answer = await org.owner.post(`/workspaces/${workspace.id}/relationships/tags`, byName("fine", name));
     expect(answer.status).toBe(422);
     expect(pointers(answer)[0]).toBe("/data/1/attributes/name");
@@ -95,7 +85,7 @@ describe("add tags to a workspace", () => {
   });
 
   it("takes letters, numbers, dashes, underscores, colons and 255 characters", async () => {
-    const workspace = await makeWorkspace(api, org.name);
+    const workspace = await api.makeWorkspace(org.name);
     const names = ["Team:net_work-1", "x".repeat(255)];
     await org.owner.post(`/workspaces/${workspace.id}/relationships/tags`, byName(...names));
     expect(await tagsOf(workspace.id)).toEqual(names);
@@ -107,7 +97,7 @@ describe("add tags to a workspace", () => {
     ["another type", { data: [{ type: "labels", attributes: { name: "x" } }] }],
     ["no array", { data: {} }],
   ])("refuses %s: 422, and adds none of the others", async (_, body) => {
-    const workspace = await makeWorkspace(api, org.name);
+    const workspace = await api.makeWorkspace(org.name);
     const others = Array.isArray(body.data)
       ? [{ type: "tags", attributes: { name: "other" } }, ...body.data]
       : body.data;
@@ -116,28 +106,28 @@ describe("add tags to a workspace", () => {
   });
 
   it("refuses an id of another organization's tag: 422", async () => {
-    const foreign = await makeOrganization(api);
-    const theirs = await makeWorkspace(api, foreign.name);
+    const foreign = await api.makeOrganization();
+    const theirs = await api.makeWorkspace(foreign.name);
     await foreign.owner.post(`/workspaces/${theirs.id}/relationships/tags`, byName("theirs"));
     const [tag] = data(await foreign.owner.get(`/workspaces/${theirs.id}/relationships/tags`));
-    const workspace = await makeWorkspace(api, org.name);
+    const workspace = await api.makeWorkspace(org.name);
     expect((await org.owner.post(`/workspaces/${workspace.id}/relationships/tags`, byId(tag.id))).status).toBe(422);
   });
 
   it("needs admin access to the workspace: 404 otherwise, as the endpoint lists no 403", async () => {
-    const workspace = await makeWorkspace(api, org.name);
-    const reader = await makeHolder(api, org.name, "read-workspaces");
+    const workspace = await api.makeWorkspace(org.name);
+    const reader = await api.makeHolder(org.name, "read-workspaces");
     expect((await reader.post(`/workspaces/${workspace.id}/relationships/tags`, byName("x"))).status).toBe(404);
     expect((await reader.delete(`/workspaces/${workspace.id}/relationships/tags`, byName("x"))).status).toBe(404);
     expect((await reader.get(`/workspaces/${workspace.id}/relationships/tags`)).status).toBe(200);
-    const member = await makeMember(api, org.name);
+    const member = await api.makeMember(org.name);
     expect((await member.get(`/workspaces/${workspace.id}/relationships/tags`)).status).toBe(404);
-    const manager = await makeHolder(api, org.name, "manage-workspaces");
+    const manager = await api.makeHolder(org.name, "manage-workspaces");
     expect((await manager.post(`/workspaces/${workspace.id}/relationships/tags`, byName("x"))).status).toBe(204);
   });
 
   it("by many at once makes each tag once and counts right", async () => {
-    const workspaces = await Promise.all(Array.from({ length: 8 }, () => makeWorkspace(api, org.name)));
+    const workspaces = await Promise.all(Array.from({ length: 8 }, () => api.makeWorkspace(org.name)));
     const name = unique("shared");
     const answers = await Promise.all(
       workspaces.map((workspace) => org.owner.post(`/workspaces/${workspace.id}/relationships/tags`, byName(name))),
@@ -151,7 +141,7 @@ describe("add tags to a workspace", () => {
 
 describe("limits and secrets", () => {
   it("a workspace carries at most 250 tags", async () => {
-    const workspace = await makeWorkspace(api, org.name);
+    const workspace = await api.makeWorkspace(org.name);
     const names = (from: number, count: number) => Array.from({ length: count }, (_, index) => `many-${from + index}`);
     const path = `/workspaces/${workspace.id}/relationships/tags`;
     expect((await org.owner.post(path, byName(...names(0, 250)))).status).toBe(204);
@@ -163,26 +153,26 @@ describe("limits and secrets", () => {
   });
 
   it("excluding a workspace that the caller can't read tells nothing of its tags", async () => {
-    const workspace = await makeWorkspace(api, org.name);
+    const workspace = await api.makeWorkspace(org.name);
     await org.owner.post(`/workspaces/${workspace.id}/relationships/tags`, byName("hidden-tag"));
-    const member = await makeMember(api, org.name);
+    const member = await api.makeMember(org.name);
     const query = `?q=hidden-tag&filter[exclude][taggable][id]=${workspace.id}`;
     expect(namesOf(await member.get(`/organizations/${org.name}/tags${query}`))).toEqual(["hidden-tag"]);
     expect(namesOf(await org.owner.get(`/organizations/${org.name}/tags${query}`))).toEqual([]);
   });
 
   it("an empty list does not tell whether another organization's tag exists: 404", async () => {
-    const workspace = await makeWorkspace(api, org.name);
+    const workspace = await api.makeWorkspace(org.name);
     await org.owner.post(`/workspaces/${workspace.id}/relationships/tags`, byName("foreign-tag"));
     const [tag] = data(await org.owner.get(`/organizations/${org.name}/tags?q=foreign-tag`));
-    const stranger = await makeOrganization(api);
+    const stranger = await api.makeOrganization();
     for (const id of [tag.id, "tag-none"]) {
       expect((await stranger.owner.post(`/tags/${id}/relationships/workspaces`, { data: [] })).status).toBe(404);
     }
   });
 
   it("adding a tag to a workspace that carries it changes nothing", async () => {
-    const workspace = await makeWorkspace(api, org.name);
+    const workspace = await api.makeWorkspace(org.name);
     await org.owner.post(`/workspaces/${workspace.id}/relationships/tags`, byName("carried"));
     const [tag] = data(await org.owner.get(`/organizations/${org.name}/tags?q=carried`));
     const before = await org.owner.get(`/workspaces/${workspace.id}`);
@@ -194,7 +184,7 @@ describe("limits and secrets", () => {
 
 describe("remove tags from a workspace", () => {
   it("by name and by id; the tag disappears with the last workspace that carries it", async () => {
-    const [first, second] = [await makeWorkspace(api, org.name), await makeWorkspace(api, org.name)];
+    const [first, second] = [await api.makeWorkspace(org.name), await api.makeWorkspace(org.name)];
     const [mine, shared] = [unique("mine"), unique("shared")];
     await org.owner.post(`/workspaces/${first.id}/relationships/tags`, byName(mine, shared));
     await org.owner.post(`/workspaces/${second.id}/relationships/tags`, byName(shared));
@@ -210,7 +200,7 @@ describe("remove tags from a workspace", () => {
   });
 
   it("ignores a name that no tag has, and a tag that the workspace does not carry", async () => {
-    const [first, second] = [await makeWorkspace(api, org.name), await makeWorkspace(api, org.name)];
+    const [first, second] = [await api.makeWorkspace(org.name), await api.makeWorkspace(org.name)];
     const name = unique("kept");
     await org.owner.post(`/workspaces/${first.id}/relationships/tags`, byName(name));
     expect(
@@ -220,7 +210,7 @@ describe("remove tags from a workspace", () => {
   });
 
   it("refuses an id that does not exist: 422 with its place", async () => {
-    const workspace = await makeWorkspace(api, org.name);
+    const workspace = await api.makeWorkspace(org.name);
     const name = unique("stays");
     await org.owner.post(`/workspaces/${workspace.id}/relationships/tags`, byName(name));
     const body = { data: [...byName(name).data, ...byId("tag-none").data] };
@@ -233,8 +223,8 @@ describe("remove tags from a workspace", () => {
 
 describe("an organization's tags", () => {
   it("are listed with q, sort, exclusion and pages", async () => {
-    const { name: other, owner } = await makeOrganization(api);
-    const [first, second] = [await makeWorkspace(api, other), await makeWorkspace(api, other)];
+    const { name: other, owner } = await api.makeOrganization();
+    const [first, second] = [await api.makeWorkspace(other), await api.makeWorkspace(other)];
     await owner.post(`/workspaces/${first.id}/relationships/tags`, byName("beta", "alpha"));
     await owner.post(`/workspaces/${second.id}/relationships/tags`, byName("gamma", "beta"));
     const list = (query = "") => owner.get(`/organizations/${other}/tags${query}`);
@@ -248,8 +238,8 @@ describe("an organization's tags", () => {
   });
 
   it("are deleted from every workspace that carries them", async () => {
-    const { name: other, owner } = await makeOrganization(api);
-    const workspaces = [await makeWorkspace(api, other), await makeWorkspace(api, other)];
+    const { name: other, owner } = await api.makeOrganization();
+    const workspaces = [await api.makeWorkspace(other), await api.makeWorkspace(other)];
     for (const { id } of workspaces) await owner.post(`/workspaces/${id}/relationships/tags`, byName("gone", "left"));
     const tag = data(await owner.get(`/organizations/${other}/tags?q=gone`))[0];
     expect((await owner.delete(`/organizations/${other}/tags`, byId(tag.id))).status).toBe(204);
@@ -259,23 +249,23 @@ describe("an organization's tags", () => {
   });
 
   it("are deleted by owners and holders of manage-workspaces: 403 for other members", async () => {
-    const workspace = await makeWorkspace(api, org.name);
+    const workspace = await api.makeWorkspace(org.name);
     await org.owner.post(`/workspaces/${workspace.id}/relationships/tags`, byName("guarded"));
     const [tag] = data(await org.owner.get(`/organizations/${org.name}/tags?q=guarded`));
-    const reader = await makeHolder(api, org.name, "read-workspaces");
+    const reader = await api.makeHolder(org.name, "read-workspaces");
     const refused = await reader.delete(`/organizations/${org.name}/tags`, byId(tag.id));
     expect(refused.status).toBe(403);
     expect(details(refused)[0]).toContain("manage-workspaces");
     expect((await org.owner.delete(`/organizations/${org.name}/tags`, byId("tag-none"))).status).toBe(422);
-    const manager = await makeHolder(api, org.name, "manage-workspaces");
+    const manager = await api.makeHolder(org.name, "manage-workspaces");
     expect((await manager.delete(`/organizations/${org.name}/tags`, byId(tag.id))).status).toBe(204);
   });
 });
 
 describe("add a tag to many workspaces", () => {
   it("adds it to all, or to none when one is not the caller's to tag", async () => {
-    const { name: other, owner } = await makeOrganization(api);
-    const [first, second, third] = await Promise.all([1, 2, 3].map(() => makeWorkspace(api, other)));
+    const { name: other, owner } = await api.makeOrganization();
+    const [first, second, third] = await Promise.all([1, 2, 3].map(() => api.makeWorkspace(other)));
     await owner.post(`/workspaces/${first.id}/relationships/tags`, byName("wide"));
     const [tag] = data(await owner.get(`/organizations/${other}/tags`));
     const linked = (...ids: string[]) => ({ data: ids.map((id) => ({ type: "workspaces", id })) });
@@ -287,15 +277,15 @@ describe("add a tag to many workspaces", () => {
     const found = data(await owner.get(`/organizations/${other}/workspaces?search[tags]=wide`));
     expect(found).toHaveLength(3);
     expect(data(await owner.get(`/organizations/${other}/tags`))[0].attributes["instance-count"]).toBe(3);
-    const reader = await makeHolder(api, other, "read-workspaces");
+    const reader = await api.makeHolder(other, "read-workspaces");
     expect((await reader.post(`/tags/${tag.id}/relationships/workspaces`, linked(first.id))).status).toBe(404);
   });
 });
 
 describe("tags of a deleted workspace", () => {
   it("are counted no more, and go when nobody else carries them", async () => {
-    const { name: other, owner } = await makeOrganization(api);
-    const [first, second] = [await makeWorkspace(api, other), await makeWorkspace(api, other)];
+    const { name: other, owner } = await api.makeOrganization();
+    const [first, second] = [await api.makeWorkspace(other), await api.makeWorkspace(other)];
     await owner.post(`/workspaces/${first.id}/relationships/tags`, byName("only", "both"));
     await owner.post(`/workspaces/${second.id}/relationships/tags`, byName("both"));
     expect((await owner.delete(`/workspaces/${first.id}`)).status).toBe(204);
@@ -307,7 +297,7 @@ describe("tags of a deleted workspace", () => {
 describe("tags sent with a new workspace", () => {
   it("are given to it; a bad one refuses the whole creation", async () => {
     const names = [unique("new"), unique("new")];
-    const workspace = await makeWorkspace(api, org.name, {}, { tags: byName(...names) });
+    const workspace = await api.makeWorkspace(org.name, {}, { tags: byName(...names) });
     expect(workspace.attributes["tag-names"]).toEqual(names.toSorted());
     const body = {
       data: { type: "workspaces", attributes: { name: unique("ws") }, relationships: { tags: byName("a b") } },

@@ -1,27 +1,11 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Caller, type Json, useApi } from "../../../support/api.ts";
-import {
-  data,
-  details,
-  inProject,
-  makeHolder,
-  makeMember,
-  makeOrganization,
-  makeOrganizationToken,
-  makeProject,
-  makeTeam,
-  makeTeamProject,
-  makeTeamWorkspace,
-  makeWorkspace,
-  type Org,
-  pointers,
-  resource,
-} from "../../../support/builders.ts";
+import { data, details, inProject, type Org, pointers, resource } from "../../../support/builders.ts";
 
 const api = useApi();
 let org: Org;
 beforeAll(async () => {
-  org = await makeOrganization(api);
+  org = await api.makeOrganization();
 });
 
 const move = (caller: Caller, to: Json, ids: readonly string[]) =>
@@ -31,17 +15,17 @@ const projectOf = async (id: string): Promise<string> => (await show(id)).relati
 const countOf = async (project: Json): Promise<number> =>
   data(await org.owner.get(`/projects/${project.id}`)).attributes["workspace-count"];
 const places = async (count: number, attributes: object = {}) => {
-  const from = await makeProject(api, org.name, attributes);
-  const to = await makeProject(api, org.name);
+  const from = await api.makeProject(org.name, attributes);
+  const to = await api.makeProject(org.name);
   const ids: string[] = [];
-  for (let made = 0; made < count; made += 1) ids.push((await makeWorkspace(api, org.name, {}, inProject(from.id))).id);
+  for (let made = 0; made < count; made += 1) ids.push((await api.makeWorkspace(org.name, {}, inProject(from.id))).id);
   return { from, to, ids };
 };
 /** A member whose team holds this on these projects. */
 const holding = async (attributes: object, ...projects: Json[]) => {
-  const team = await makeTeam(api, org.name);
-  for (const { id } of projects) await makeTeamProject(api, id, team.id, attributes);
-  return makeMember(api, org.name, [team.id]);
+  const team = await api.makeTeam(org.name);
+  for (const { id } of projects) await api.makeTeamProject(id, team.id, attributes);
+  return api.makeMember(org.name, [team.id]);
 };
 const mover = { access: "custom", "workspace-access": { move: true } };
 
@@ -49,7 +33,7 @@ describe("moveWorkspaces: done", () => {
   it("204, from several projects at once; counters, versions and times follow", async () => {
     const first = await places(2);
     const second = await places(1);
-    const there = (await makeWorkspace(api, org.name, {}, inProject(first.to.id))).id;
+    const there = (await api.makeWorkspace(org.name, {}, inProject(first.to.id))).id;
     const versions = async () =>
       Promise.all(
         [...first.ids, there].map(async (id) => (await org.owner.get(`/workspaces/${id}`)).headers.get("etag")),
@@ -91,9 +75,9 @@ describe("moveWorkspaces: done", () => {
 
   it("lets team access to the workspaces go along, and that to the projects stay", async () => {
     const { from, to, ids } = await places(1);
-    const team = await makeTeam(api, org.name);
-    await makeTeamWorkspace(api, ids[0] ?? "", team.id, { access: "plan" });
-    const along = await makeMember(api, org.name, [team.id]);
+    const team = await api.makeTeam(org.name);
+    await api.makeTeamWorkspace(ids[0] ?? "", team.id, { access: "plan" });
+    const along = await api.makeMember(org.name, [team.id]);
     const left = await holding({ access: "read" }, from);
     const gained = await holding({ access: "read" }, to);
     data(await move(org.owner, to, ids));
@@ -102,8 +86,8 @@ describe("moveWorkspaces: done", () => {
   });
 
   it.each<[string, () => Promise<Caller>]>([
-    ["the organization's token", () => makeOrganizationToken(api, org.name)],
-    ["a holder of manage-projects", () => makeHolder(api, org.name, "manage-projects")],
+    ["the organization's token", () => api.makeOrganizationToken(org.name)],
+    ["a holder of manage-projects", () => api.makeHolder(org.name, "manage-projects")],
   ])("by %s", async (_, makeCaller) => {
     const { to, ids } = await places(1);
     expect((await move(await makeCaller(), to, ids)).status).toBe(204);
@@ -126,9 +110,9 @@ describe("moveWorkspaces: auto-destroy follows", () => {
     ["7d", null],
     [null, "14d"],
   ])("what is inherited changes from %j to %j; what is the workspace's own stays", async (before, after) => {
-    const from = await makeProject(api, org.name, { "auto-destroy-activity-duration": before });
-    const to = await makeProject(api, org.name, { "auto-destroy-activity-duration": after });
-    const make = (attributes: object) => makeWorkspace(api, org.name, attributes, inProject(from.id));
+    const from = await api.makeProject(org.name, { "auto-destroy-activity-duration": before });
+    const to = await api.makeProject(org.name, { "auto-destroy-activity-duration": after });
+    const make = (attributes: object) => api.makeWorkspace(org.name, attributes, inProject(from.id));
     const inheriting = await make({});
     const own = await make({ "auto-destroy-activity-duration": "3h" });
     const timed = await make({ "auto-destroy-at": "2099-01-01T00:00:00.000Z" });
@@ -141,10 +125,10 @@ describe("moveWorkspaces: auto-destroy follows", () => {
   });
 
   it("the same as a move by an update", async () => {
-    const from = await makeProject(api, org.name, { "auto-destroy-activity-duration": "7d" });
-    const to = await makeProject(api, org.name, { "auto-destroy-activity-duration": "2d" });
+    const from = await api.makeProject(org.name, { "auto-destroy-activity-duration": "7d" });
+    const to = await api.makeProject(org.name, { "auto-destroy-activity-duration": "2d" });
     const ids = await Promise.all(
-      [1, 2].map(async () => (await makeWorkspace(api, org.name, {}, inProject(from.id))).id),
+      [1, 2].map(async () => (await api.makeWorkspace(org.name, {}, inProject(from.id))).id),
     );
     const [first = "", second = ""] = ids;
     data(await move(org.owner, to, [first]));
@@ -156,7 +140,7 @@ describe("moveWorkspaces: auto-destroy follows", () => {
 describe("moveWorkspaces: all or nothing, 403", () => {
   it.each<[string, () => Promise<string>]>([
     ["unknown", async () => "ws-unknown"],
-    ["of another organization", async () => (await makeWorkspace(api, (await makeOrganization(api)).name)).id],
+    ["of another organization", async () => (await api.makeWorkspace((await api.makeOrganization()).name)).id],
   ])("one that is %s", async (_, foreign) => {
     const { from, to, ids } = await places(2);
     const id = await foreign();
@@ -172,10 +156,10 @@ describe("moveWorkspaces: all or nothing, 403", () => {
   it.each(["read", "write", "maintain"])("one in a project on which the caller holds only %s", async (access) => {
     const { from, to, ids } = await places(1);
     const other = await places(1);
-    const team = await makeTeam(api, org.name);
-    for (const { id } of [from, to]) await makeTeamProject(api, id, team.id, mover);
-    await makeTeamProject(api, other.from.id, team.id, { access });
-    const caller = await makeMember(api, org.name, [team.id]);
+    const team = await api.makeTeam(org.name);
+    for (const { id } of [from, to]) await api.makeTeamProject(id, team.id, mover);
+    await api.makeTeamProject(other.from.id, team.id, { access });
+    const caller = await api.makeMember(org.name, [team.id]);
     expect((await move(caller, to, [...ids, ...other.ids])).status).toBe(403);
     expect(await projectOf(ids[0] ?? "")).toBe(from.id);
     expect((await move(caller, to, ids)).status).toBe(204);
@@ -183,27 +167,27 @@ describe("moveWorkspaces: all or nothing, 403", () => {
 
   it("one that the caller administers, in a project out of which it may not move", async () => {
     const { to, ids } = await places(1);
-    const team = await makeTeam(api, org.name);
-    await makeTeamProject(api, to.id, team.id, { access: "admin" });
-    await makeTeamWorkspace(api, ids[0] ?? "", team.id, { access: "admin" });
-    expect((await move(await makeMember(api, org.name, [team.id]), to, ids)).status).toBe(403);
+    const team = await api.makeTeam(org.name);
+    await api.makeTeamProject(to.id, team.id, { access: "admin" });
+    await api.makeTeamWorkspace(ids[0] ?? "", team.id, { access: "admin" });
+    expect((await move(await api.makeMember(org.name, [team.id]), to, ids)).status).toBe(403);
   });
 });
 
 describe("moveWorkspaces: 404", () => {
   it("an unknown destination, and one of another organization", async () => {
     const { ids } = await places(1);
-    const other = await makeOrganization(api);
+    const other = await api.makeOrganization();
     expect((await move(org.owner, { id: "prj-unknown" }, ids)).status).toBe(404);
-    expect((await move(org.owner, await makeProject(api, other.name), ids)).status).toBe(404);
+    expect((await move(org.owner, await api.makeProject(other.name), ids)).status).toBe(404);
   });
 
   it.each(["read", "write", "maintain"])("a destination on which the caller holds only %s, not 403", async (access) => {
     const { from, to, ids } = await places(1);
-    const team = await makeTeam(api, org.name);
-    await makeTeamProject(api, from.id, team.id, { access: "admin" });
-    await makeTeamProject(api, to.id, team.id, { access });
-    expect((await move(await makeMember(api, org.name, [team.id]), to, ids)).status).toBe(404);
+    const team = await api.makeTeam(org.name);
+    await api.makeTeamProject(from.id, team.id, { access: "admin" });
+    await api.makeTeamProject(to.id, team.id, { access });
+    expect((await move(await api.makeMember(org.name, [team.id]), to, ids)).status).toBe(404);
     expect(await countOf(to)).toBe(0);
   });
 });

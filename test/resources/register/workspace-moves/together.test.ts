@@ -3,18 +3,7 @@ import fc from "fast-check";
 import { sql } from "kysely";
 import { describe, expect, it } from "vitest";
 import { type Json, useApi } from "../../../support/api.ts";
-import {
-  inProject,
-  makeOrganization,
-  makeProject,
-  makeTeam,
-  makeTeamProject,
-  makeWorkspace,
-  onProject,
-  onWorkspace,
-  type Org,
-  resource,
-} from "../../../support/builders.ts";
+import { inProject, onProject, onWorkspace, type Org, resource } from "../../../support/builders.ts";
 import { deep, seed } from "../../../support/depth.ts";
 import { insertWorkspaces } from "../../../support/crowd.ts";
 
@@ -68,11 +57,11 @@ describe("opposite moves at once", () => {
   it(
     "never fail, and never split the set",
     async () => {
-      const org = await makeOrganization(api);
-      const [left, right] = [await makeProject(api, org.name), await makeProject(api, org.name)];
+      const org = await api.makeOrganization();
+      const [left, right] = [await api.makeProject(org.name), await api.makeProject(org.name)];
       const ids: string[] = [];
       for (let count = 0; count < 12; count += 1)
-        ids.push((await makeWorkspace(api, org.name, {}, inProject(left.id))).id);
+        ids.push((await api.makeWorkspace(org.name, {}, inProject(left.id))).id);
       const reversed = ids.toReversed();
       for (let round = 0; round < deep(4, 60); round += 1) {
         const answers = await Promise.all(
@@ -90,8 +79,8 @@ describe("opposite moves at once", () => {
   );
 
   it("of 1,000 workspaces, too", async () => {
-    const org = await makeOrganization(api);
-    const [left, right] = [await makeProject(api, org.name), await makeProject(api, org.name)];
+    const org = await api.makeOrganization();
+    const [left, right] = [await api.makeProject(org.name), await api.makeProject(org.name)];
     const ids = await insertWorkspaces(api, org, left.id, 1000);
     const requests = [into(right, ids), into(left, ids.toReversed()), into(right, ids)];
     const answers = await Promise.all(requests.map(({ method, path, body }) => org.owner.send(method, path, body)));
@@ -103,11 +92,10 @@ describe("opposite moves at once", () => {
 
 describe("moves, by the set and one by one, while the projects' durations change", () => {
   it("all succeed, and each workspace goes by the project that it is in", async () => {
-    const org = await makeOrganization(api);
-    const [left, right] = [await makeProject(api, org.name), await makeProject(api, org.name)];
+    const org = await api.makeOrganization();
+    const [left, right] = [await api.makeProject(org.name), await api.makeProject(org.name)];
     const ids: string[] = [];
-    for (let count = 0; count < 6; count += 1)
-      ids.push((await makeWorkspace(api, org.name, {}, inProject(left.id))).id);
+    for (let count = 0; count < 6; count += 1) ids.push((await api.makeWorkspace(org.name, {}, inProject(left.id))).id);
     const change = (project: Json, days: number) =>
       org.owner.patch(
         `/projects/${project.id}`,
@@ -146,19 +134,19 @@ describe("grants, moves and deletions at once", () => {
   }
 
   async function makeScene(): Promise<Scene> {
-    const org = await makeOrganization(api);
+    const org = await api.makeOrganization();
     const teams: string[] = [];
     const projects: Json[] = [];
     const workspaces: string[] = [];
     for (let count = 0; count < 3; count += 1) {
-      teams.push((await makeTeam(api, org.name)).id);
-      projects.push(await makeProject(api, org.name));
+      teams.push((await api.makeTeam(org.name)).id);
+      projects.push(await api.makeProject(org.name));
     }
     for (let count = 0; count < 4; count += 1)
-      workspaces.push((await makeWorkspace(api, org.name, {}, inProject(projects[count % 3].id))).id);
+      workspaces.push((await api.makeWorkspace(org.name, {}, inProject(projects[count % 3].id))).id);
     for (const team of teams) {
-      await makeTeamProject(api, projects[0].id, team);
-      await makeTeamProject(api, projects[1].id, team);
+      await api.makeTeamProject(projects[0].id, team);
+      await api.makeTeamProject(projects[1].id, team);
     }
     return { org, teams, projects, workspaces };
   }

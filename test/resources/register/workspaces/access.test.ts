@@ -4,21 +4,7 @@
  */
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type Caller, type Json, useApi } from "../../../support/api.ts";
-import {
-  data,
-  details,
-  inProject,
-  makeMember,
-  makeOrganization,
-  makeOrganizationToken,
-  makeProject,
-  makeTeamToken,
-  makeUser,
-  makeWorkspace,
-  type Org,
-  resource,
-  unique,
-} from "../../../support/builders.ts";
+import { data, details, inProject, type Org, resource, unique } from "../../../support/builders.ts";
 import { callers, custom, holder, onProject, onWorkspace } from "./callers.ts";
 import { makeSshKey, pathById, pathByName, setColumns } from "./support.ts";
 
@@ -28,7 +14,7 @@ let org: Org;
 describe("access", () => {
   let sshKey: string;
   beforeAll(async () => {
-    org = await makeOrganization(api);
+    org = await api.makeOrganization();
     sshKey = await makeSshKey(api, org.name);
   });
 
@@ -37,8 +23,8 @@ describe("access", () => {
     let workspace: Json;
     let projectId: string;
     beforeAll(async () => {
-      projectId = (await makeProject(api, org.name)).id;
-      workspace = await makeWorkspace(api, org.name, {}, inProject(projectId));
+      projectId = (await api.makeProject(org.name)).id;
+      workspace = await api.makeWorkspace(org.name, {}, inProject(projectId));
       caller = await makeCaller(api, org, workspace);
     });
     /** As it is in the register. */
@@ -132,8 +118,8 @@ describe("access", () => {
     });
 
     it.each(["by id", "by name"])(`safeDeleteWorkspace %s: ${expected.safeDelete}`, async (how) => {
-      const project = await makeProject(api, org.name);
-      const own = await makeWorkspace(api, org.name, {}, inProject(project.id));
+      const project = await api.makeProject(org.name);
+      const own = await api.makeWorkspace(org.name, {}, inProject(project.id));
       const person = await makeCaller(api, org, own);
       const path = how === "by id" ? pathById(own) : pathByName(own);
       expect((await person.post(`${path}/actions/safe-delete`)).status).toBe(expected.safeDelete);
@@ -144,7 +130,7 @@ describe("access", () => {
   describe("access follows the register", () => {
     let workspace: Json;
     beforeEach(async () => {
-      workspace = await makeWorkspace(api, org.name);
+      workspace = await api.makeWorkspace(org.name);
     });
 
     it("ends when somebody leaves the team, the organization, or the grant is gone", async () => {
@@ -152,9 +138,9 @@ describe("access", () => {
         await api.admin.post(`/organizations/${org.name}/teams`, resource("teams", { name: unique("team") })),
       );
       const [leaver, goer, stayer] = [
-        await makeMember(api, org.name, [team.id]),
-        await makeMember(api, org.name, [team.id]),
-        await makeMember(api, org.name, [team.id]),
+        await api.makeMember(org.name, [team.id]),
+        await api.makeMember(org.name, [team.id]),
+        await api.makeMember(org.name, [team.id]),
       ];
       const grant = data(
         await api.admin.post(
@@ -181,7 +167,7 @@ describe("access", () => {
     });
 
     it("a 404 for what may not be seen reads like one for what is not there", async () => {
-      const person = await makeUser(api);
+      const person = await api.makeUser();
       const answers = [
         await person.get(pathById(workspace)),
         await person.get("/workspaces/ws-doesnotexist"),
@@ -208,8 +194,8 @@ describe("access", () => {
 describe("the permissions in a document", () => {
   let generous: Org;
   beforeAll(async () => {
-    org = await makeOrganization(api);
-    generous = await makeOrganization(api, { "allow-force-delete-workspaces": true });
+    org = await api.makeOrganization();
+    generous = await api.makeOrganization({ "allow-force-delete-workspaces": true });
   });
 
   const reading = ["can-read-settings", "can-read-run", "can-read-assessment-results"];
@@ -240,8 +226,8 @@ describe("the permissions in a document", () => {
   const all = new Set(everything);
 
   const permissionsOf = async (organization: Org, make: ReturnType<typeof holder>): Promise<Json> => {
-    const project = await makeProject(api, organization.name);
-    const workspace = await makeWorkspace(api, organization.name, {}, inProject(project.id));
+    const project = await api.makeProject(organization.name);
+    const workspace = await api.makeWorkspace(organization.name, {}, inProject(project.id));
     const caller = await make(api, organization, workspace);
     const shown = data(await caller.get(pathById(workspace)));
     const query = `/organizations/${organization.name}/workspaces?filter[project][id]=${project.id}`;
@@ -257,7 +243,7 @@ describe("the permissions in a document", () => {
   it.each<[string, ReturnType<typeof holder>, string[]]>([
     ["an owner", async (_, { owner }) => owner, everything],
     ["a site admin", async () => api.admin, everything],
-    ["the owners team's token", (_, { ownersTeamId }) => makeTeamToken(api, ownersTeamId), everything],
+    ["the owners team's token", (_, { ownersTeamId }) => api.makeTeamToken(ownersTeamId), everything],
     ["a holder of manage-projects", holder("manage-projects"), levelAdmin],
     ["a holder of manage-workspaces", holder("manage-workspaces"), levelAdmin],
     ["a holder of read-projects", holder("read-projects"), levelRead],
@@ -317,7 +303,7 @@ describe("the permissions in a document", () => {
   });
 
   it("the organization's token: an owner who neither locks nor queues runs nor writes state", async () => {
-    const token = await permissionsOf(org, (_, { name }) => makeOrganizationToken(api, name));
+    const token = await permissionsOf(org, (_, { name }) => api.makeOrganizationToken(name));
     const without = [...locking, ...applying, "can-create-state-versions"];
     expect(token).toEqual(only(everything.filter((name) => !without.includes(name))));
   });

@@ -2,25 +2,13 @@
 import { sql } from "kysely";
 import { beforeEach, describe, expect, it } from "vitest";
 import { type Answer, type Json, useApi } from "../../../support/api.ts";
-import {
-  data,
-  inProject,
-  makeMember,
-  makeOrganization,
-  makeProject,
-  makeTeamToken,
-  makeUser,
-  makeWorkspace,
-  type Org,
-  resource,
-  unique,
-} from "../../../support/builders.ts";
+import { data, inProject, type Org, resource, unique } from "../../../support/builders.ts";
 import { bothPaths, makeAgentPool, makeSshKey, pathById, pathByName, setColumns, tagged } from "./support.ts";
 
 const api = useApi();
 let org: Org;
 beforeEach(async () => {
-  org = await makeOrganization(api);
+  org = await api.makeOrganization();
 });
 
 const countAll = async (): Promise<number> => {
@@ -88,7 +76,7 @@ describe("one event each", () => {
   });
 
   it.each(bothPaths)("updateWorkspace %s leaves workspaces.update with before and after", async (_, pathOf) => {
-    const workspace = await makeWorkspace(api, org.name, { description: "old" });
+    const workspace = await api.makeWorkspace(org.name, { description: "old" });
     const change = resource("workspaces", { description: null, "auto-apply": true, name: unique("new") });
     const { answer, event } = await eventOf(() => org.owner.patch(pathOf(workspace), change));
     expect(event).toMatchObject({ action: "workspaces.update", "subject-id": workspace.id });
@@ -98,8 +86,8 @@ describe("one event each", () => {
   });
 
   it("a move tells both projects", async () => {
-    const [from, to] = [await makeProject(api, org.name), await makeProject(api, org.name)];
-    const workspace = await makeWorkspace(api, org.name, {}, inProject(from.id));
+    const [from, to] = [await api.makeProject(org.name), await api.makeProject(org.name)];
+    const workspace = await api.makeWorkspace(org.name, {}, inProject(from.id));
     const move = resource("workspaces", {}, inProject(to.id));
     const { event } = await eventOf(() => org.owner.patch(pathById(workspace), move));
     expect([event.before.project, event.after.project]).toEqual([from.id, to.id]);
@@ -107,7 +95,7 @@ describe("one event each", () => {
 
   it("another agent pool is told", async () => {
     const [from, to] = [await makeAgentPool(api, org.name), await makeAgentPool(api, org.name)];
-    const workspace = await makeWorkspace(api, org.name, { "execution-mode": "agent", "agent-pool-id": from });
+    const workspace = await api.makeWorkspace(org.name, { "execution-mode": "agent", "agent-pool-id": from });
     const change = resource("workspaces", { "agent-pool-id": to });
     const { event } = await eventOf(() => org.owner.patch(pathById(workspace), change));
     expect([event.before["agent-pool"], event.after["agent-pool"]]).toEqual([from, to]);
@@ -119,14 +107,14 @@ describe("one event each", () => {
     ["safeDeleteWorkspace", (workspace) => org.owner.post(`${pathById(workspace)}/actions/safe-delete`)],
     ["safeDeleteWorkspaceByName", (workspace) => org.owner.post(`${pathByName(workspace)}/actions/safe-delete`)],
   ])("%s leaves workspaces.delete with what there was", async (_, remove) => {
-    const workspace = await makeWorkspace(api, org.name, {}, tagged("a"));
+    const workspace = await api.makeWorkspace(org.name, {}, tagged("a"));
     const { event } = await eventOf(() => remove(workspace));
     expect(event).toMatchObject({ action: "workspaces.delete", "subject-id": workspace.id, after: null });
     expect(event.before).toMatchObject({ ...told(workspace), ...linked(workspace) });
   });
 
   it("lock, unlock and force-unlock tell who held it and why", async () => {
-    const workspace = await makeWorkspace(api, org.name);
+    const workspace = await api.makeWorkspace(org.name);
     const act = (action: string, body?: object) => org.owner.post(`${pathById(workspace)}/actions/${action}`, body);
     const free = { locked: false, "locked-by": null, reason: null };
     const held = { locked: true, "locked-by": org.owner.id, reason: "why" };
@@ -140,7 +128,7 @@ describe("one event each", () => {
   });
 
   it("assignSshKey tells both keys", async () => {
-    const workspace = await makeWorkspace(api, org.name);
+    const workspace = await api.makeWorkspace(org.name);
     const key = await makeSshKey(api, org.name);
     const assign = (id: string | null) =>
       org.owner.patch(`${pathById(workspace)}/relationships/ssh-key`, resource("workspaces", { id }));
@@ -157,8 +145,8 @@ describe("one event each", () => {
   });
 
   it("a team's token is named as the team", async () => {
-    const token = await makeTeamToken(api, org.ownersTeamId);
-    const workspace = await makeWorkspace(api, org.name);
+    const token = await api.makeTeamToken(org.ownersTeamId);
+    const workspace = await api.makeWorkspace(org.name);
     const { event } = await eventOf(() => token.post(`${pathById(workspace)}/actions/lock`));
     expect(event).toMatchObject({ "actor-kind": "team", "actor-id": org.ownersTeamId });
     expect(event.after["locked-by"]).toBe(org.ownersTeamId);
@@ -167,7 +155,7 @@ describe("one event each", () => {
 
 describe("nothing is left by", () => {
   it("a change that changes nothing, and reading", async () => {
-    const workspace = await makeWorkspace(api, org.name);
+    const workspace = await api.makeWorkspace(org.name);
     const before = await countAll();
     data(await org.owner.patch(pathById(workspace), resource("workspaces", { name: workspace.attributes.name })));
     const none = resource("workspaces", { id: null });
@@ -178,9 +166,9 @@ describe("nothing is left by", () => {
   });
 
   it("a refused one, which leaves nothing else either", async () => {
-    const workspace = await makeWorkspace(api, org.name);
+    const workspace = await api.makeWorkspace(org.name);
     await setColumns(api, workspace.id, { resourceCount: 1 });
-    const [member, stranger] = [await makeMember(api, org.name), await makeUser(api)];
+    const [member, stranger] = [await api.makeMember(org.name), await api.makeUser()];
     const shown = data(await org.owner.get(pathById(workspace)));
     const before = await countAll();
     const path = pathById(workspace);

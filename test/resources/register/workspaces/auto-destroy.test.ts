@@ -1,16 +1,7 @@
 /** Destruction of inactive workspaces: inherited from the project, overridden, cleared, and when it is due. */
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type Json, useApi } from "../../../support/api.ts";
-import {
-  data,
-  inProject,
-  makeOrganization,
-  makeProject,
-  makeWorkspace,
-  type Org,
-  resource,
-  unique,
-} from "../../../support/builders.ts";
+import { data, inProject, type Org, resource, unique } from "../../../support/builders.ts";
 import { durationsAccepted } from "../projects/limits.ts";
 import { at, faults, pathById, setColumns } from "./support.ts";
 
@@ -18,15 +9,15 @@ const api = useApi();
 let org: Org;
 let project: Json;
 beforeAll(async () => {
-  org = await makeOrganization(api);
+  org = await api.makeOrganization();
 });
 beforeEach(async () => {
-  project = await makeProject(api, org.name, { "auto-destroy-activity-duration": "14d" });
+  project = await api.makeProject(org.name, { "auto-destroy-activity-duration": "14d" });
 });
 
 const hour = 3_600_000;
 const make = (attributes: object = {}, projectId = project.id) =>
-  makeWorkspace(api, org.name, attributes, inProject(projectId));
+  api.makeWorkspace(org.name, attributes, inProject(projectId));
 const update = async (workspace: Json, attributes: object, relationships?: object) =>
   data(await org.owner.patch(pathById(workspace), resource("workspaces", attributes, relationships)));
 const shown = async (workspace: Json) => data(await org.owner.get(pathById(workspace)));
@@ -192,7 +183,7 @@ describe("updateWorkspace: auto-destroy", () => {
     });
 
     it("together with a move, it is the new project's that is inherited", async () => {
-      const target = await makeProject(api, org.name, { "auto-destroy-activity-duration": "7d" });
+      const target = await api.makeProject(org.name, { "auto-destroy-activity-duration": "7d" });
       const own = await make({ "auto-destroy-at": soon });
       const moved = await update(own, { "auto-destroy-at": null }, inProject(target.id));
       expect(destruction(moved)).toEqual(due(own, "7d", true, 7 * 24 * hour));
@@ -238,7 +229,7 @@ describe("a project's new value", () => {
     const own = await make({ "auto-destroy-activity-duration": "3h" });
     const cleared = await make({ "auto-destroy-activity-duration": null });
     const timed = await make({ "auto-destroy-at": soon });
-    const elsewhere = await make({}, (await makeProject(api, org.name, { "auto-destroy-activity-duration": "9d" })).id);
+    const elsewhere = await make({}, (await api.makeProject(org.name, { "auto-destroy-activity-duration": "9d" })).id);
     await change("2d");
     for (const heir of heirs) expect(destruction(await shown(heir))).toEqual(due(heir, "2d", true, 48 * hour));
     for (const other of [own, cleared, timed, elsewhere])
@@ -267,7 +258,7 @@ describe("a project's new value", () => {
 
 describe("in another project", () => {
   it("what is inherited is that project's; an override comes along", async () => {
-    const target = await makeProject(api, org.name, { "auto-destroy-activity-duration": "7d" });
+    const target = await api.makeProject(org.name, { "auto-destroy-activity-duration": "7d" });
     const [heir, own] = [await make(), await make({ "auto-destroy-activity-duration": "3h" })];
     expect(destruction(await update(heir, {}, inProject(target.id)))).toEqual(due(heir, "7d", true, 7 * 24 * hour));
     expect(destruction(await update(own, {}, inProject(target.id)))).toEqual(destruction(own));
@@ -275,7 +266,7 @@ describe("in another project", () => {
   });
 
   it("a move that also returns to inheriting takes the new project's", async () => {
-    const target = await makeProject(api, org.name, { "auto-destroy-activity-duration": "7d" });
+    const target = await api.makeProject(org.name, { "auto-destroy-activity-duration": "7d" });
     const own = await make({ "auto-destroy-activity-duration": "3h" });
     const moved = await update(own, { "inherits-project-auto-destroy": true }, inProject(target.id));
     expect(destruction(moved)).toEqual(due(own, "7d", true, 7 * 24 * hour));

@@ -3,18 +3,7 @@ import { maskOf, type PermissionSet } from "../../../../src/access/permission-se
 import { newId } from "../../../../src/kernel/ids.ts";
 import { now } from "../../../../src/kernel/time.ts";
 import type { Api, Caller, Json } from "../../../support/api.ts";
-import {
-  grantProject,
-  grantWorkspace,
-  makeHolder,
-  makeMember,
-  makeOrganization,
-  makeOrganizationToken,
-  makeTeam,
-  makeTeamToken,
-  makeUser,
-  type Org,
-} from "../../../support/builders.ts";
+import { type Org } from "../../../support/builders.ts";
 
 type Make = (api: Api, org: Org, workspace: Json) => Promise<Caller>;
 export type ProjectGrant = "read" | "write" | "maintain" | "admin";
@@ -25,7 +14,7 @@ const projectOf = (workspace: Json): string => workspace.relationships.project.d
 export const holder =
   (...permissions: string[]): Make =>
   (api, org) =>
-    makeHolder(api, org.name, ...permissions);
+    api.makeHolder(org.name, ...permissions);
 
 /** A member in a team for each level. */
 export const onProject =
@@ -33,11 +22,11 @@ export const onProject =
   async (api, org, workspace) => {
     const teams: string[] = [];
     for (const level of levels) {
-      const team = await makeTeam(api, org.name);
-      await grantProject(api, org.id, projectOf(workspace), team.id, level);
+      const team = await api.makeTeam(org.name);
+      await api.grantProject(projectOf(workspace), team.id, level);
       teams.push(team.id);
     }
-    return makeMember(api, org.name, teams);
+    return api.makeMember(org.name, teams);
   };
 
 export const onWorkspace =
@@ -45,18 +34,18 @@ export const onWorkspace =
   async (api, org, workspace) => {
     const teams: string[] = [];
     for (const level of levels) {
-      const team = await makeTeam(api, org.name);
-      await grantWorkspace(api, org.id, workspace.id, team.id, level);
+      const team = await api.makeTeam(org.name);
+      await api.grantWorkspace(workspace.id, team.id, level);
       teams.push(team.id);
     }
-    return makeMember(api, org.name, teams);
+    return api.makeMember(org.name, teams);
   };
 
 /** A custom set on the workspace, or on its project. */
 export const custom =
   (where: "workspace" | "project", set: Partial<PermissionSet>): Make =>
   async (api, org, workspace) => {
-    const team = await makeTeam(api, org.name);
+    const team = await api.makeTeam(org.name);
     const row = { organizationId: org.id, teamId: team.id, access: "custom", permissions: maskOf(set) };
     const rest = { createdAt: now(), version: 1 };
     await api.database.write((tx) =>
@@ -70,22 +59,22 @@ export const custom =
             .values({ id: newId("team-projects"), projectId: projectOf(workspace), ...row, ...rest })
             .execute(),
     );
-    return makeMember(api, org.name, [team.id]);
+    return api.makeMember(org.name, [team.id]);
   };
 
 const teamToken =
   (level: WorkspaceGrant): Make =>
   async (api, org, workspace) => {
-    const team = await makeTeam(api, org.name);
-    await grantWorkspace(api, org.id, workspace.id, team.id, level);
-    return makeTeamToken(api, team.id);
+    const team = await api.makeTeam(org.name);
+    await api.grantWorkspace(workspace.id, team.id, level);
+    return api.makeTeamToken(team.id);
   };
 
 const readAndLock: Make = async (api, org, workspace) => {
-  const [one, two] = [await makeTeam(api, org.name), await makeTeam(api, org.name)];
-  await grantWorkspace(api, org.id, workspace.id, one.id, "read");
-  await grantProject(api, org.id, projectOf(workspace), two.id, "write");
-  return makeMember(api, org.name, [one.id, two.id]);
+  const [one, two] = [await api.makeTeam(org.name), await api.makeTeam(org.name)];
+  await api.grantWorkspace(workspace.id, one.id, "read");
+  await api.grantProject(projectOf(workspace), two.id, "write");
+  return api.makeMember(org.name, [one.id, two.id]);
 };
 
 /** The status of each operation. */
@@ -130,14 +119,14 @@ const rows = {
 export const callers: readonly (readonly [string, Make, Expected])[] = [
   ["an owner", async (_, org) => org.owner, rows.everything],
   ["a site admin", async (api) => api.admin, rows.everything],
-  ["the owners team's token", (api, org) => makeTeamToken(api, org.ownersTeamId), rows.everything],
-  ["the organization's token", (api, org) => makeOrganizationToken(api, org.name), rows.organization],
+  ["the owners team's token", (api, org) => api.makeTeamToken(org.ownersTeamId), rows.everything],
+  ["the organization's token", (api, org) => api.makeOrganizationToken(org.name), rows.organization],
   ["a holder of manage-projects", holder("manage-projects"), rows.maintainer],
   ["a holder of manage-workspaces", holder("manage-workspaces"), rows.maintainer],
   ["a holder of read-workspaces", holder("read-workspaces"), rows.reader],
   ["a holder of read-projects", holder("read-projects"), rows.reader],
   ["a holder of other permissions", holder("manage-teams", "manage-membership", "manage-vcs-settings"), rows.blind],
-  ["a plain member", (api, org) => makeMember(api, org.name), rows.blind],
+  ["a plain member", (api, org) => api.makeMember(org.name), rows.blind],
   ["read on the project", onProject("read"), rows.reader],
   ["write on the project", onProject("write"), rows.writer],
   ["maintain on the project", onProject("maintain"), rows.maintainer],
@@ -166,11 +155,11 @@ export const callers: readonly (readonly [string, Make, Expected])[] = [
   ["custom on the project: create", custom("project", { settings: "read", runs: "read", create: true }), rows.creator],
   ["the token of a team with read", teamToken("read"), rows.reader],
   ["the token of a team with admin", teamToken("admin"), rows.workspaceAdmin],
-  ["a stranger", (api) => makeUser(api), rows.stranger],
-  ["an owner of another organization", async (api) => (await makeOrganization(api)).owner, rows.stranger],
+  ["a stranger", (api) => api.makeUser(), rows.stranger],
+  ["an owner of another organization", async (api) => (await api.makeOrganization()).owner, rows.stranger],
   [
     "another organization's token",
-    async (api) => makeOrganizationToken(api, (await makeOrganization(api)).name),
+    async (api) => api.makeOrganizationToken((await api.makeOrganization()).name),
     rows.stranger,
   ],
   ["no token", async (api) => api.nobody, rows.unknown],

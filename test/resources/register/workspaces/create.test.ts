@@ -392,9 +392,4 @@ describeOnce("createWorkspace: refused bodies", () => {
     const body = { data: { type: "workspaces", attributes: { name: unique("ws") }, [member]: [1] } };
     expect(faults(await org.owner.post(path(), body)).map(([place]) => place)).toContain(pointer);
   });
-
-  it("an unknown organization is 404", async () => {
-    const body = resource("workspaces", { name: "x" });
-    expect((await org.owner.post(`/organizations/${unique("nowhere")}/workspaces`, body)).status).toBe(404);
-  });
 });

@@ -4,19 +4,7 @@ import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { newId } from "../../../../src/kernel/ids.ts";
 import { now } from "../../../../src/kernel/time.ts";
 import { type Answer, type Caller, type Json, useApi } from "../../../support/api.ts";
-import {
-  data,
-  details,
-  grantWorkspace,
-  inProject,
-  makeMember,
-  makeOrganization,
-  makeProject,
-  makeTeam,
-  makeWorkspace,
-  type Org,
-  resource,
-} from "../../../support/builders.ts";
+import { data, details, inProject, type Org, resource } from "../../../support/builders.ts";
 import { bothPaths, bound, makeAgentPool, pathById, pathByName, setColumns, tagged } from "./support.ts";
 
 const api = useApi();
@@ -24,19 +12,19 @@ let org: Org;
 let projectId: string;
 let workspace: Json;
 beforeAll(async () => {
-  org = await makeOrganization(api);
+  org = await api.makeOrganization();
 });
 beforeEach(async () => {
-  projectId = (await makeProject(api, org.name)).id;
-  workspace = await makeWorkspace(api, org.name, {}, inProject(projectId));
+  projectId = (await api.makeProject(org.name)).id;
+  workspace = await api.makeWorkspace(org.name, {}, inProject(projectId));
 });
 
 const isThere = async () => (await api.admin.get(pathById(workspace))).status === 200;
 const count = async () => data(await api.admin.get(`/projects/${projectId}`)).attributes["workspace-count"];
 const admin = async (organization: Org, thing: Json) => {
-  const team = await makeTeam(api, organization.name);
-  await grantWorkspace(api, organization.id, thing.id, team.id, "admin");
-  return makeMember(api, organization.name, [team.id]);
+  const team = await api.makeTeam(organization.name);
+  await api.grantWorkspace(thing.id, team.id, "admin");
+  return api.makeMember(organization.name, [team.id]);
 };
 
 describe.each(bothPaths)("safeDeleteWorkspace %s", (_, pathOf) => {
@@ -82,9 +70,9 @@ describe.each(bothPaths)("safeDeleteWorkspace %s", (_, pathOf) => {
 
   it("404 before 409 for whoever may not", async () => {
     await setColumns(api, workspace.id, { resourceCount: 3 });
-    const team = await makeTeam(api, org.name);
-    await grantWorkspace(api, org.id, workspace.id, team.id, "write");
-    expect((await remove(await makeMember(api, org.name, [team.id]))).status).toBe(404);
+    const team = await api.makeTeam(org.name);
+    await api.grantWorkspace(workspace.id, team.id, "write");
+    expect((await remove(await api.makeMember(org.name, [team.id]))).status).toBe(404);
   });
 
   it("takes a body and ignores it", async () => {
@@ -112,8 +100,8 @@ describe.each(bothPaths)("deleteWorkspace %s", (_, pathOf) => {
     expect(details(refused)[0]).toContain("(can-force-delete)");
     expect(await isThere()).toBe(true);
 
-    const generous = await makeOrganization(api);
-    const theirs = await makeWorkspace(api, generous.name);
+    const generous = await api.makeOrganization();
+    const theirs = await api.makeWorkspace(generous.name);
     const theirAdmin = await admin(generous, theirs);
     expect((await theirAdmin.delete(pathOf(theirs))).status).toBe(403);
     const allow = resource("organizations", { "allow-force-delete-workspaces": true });
@@ -122,18 +110,18 @@ describe.each(bothPaths)("deleteWorkspace %s", (_, pathOf) => {
   });
 
   it("with that switch still 403 for whoever is no admin of it", async () => {
-    const generous = await makeOrganization(api, { "allow-force-delete-workspaces": true });
-    const theirs = await makeWorkspace(api, generous.name);
-    const team = await makeTeam(api, generous.name);
-    await grantWorkspace(api, generous.id, theirs.id, team.id, "write");
-    const writer = await makeMember(api, generous.name, [team.id]);
+    const generous = await api.makeOrganization({ "allow-force-delete-workspaces": true });
+    const theirs = await api.makeWorkspace(generous.name);
+    const team = await api.makeTeam(generous.name);
+    await api.grantWorkspace(theirs.id, team.id, "write");
+    const writer = await api.makeMember(generous.name, [team.id]);
     expect((await writer.delete(pathOf(theirs))).status).toBe(403);
-    expect((await (await makeMember(api, generous.name)).delete(pathOf(theirs))).status).toBe(404);
+    expect((await (await api.makeMember(generous.name)).delete(pathOf(theirs))).status).toBe(404);
   });
 
   it("frees the name", async () => {
     data(await org.owner.delete(pathOf(workspace)));
-    const again = await makeWorkspace(api, org.name, { name: workspace.attributes.name });
+    const again = await api.makeWorkspace(org.name, { name: workspace.attributes.name });
     expect(again.id).not.toBe(workspace.id);
   });
 
@@ -168,8 +156,7 @@ describe("what goes with it", () => {
   const each = (count: number) => tables.map(([table, column]) => `${table}.${column}: ${count}`);
 
   async function furnish(relationships: object = {}): Promise<Json> {
-    const own = await makeWorkspace(
-      api,
+    const own = await api.makeWorkspace(
       org.name,
       {},
       { ...tagged("shared", "lonely"), ...bound({ env: "prod" }), ...relationships },
@@ -205,7 +192,7 @@ describe("what goes with it", () => {
     ["deleteWorkspace", (path) => org.owner.delete(path)],
     ["safeDeleteWorkspace", (path) => org.owner.post(`${path}/actions/safe-delete`)],
   ])("%s: everything of the workspace, and nothing else", async (_, remove) => {
-    const other = await makeWorkspace(api, org.name, {}, { ...tagged("shared"), ...bound({ env: "prod" }) });
+    const other = await api.makeWorkspace(org.name, {}, { ...tagged("shared"), ...bound({ env: "prod" }) });
     const own = await furnish();
     const oneOfEach = each(1).map((line) =>
       line.replace("workspace_tags.workspace_id: 1", "workspace_tags.workspace_id: 2"),
@@ -223,7 +210,7 @@ describe("what goes with it", () => {
 
 describe("at once", () => {
   it("of many deletions one succeeds, and the counter falls once", async () => {
-    await makeWorkspace(api, org.name, {}, inProject(projectId));
+    await api.makeWorkspace(org.name, {}, inProject(projectId));
     const answers = await Promise.all(
       Array.from({ length: 8 }, (_, number) =>
         number % 2 === 0

@@ -1,23 +1,14 @@
 /** What the hosted edition has and the self-hosted one has not: assessments. */
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Json, useApi } from "../../../support/api.ts";
-import {
-  data,
-  inProject,
-  makeOrganization,
-  makeProject,
-  makeWorkspace,
-  type Org,
-  resource,
-  unique,
-} from "../../../support/builders.ts";
+import { data, inProject, type Org, resource, unique } from "../../../support/builders.ts";
 import { at, faults, pathById } from "./support.ts";
 
 const hosted = useApi({ options: { edition: "hosted", globalRemoteStateDefault: true } });
 const selfHosted = useApi();
 let org: Org;
 beforeAll(async () => {
-  org = await makeOrganization(hosted);
+  org = await hosted.makeOrganization();
 });
 
 const create = (attributes: object) =>
@@ -81,7 +72,7 @@ describe("hosted: assessments-enabled", () => {
   });
 
   it("needs remote execution by the project's default too", async () => {
-    const project = await makeProject(hosted, org.name, { "default-execution-mode": "local" });
+    const project = await hosted.makeProject(org.name, { "default-execution-mode": "local" });
     const body = (attributes: object) =>
       resource("workspaces", { name: unique("ws"), "assessments-enabled": true, ...attributes }, inProject(project.id));
     const path = `/organizations/${org.name}/workspaces`;
@@ -93,7 +84,7 @@ describe("hosted: assessments-enabled", () => {
   });
 
   it("needs remote execution by the organization's default too", async () => {
-    const local = await makeOrganization(hosted, { "default-execution-mode": "local" });
+    const local = await hosted.makeOrganization({ "default-execution-mode": "local" });
     const path = `/organizations/${local.name}/workspaces`;
     const body = resource("workspaces", { name: unique("ws"), "assessments-enabled": true });
     expect(faults(await local.owner.post(path, body))).toEqual([notRemote]);
@@ -105,8 +96,8 @@ describe("hosted: assessments-enabled", () => {
   });
 
   it("is shown as true where the organization enforces it, and as it was after that", async () => {
-    const own = await makeOrganization(hosted);
-    const workspace = await makeWorkspace(hosted, own.name);
+    const own = await hosted.makeOrganization();
+    const workspace = await hosted.makeWorkspace(own.name);
     const enforce = async (value: boolean) =>
       data(
         await own.owner.patch(
@@ -134,8 +125,8 @@ describe("hosted: what belongs to the other edition", () => {
 
 describe("self-hosted: assessments-enabled", () => {
   it("is neither taken nor returned, whatever is sent within its type", async () => {
-    const own = await makeOrganization(selfHosted, { "assessments-enforced": true });
-    const workspace = await makeWorkspace(selfHosted, own.name, {
+    const own = await selfHosted.makeOrganization({ "assessments-enforced": true });
+    const workspace = await selfHosted.makeWorkspace(own.name, {
       "assessments-enabled": true,
       "execution-mode": "local",
       "engine-version": "0.12.0",

@@ -29,6 +29,13 @@ const execution = ({ attributes, relationships }: Json) => ({
 });
 const own = { "execution-mode": true, "agent-pool": true };
 const followed = { "execution-mode": false, "agent-pool": false };
+const inForce = (mode: string, overwrites: object, poolId?: string) => ({
+  mode,
+  operations: mode !== "local",
+  overwrites,
+  pool: poolId === undefined ? null : { id: poolId, type: "agent-pools" },
+});
+const unknownPool = at("agent-pool-id", "Agent pool does not exist in this organization");
 
 const together = at(
   "operations",
@@ -44,56 +51,28 @@ const needsMode = at("execution-mode", "Execution mode must be sent when setting
 
 describe("createWorkspace: execution", () => {
   it.each<[string, object, object]>([
-    ["nothing", {}, { mode: "remote", operations: true, overwrites: followed, pool: null }],
-    ["remote", { "execution-mode": "remote" }, { mode: "remote", operations: true, overwrites: own, pool: null }],
-    ["local", { "execution-mode": "local" }, { mode: "local", operations: false, overwrites: own, pool: null }],
-    ["operations true", { operations: true }, { mode: "remote", operations: true, overwrites: own, pool: null }],
-    ["operations false", { operations: false }, { mode: "local", operations: false, overwrites: own, pool: null }],
-    [
-      "overwrites true with a mode",
-      { "execution-mode": "local", "setting-overwrites": own },
-      { mode: "local", operations: false, overwrites: own, pool: null },
-    ],
+    ["nothing", {}, inForce("remote", followed)],
+    ["remote", { "execution-mode": "remote" }, inForce("remote", own)],
+    ["local", { "execution-mode": "local" }, inForce("local", own)],
+    ["operations true", { operations: true }, inForce("remote", own)],
+    ["operations false", { operations: false }, inForce("local", own)],
+    ["overwrites true with a mode", { "execution-mode": "local", "setting-overwrites": own }, inForce("local", own)],
     [
       "overwrites true of the mode alone",
       { "execution-mode": "local", "setting-overwrites": { "execution-mode": true } },
-      { mode: "local", operations: false, overwrites: own, pool: null },
+      inForce("local", own),
     ],
-    [
-      "overwrites false",
-      { "setting-overwrites": followed },
-      { mode: "remote", operations: true, overwrites: followed, pool: null },
-    ],
+    ["overwrites false", { "setting-overwrites": followed }, inForce("remote", followed)],
     [
       "overwrites false of the mode alone",
       { "setting-overwrites": { "execution-mode": false } },
-      { mode: "remote", operations: true, overwrites: followed, pool: null },
+      inForce("remote", followed),
     ],
-    [
-      "no overwrites named",
-      { "setting-overwrites": {} },
-      { mode: "remote", operations: true, overwrites: followed, pool: null },
-    ],
-    [
-      "a pool that is null",
-      { "agent-pool-id": null },
-      { mode: "remote", operations: true, overwrites: followed, pool: null },
-    ],
-    [
-      "a pool that is blank, which is null",
-      { "agent-pool-id": "" },
-      { mode: "remote", operations: true, overwrites: followed, pool: null },
-    ],
-    [
-      "remote with a pool that is blank",
-      { "execution-mode": "remote", "agent-pool-id": "" },
-      { mode: "remote", operations: true, overwrites: own, pool: null },
-    ],
-    [
-      "remote with a pool that is null",
-      { "execution-mode": "remote", "agent-pool-id": null },
-      { mode: "remote", operations: true, overwrites: own, pool: null },
-    ],
+    ["no overwrites named", { "setting-overwrites": {} }, inForce("remote", followed)],
+    ["a pool that is null", { "agent-pool-id": null }, inForce("remote", followed)],
+    ["a pool that is blank, which is null", { "agent-pool-id": "" }, inForce("remote", followed)],
+    ["remote with a pool that is blank", { "execution-mode": "remote", "agent-pool-id": "" }, inForce("remote", own)],
+    ["remote with a pool that is null", { "execution-mode": "remote", "agent-pool-id": null }, inForce("remote", own)],
   ])("%s", async (_, attributes, expected) => {
     const answer = await create(attributes);
     expect(answer.status).toBe(201);
@@ -103,12 +82,7 @@ describe("createWorkspace: execution", () => {
 
   it("agent with a pool", async () => {
     const made = data(await create({ "execution-mode": "agent", "agent-pool-id": pool }));
-    expect(execution(made)).toEqual({
-      mode: "agent",
-      operations: true,
-      overwrites: own,
-      pool: { id: pool, type: "agent-pools" },
-    });
+    expect(execution(made)).toEqual(inForce("agent", own, pool));
   });
 
   it.each<[string, () => object, [string, string][]]>([
@@ -141,13 +115,9 @@ describe("createWorkspace: execution", () => {
     [
       "a pool that nobody knows",
       () => ({ "execution-mode": "agent", "agent-pool-id": "apool-unknown" }),
-      [at("agent-pool-id", "Agent pool does not exist in this organization")],
+      [unknownPool],
     ],
-    [
-      "another organization's pool",
-      () => ({ "execution-mode": "agent", "agent-pool-id": foreignPool }),
-      [at("agent-pool-id", "Agent pool does not exist in this organization")],
-    ],
+    ["another organization's pool", () => ({ "execution-mode": "agent", "agent-pool-id": foreignPool }), [unknownPool]],
   ])("%s is refused", async (_, attributes, expected) => {
     const answer = await create(attributes());
     expect(answer.status).toBe(422);
@@ -171,12 +141,7 @@ describe("createWorkspace: execution", () => {
       () => ({ "execution-mode": "remote", "agent-pool-id": "", "setting-overwrites": followed }),
     ],
   ])("%s beside overwrites false is ignored: the default is followed", async (_, attributes) => {
-    expect(execution(data(await create(attributes())))).toEqual({
-      mode: "remote",
-      operations: true,
-      overwrites: followed,
-      pool: null,
-    });
+    expect(execution(data(await create(attributes())))).toEqual(inForce("remote", followed));
     const settled = await makeWorkspace(api, org.name, { "execution-mode": "local" });
     const changed = await org.owner.patch(pathById(settled), resource("workspaces", attributes()));
     expect(execution(data(changed))).toMatchObject({ mode: "remote", overwrites: followed, pool: null });
@@ -250,7 +215,7 @@ describe("updateWorkspace: execution", () => {
   it("a foreign pool is unknown", async () => {
     await start(agent());
     const answer = await update({ "agent-pool-id": foreignPool });
-    expect(faults(answer)).toEqual([at("agent-pool-id", "Agent pool does not exist in this organization")]);
+    expect(faults(answer)).toEqual([unknownPool]);
   });
 
   it("a mode makes a follower's its own; overwrites false makes it follow again", async () => {
@@ -259,12 +224,7 @@ describe("updateWorkspace: execution", () => {
       mode: "local",
       overwrites: own,
     });
-    expect(execution(data(await update({ "setting-overwrites": followed })))).toEqual({
-      mode: "remote",
-      operations: true,
-      overwrites: followed,
-      pool: null,
-    });
+    expect(execution(data(await update({ "setting-overwrites": followed })))).toEqual(inForce("remote", followed));
   });
 
   it.each<[string, object, [string, string][]]>([
@@ -304,7 +264,7 @@ describe("the organization's default", () => {
     const follower = await makeWorkspace(api, organization.name);
     const settled = await makeWorkspace(api, organization.name, { "execution-mode": "remote" });
     await setDefault({ "default-execution-mode": "local" });
-    expect(await shown(follower)).toEqual({ mode: "local", operations: false, overwrites: followed, pool: null });
+    expect(await shown(follower)).toEqual(inForce("local", followed));
     expect(await shown(settled)).toMatchObject({ mode: "remote", operations: true, overwrites: own });
     const listed = data(await organization.owner.get(`/organizations/${organization.name}/workspaces`));
     expect(Object.fromEntries(listed.map((item: Json) => [item.id, item.attributes["execution-mode"]]))).toEqual({
@@ -312,7 +272,7 @@ describe("the organization's default", () => {
       [settled.id]: "remote",
     });
     const born = await makeWorkspace(api, organization.name);
-    expect(execution(born)).toEqual({ mode: "local", operations: false, overwrites: followed, pool: null });
+    expect(execution(born)).toEqual(inForce("local", followed));
     await setDefault({ "default-execution-mode": "remote" });
     expect(await shown(born)).toMatchObject({ mode: "remote" });
   });
@@ -321,12 +281,7 @@ describe("the organization's default", () => {
     const follower = await makeWorkspace(api, organization.name);
     const local = await makeWorkspace(api, organization.name, { "execution-mode": "local" });
     await setDefault({ "default-execution-mode": "agent" }, ownPool);
-    expect(await shown(follower)).toEqual({
-      mode: "agent",
-      operations: true,
-      overwrites: followed,
-      pool: { id: ownPool, type: "agent-pools" },
-    });
+    expect(await shown(follower)).toEqual(inForce("agent", followed, ownPool));
     expect(await shown(local)).toMatchObject({ mode: "local", pool: null });
     await setDefault({ "default-execution-mode": "remote" });
     expect(await shown(follower)).toMatchObject({ mode: "remote", pool: null });

@@ -4,23 +4,7 @@
  */
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Caller, type Json, useApi } from "../../../support/api.ts";
-import {
-  data,
-  grantProject,
-  grantWorkspace,
-  inProject,
-  makeHolder,
-  makeMember,
-  makeOrganization,
-  makeOrganizationToken,
-  makeProject,
-  makeTeam,
-  makeTeamToken,
-  makeTeamWorkspace,
-  makeUser,
-  makeWorkspace,
-  type Org,
-} from "../../../support/builders.ts";
+import { data, inProject, type Org } from "../../../support/builders.ts";
 import { stateOf, writeState } from "../../../support/states.ts";
 import { pathById, pathByName, setColumns } from "./support.ts";
 
@@ -31,11 +15,11 @@ describe("include", () => {
   let projects: Json[];
   let workspaces: Json[];
   beforeAll(async () => {
-    org = await makeOrganization(api);
-    projects = [await makeProject(api, org.name), await makeProject(api, org.name)];
+    org = await api.makeOrganization();
+    projects = [await api.makeProject(org.name), await api.makeProject(org.name)];
     workspaces = [];
     for (const number of [0, 0, 1])
-      workspaces.push(await makeWorkspace(api, org.name, {}, inProject(projects[number].id)));
+      workspaces.push(await api.makeWorkspace(org.name, {}, inProject(projects[number].id)));
   });
 
   const listPath = () => `/organizations/${org.name}/workspaces`;
@@ -112,10 +96,10 @@ describe("include", () => {
     });
 
     it("a grant on a workspace alone does not show its project, though its id is there", async () => {
-      const team = await makeTeam(api, org.name);
-      await grantWorkspace(api, org.id, workspaces[0].id, team.id, "admin");
-      await grantProject(api, org.id, projects[1].id, team.id, "read");
-      const member = await makeMember(api, org.name, [team.id]);
+      const team = await api.makeTeam(org.name);
+      await api.grantWorkspace(workspaces[0].id, team.id, "admin");
+      await api.grantProject(projects[1].id, team.id, "read");
+      const member = await api.makeMember(org.name, [team.id]);
       const shown = await member.get(`${pathById(workspaces[0])}?include=project,organization`);
       expect(shown.body.data.relationships.project.data.id).toBe(projects[0].id);
       expect(includedOf(shown.body)).toEqual([`organizations ${org.name}`]);
@@ -125,10 +109,10 @@ describe("include", () => {
     });
 
     it.each<[string, () => Promise<Caller>, boolean]>([
-      ["a holder of read-workspaces", () => makeHolder(api, org.name, "read-workspaces"), false],
-      ["a holder of read-projects", () => makeHolder(api, org.name, "read-projects"), true],
-      ["a holder of manage-workspaces", () => makeHolder(api, org.name, "manage-workspaces"), true],
-      ["the organization's token", () => makeOrganizationToken(api, org.name), true],
+      ["a holder of read-workspaces", () => api.makeHolder(org.name, "read-workspaces"), false],
+      ["a holder of read-projects", () => api.makeHolder(org.name, "read-projects"), true],
+      ["a holder of manage-workspaces", () => api.makeHolder(org.name, "manage-workspaces"), true],
+      ["the organization's token", () => api.makeOrganizationToken(org.name), true],
       ["a site admin", async () => api.admin, true],
     ])("%s sees in include what a GET would show", async (_, make, reads) => {
       const caller = await make();
@@ -150,9 +134,9 @@ describe("include", () => {
     });
 
     it("a user, as a GET shows it; once in a list of several", async () => {
-      const own = [await makeWorkspace(api, org.name), await makeWorkspace(api, org.name)];
+      const own = [await api.makeWorkspace(org.name), await api.makeWorkspace(org.name)];
       for (const workspace of own) await lock(org.owner, workspace);
-      const reader = await makeHolder(api, org.name, "read-workspaces");
+      const reader = await api.makeHolder(org.name, "read-workspaces");
       const shown = data(await reader.get(`/users/${org.owner.id}`));
       expect(await holderIn(reader, own[0])).toEqual([shown]);
       const listed = await reader.get(`${listPath()}?include=locked_by`);
@@ -161,11 +145,11 @@ describe("include", () => {
     });
 
     it("a site admin from outside is not shown to whoever couldn't GET that user", async () => {
-      const workspace = await makeWorkspace(api, org.name);
-      const outsider = await makeUser(api, { "is-site-admin": true });
+      const workspace = await api.makeWorkspace(org.name);
+      const outsider = await api.makeUser({ "is-site-admin": true });
       const locked = await lock(outsider, workspace);
       expect(locked.relationships["locked-by"].data).toEqual({ id: outsider.id, type: "users" });
-      const reader = await makeHolder(api, org.name, "read-workspaces");
+      const reader = await api.makeHolder(org.name, "read-workspaces");
       expect((await reader.get(`/users/${outsider.id}`)).status).toBe(404);
       expect(await holderIn(reader, workspace)).toEqual([]);
       expect(await holderIn(outsider, workspace)).toHaveLength(1);
@@ -173,13 +157,13 @@ describe("include", () => {
 
     it("a visible team to every reader; a secret one to those who may know of it", async () => {
       for (const visibility of ["organization", "secret"]) {
-        const workspace = await makeWorkspace(api, org.name);
-        const team = await makeTeam(api, org.name, { visibility });
-        await grantWorkspace(api, org.id, workspace.id, team.id, "write");
-        const locked = await lock(await makeTeamToken(api, team.id), workspace);
+        const workspace = await api.makeWorkspace(org.name);
+        const team = await api.makeTeam(org.name, { visibility });
+        await api.grantWorkspace(workspace.id, team.id, "write");
+        const locked = await lock(await api.makeTeamToken(team.id), workspace);
         expect(locked.relationships["locked-by"].data).toEqual({ id: team.id, type: "teams" });
-        const reader = await makeHolder(api, org.name, "read-workspaces");
-        const insider = await makeMember(api, org.name, [team.id]);
+        const reader = await api.makeHolder(org.name, "read-workspaces");
+        const insider = await api.makeMember(org.name, [team.id]);
         const shows = async (caller: Caller) => (await holderIn(caller, workspace)).map(({ id }) => id);
         expect(await shows(reader)).toEqual(visibility === "secret" ? [] : [team.id]);
         expect(await shows(insider)).toEqual([team.id]);
@@ -191,7 +175,7 @@ describe("include", () => {
     });
 
     it("a holder who is gone is left out", async () => {
-      const workspace = await makeWorkspace(api, org.name);
+      const workspace = await api.makeWorkspace(org.name);
       await setColumns(api, workspace.id, { lockedByType: "users", lockedById: "user-gone", lockedByName: "gone" });
       expect(await holderIn(org.owner, workspace)).toEqual([]);
     });
@@ -199,8 +183,8 @@ describe("include", () => {
 });
 
 it("include=current_state_version shows each state in force, to whoever may read it", async () => {
-  const org = await makeOrganization(api);
-  const [one, two] = [await makeWorkspace(api, org.name), await makeWorkspace(api, org.name)];
+  const org = await api.makeOrganization();
+  const [one, two] = [await api.makeWorkspace(org.name), await api.makeWorkspace(org.name)];
   const state = await writeState(org.owner, one.id, stateOf());
   const path = `/organizations/${org.name}/workspaces?include=current_state_version`;
   const { body } = await org.owner.get(path);
@@ -211,8 +195,8 @@ it("include=current_state_version shows each state in force, to whoever may read
   // As the official client spells it.
   const hyphens = await org.owner.get(path.replaceAll("current_state_version", "current-state-version"));
   expect(hyphens.body.included).toEqual(body.included);
-  const team = await makeTeam(api, org.name);
-  await makeTeamWorkspace(api, one.id, team.id, { access: "custom", runs: "read", "state-versions": "read-outputs" });
-  const caller = await makeMember(api, org.name, [team.id]);
+  const team = await api.makeTeam(org.name);
+  await api.makeTeamWorkspace(one.id, team.id, { access: "custom", runs: "read", "state-versions": "read-outputs" });
+  const caller = await api.makeMember(org.name, [team.id]);
   expect((await caller.get(path)).body).toMatchObject({ data: [{ id: one.id }], included: [] });
 });

@@ -6,16 +6,7 @@ import { CompiledQuery, sql } from "kysely";
 import { beforeAll, describe, expect, it } from "vitest";
 import { largeOrganizations } from "../../../../src/database/migrations/0013-large-organizations.ts";
 import { type Caller, type Json, useApi } from "../../../support/api.ts";
-import {
-  data,
-  grantProject,
-  grantWorkspace,
-  makeMember,
-  makeOrganization,
-  makeTeam,
-  makeWorkspace,
-  type Org,
-} from "../../../support/builders.ts";
+import { data, type Org } from "../../../support/builders.ts";
 import { tellsAll } from "../../../support/once.ts";
 import { addMany, nameOf, size } from "./large.ts";
 
@@ -26,11 +17,11 @@ let other: Org;
 let names: string[];
 
 beforeAll(async () => {
-  org = await makeOrganization(api);
-  other = await makeOrganization(api);
-  const template = await makeWorkspace(api, org.name, { name: "the-template" });
+  org = await api.makeOrganization();
+  other = await api.makeOrganization();
+  const template = await api.makeWorkspace(org.name, { name: "the-template" });
   names = ["the-template", ...(await addMany(api, org, template.id, 0, size))];
-  const foreign = await makeWorkspace(api, other.name, { name: "payroll-elsewhere" });
+  const foreign = await api.makeWorkspace(other.name, { name: "payroll-elsewhere" });
   await addMany(api, other, foreign.id, 0, 300);
 }, 120_000);
 
@@ -257,14 +248,14 @@ describe("listWorkspaces: tags that most workspaces of a large organization carr
     const chosen = 507;
 
     beforeAll(async () => {
-      const [ofMany, ofOne] = [await makeTeam(api, org.name), await makeTeam(api, org.name)];
+      const [ofMany, ofOne] = [await api.makeTeam(org.name), await api.makeTeam(org.name)];
       const { id, relationships } = data(
         await api.admin.get(`/organizations/${org.name}/workspaces/${nameOf(chosen)}`),
       );
-      await grantProject(api, org.id, relationships.project.data.id, ofMany.id, "read");
-      await grantWorkspace(api, org.id, id, ofOne.id, "read");
-      many = await makeMember(api, org.name, [ofMany.id]);
-      one = await makeMember(api, org.name, [ofOne.id]);
+      await api.grantProject(relationships.project.data.id, ofMany.id, "read");
+      await api.grantWorkspace(id, ofOne.id, "read");
+      many = await api.makeMember(org.name, [ofMany.id]);
+      one = await api.makeMember(org.name, [ofOne.id]);
     });
 
     it.each<[string, Record<string, string>, (number: number) => boolean]>([
@@ -356,7 +347,7 @@ describe("what becomes of a name", () => {
   });
 
   it("shorter than what is indexed: found by all of it, beside those that have it inside", async () => {
-    for (const name of ["Qj", "qJ", "x-qj", "q"]) await makeWorkspace(api, org.name, { name });
+    for (const name of ["Qj", "qJ", "x-qj", "q"]) await api.makeWorkspace(org.name, { name });
     names.push("Qj", "qJ", "x-qj", "q");
     const all = { "search[wildcard-name]": "*qj*" };
     expect(await search({ "search[name]": "qj" })).toEqual(expected(inside("qj")));
@@ -371,7 +362,7 @@ describe("what becomes of a name", () => {
   });
 
   it("added: found at once, and after many more have been added", async () => {
-    const later = await makeWorkspace(api, org.name, { name: "added-Later" });
+    const later = await api.makeWorkspace(org.name, { name: "added-Later" });
     names.push("added-Later");
     expect(await search({ "search[name]": "later" })).toEqual(expected(inside("later")));
     names.push(...(await addMany(api, org, later.id, size, size + 300)));

@@ -1,21 +1,7 @@
 /** GET /organizations/:organization_name/workspaces: order, pages, and only what the caller may read, counted right. */
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Caller, type Json, useApi } from "../../../support/api.ts";
-import {
-  data,
-  grantProject,
-  grantWorkspace,
-  inProject,
-  makeHolder,
-  makeMember,
-  makeOrganization,
-  makeOrganizationToken,
-  makeProject,
-  makeTeam,
-  makeTeamToken,
-  makeWorkspace,
-  type Org,
-} from "../../../support/builders.ts";
+import { data, inProject, type Org } from "../../../support/builders.ts";
 import { setColumns, tagged } from "./support.ts";
 
 const api = useApi();
@@ -24,10 +10,10 @@ const names = ["beta", "Beta", "alpha", "_x", "-y", "a1", "A", "zeta", "B9"];
 const bytewise = ["-y", "A", "B9", "Beta", "_x", "a1", "alpha", "beta", "zeta"];
 
 beforeAll(async () => {
-  org = await makeOrganization(api);
-  for (const name of names) await makeWorkspace(api, org.name, { name });
-  const other = await makeOrganization(api);
-  await makeWorkspace(api, other.name, { name: "elsewhere" });
+  org = await api.makeOrganization();
+  for (const name of names) await api.makeWorkspace(org.name, { name });
+  const other = await api.makeOrganization();
+  await api.makeWorkspace(other.name, { name: "elsewhere" });
 });
 
 const path = () => `/organizations/${org.name}/workspaces`;
@@ -45,11 +31,11 @@ describe("listWorkspaces: order", () => {
   });
 
   it.each(["latest-change-at", "current-run.created-at"])("%s, both ways; ties by id, none last", async (key) => {
-    const own = await makeOrganization(api);
+    const own = await api.makeOrganization();
     const made: { id: string; at: string | null }[] = [];
     const instants = ["2027-01-02", "2027-01-01", "2027-01-02", null, "2027-01-03", null, "2027-01-01", "2027-01-02"];
     for (const day of instants) {
-      const { id } = await makeWorkspace(api, own.name);
+      const { id } = await api.makeWorkspace(own.name);
       const at =
         day === null && key === "latest-change-at" ? "2026-01-01T00:00:00.000Z" : day && `${day}T00:00:00.000Z`;
       await setColumns(
@@ -114,8 +100,8 @@ describe("listWorkspaces: pages", () => {
   it("shows 20 by default, at most 100", async () => {
     expect((await list()).body.meta.pagination["page-size"]).toBe(20);
     expect((await list("?page[size]=100000")).body.meta.pagination["page-size"]).toBe(100);
-    const own = await makeOrganization(api);
-    for (let number = 0; number < 22; number += 1) await makeWorkspace(api, own.name);
+    const own = await api.makeOrganization();
+    for (let number = 0; number < 22; number += 1) await api.makeWorkspace(own.name);
     const answer = await own.owner.get(`/organizations/${own.name}/workspaces`);
     expect(data(answer)).toHaveLength(20);
     expect(answer.body.meta.pagination).toMatchObject({ "total-count": 22, "total-pages": 2, "next-page": 2 });
@@ -160,13 +146,13 @@ describe("listWorkspaces: only what the caller may read, counted right", () => {
   /** Eight workspaces, four in each of two projects. */
   const ids: Record<string, string> = {};
   beforeAll(async () => {
-    own = await makeOrganization(api);
-    projects = [(await makeProject(api, own.name)).id, (await makeProject(api, own.name)).id];
+    own = await api.makeOrganization();
+    projects = [(await api.makeProject(own.name)).id, (await api.makeProject(own.name)).id];
     for (const [number, project] of projects.entries()) {
       for (const letter of ["a", "b", "c", "d"]) {
         const name = `${letter}${number}`;
         const relationships = { ...inProject(project), ...(letter < "c" && tagged("even")) };
-        ids[name] = (await makeWorkspace(api, own.name, { name }, relationships)).id;
+        ids[name] = (await api.makeWorkspace(own.name, { name }, relationships)).id;
       }
     }
   });
@@ -174,33 +160,33 @@ describe("listWorkspaces: only what the caller may read, counted right", () => {
   const first = ["a0", "b0", "c0", "d0"];
 
   const teamWith = async (projectIds: readonly string[], workspaceNames: readonly string[]) => {
-    const team = await makeTeam(api, own.name);
-    for (const id of projectIds) await grantProject(api, own.id, id, team.id, "read");
-    for (const name of workspaceNames) await grantWorkspace(api, own.id, ids[name] ?? "", team.id, "read");
+    const team = await api.makeTeam(own.name);
+    for (const id of projectIds) await api.grantProject(id, team.id, "read");
+    for (const name of workspaceNames) await api.grantWorkspace(ids[name] ?? "", team.id, "read");
     return team.id;
   };
   const memberWith = (projectNumbers: readonly number[], workspaceNames: readonly string[]) => async () => {
     const projectIds = projectNumbers.map((number) => projects[number] ?? "");
-    return makeMember(api, own.name, [await teamWith(projectIds, workspaceNames)]);
+    return api.makeMember(own.name, [await teamWith(projectIds, workspaceNames)]);
   };
   const twoTeams = async () =>
-    makeMember(api, own.name, [await teamWith([projects[0] ?? ""], ["a0", "a1"]), await teamWith([], ["a1", "d1"])]);
+    api.makeMember(own.name, [await teamWith([projects[0] ?? ""], ["a0", "a1"]), await teamWith([], ["a1", "d1"])]);
 
   it.each<[string, () => Promise<Caller>, string[]]>([
     ["an owner", async () => own.owner, all],
     ["a site admin", async () => api.admin, all],
-    ["the organization's token", () => makeOrganizationToken(api, own.name), all],
-    ["a holder of manage-workspaces", () => makeHolder(api, own.name, "manage-workspaces"), all],
-    ["a holder of read-workspaces", () => makeHolder(api, own.name, "read-workspaces"), all],
-    ["a holder of read-projects", () => makeHolder(api, own.name, "read-projects"), all],
+    ["the organization's token", () => api.makeOrganizationToken(own.name), all],
+    ["a holder of manage-workspaces", () => api.makeHolder(own.name, "manage-workspaces"), all],
+    ["a holder of read-workspaces", () => api.makeHolder(own.name, "read-workspaces"), all],
+    ["a holder of read-projects", () => api.makeHolder(own.name, "read-projects"), all],
     ["a grant on a project", memberWith([0], []), first],
     ["grants on both projects", memberWith([0, 1], []), all],
     ["grants on single workspaces", memberWith([], ["b0", "d1"]), ["b0", "d1"]],
     ["both, not overlapping", memberWith([0], ["c1"]), ["a0", "b0", "c0", "c1", "d0"]],
     ["both, overlapping", memberWith([0], ["a0", "c1", "d0"]), ["a0", "b0", "c0", "c1", "d0"]],
     ["two teams, overlapping", twoTeams, ["a0", "a1", "b0", "c0", "d0", "d1"]],
-    ["a team's token", async () => makeTeamToken(api, await teamWith([], ["a1"])), ["a1"]],
-    ["a plain member", () => makeMember(api, own.name), []],
+    ["a team's token", async () => api.makeTeamToken(await teamWith([], ["a1"])), ["a1"]],
+    ["a plain member", () => api.makeMember(own.name), []],
   ])("%s", async (_, make, expected) => {
     const caller = await make();
     const read = async (query: string) => {
@@ -241,7 +227,7 @@ describe("listWorkspaces: only what the caller may read, counted right", () => {
     const total = async () =>
       (await caller.get(`/organizations/${own.name}/workspaces`)).body.meta.pagination["total-count"];
     const before = await total();
-    const extra = await makeWorkspace(api, own.name, {}, inProject(projects[0] ?? ""));
+    const extra = await api.makeWorkspace(own.name, {}, inProject(projects[0] ?? ""));
     expect(await total()).toBe(before + 1);
     const move = { data: { type: "workspaces", relationships: inProject(projects[1] ?? "") } };
     data(await own.owner.patch(`/workspaces/${extra.id}`, move));

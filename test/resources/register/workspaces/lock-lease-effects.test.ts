@@ -2,17 +2,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { endLeases } from "../../../../src/resources/register/workspaces/upkeep.ts";
 import { type Caller, type Json, useApi } from "../../../support/api.ts";
-import {
-  data,
-  details,
-  grantWorkspace,
-  makeMember,
-  makeOrganization,
-  makeTeam,
-  makeWorkspace,
-  type Member,
-  type Org,
-} from "../../../support/builders.ts";
+import { data, details, type Member, type Org } from "../../../support/builders.ts";
 import { passingTime } from "../../../support/clock.ts";
 import { makeRun, makeRunnable, showRun } from "../../../support/runs.ts";
 import { announced, inRequest, post, put, stateOf, upkeepOf, writeState } from "../../../support/states.ts";
@@ -23,15 +13,15 @@ let teamId: string;
 let one: Member;
 
 beforeAll(async () => {
-  org = await makeOrganization(api);
-  teamId = (await makeTeam(api, org.name)).id;
-  one = await makeMember(api, org.name, [teamId]);
+  org = await api.makeOrganization();
+  teamId = (await api.makeTeam(org.name)).id;
+  one = await api.makeMember(org.name, [teamId]);
 });
 const pass = passingTime();
 
 async function shared(made?: Json): Promise<string> {
-  const { id } = made ?? (await makeWorkspace(api, org.name));
-  await grantWorkspace(api, org.id, id, teamId, "write");
+  const { id } = made ?? (await api.makeWorkspace(org.name));
+  await api.grantWorkspace(id, teamId, "write");
   return id;
 }
 const leased = async (caller: Caller, id: string): Promise<Json> =>

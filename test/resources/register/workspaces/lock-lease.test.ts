@@ -2,19 +2,7 @@
 import { beforeAll, describe, expect, it, vi } from "vitest";
 import { endLeases } from "../../../../src/resources/register/workspaces/upkeep.ts";
 import { type Answer, type Caller, type Json, useApi } from "../../../support/api.ts";
-import {
-  data,
-  details,
-  grantWorkspace,
-  makeMember,
-  makeOrganization,
-  makeTeam,
-  makeTeamToken,
-  makeWorkspace,
-  type Member,
-  type Org,
-  pointers,
-} from "../../../support/builders.ts";
+import { data, details, type Member, type Org, pointers } from "../../../support/builders.ts";
 import { inMs, passingTime } from "../../../support/clock.ts";
 import { makeRun, makeRunnable } from "../../../support/runs.ts";
 import { upkeepOf } from "../../../support/states.ts";
@@ -27,16 +15,16 @@ let one: Member;
 let two: Member;
 
 beforeAll(async () => {
-  org = await makeOrganization(api);
-  teamId = (await makeTeam(api, org.name)).id;
-  one = await makeMember(api, org.name, [teamId]);
-  two = await makeMember(api, org.name, [teamId]);
+  org = await api.makeOrganization();
+  teamId = (await api.makeTeam(org.name)).id;
+  one = await api.makeMember(org.name, [teamId]);
+  two = await api.makeMember(org.name, [teamId]);
 });
 const pass = passingTime();
 
 async function shared(made?: Json): Promise<string> {
-  const { id } = made ?? (await makeWorkspace(api, org.name));
-  await grantWorkspace(api, org.id, id, teamId, "write");
+  const { id } = made ?? (await api.makeWorkspace(org.name));
+  await api.grantWorkspace(id, teamId, "write");
   return id;
 }
 const act = (caller: Caller, id: string, action: string, body?: object): Promise<Answer> =>
@@ -185,7 +173,7 @@ describe("renewWorkspaceLock", () => {
 
   it("200: a team's lock by the team's token", async () => {
     const id = await shared();
-    const team = await makeTeamToken(api, teamId);
+    const team = await api.makeTeamToken(teamId);
     await leased(team, id);
     expect((await act(team, id, "renew-lock")).status).toBe(200);
     expect((await act(one, id, "renew-lock")).status).toBe(409);
@@ -214,7 +202,7 @@ describe("renewWorkspaceLock", () => {
     await leased(one, id);
     const answer = await act(one, id, "renew-lock", { "lease-seconds": 5 });
     expect([answer.status, ...pointers(answer)]).toEqual([422, "/lease-seconds"]);
-    const stranger = await makeMember(api, org.name);
+    const stranger = await api.makeMember(org.name);
     expect((await act(stranger, id, "renew-lock")).status).toBe(404);
   });
 });
@@ -274,8 +262,8 @@ describe("past its lease", () => {
   });
 
   it("what was shown before is never shown again, however often it was asked for", async () => {
-    const { name } = await makeOrganization(api).then(async (other) => {
-      await makeWorkspace(api, other.name, { name: "held" });
+    const { name } = await api.makeOrganization().then(async (other) => {
+      await api.makeWorkspace(other.name, { name: "held" });
       return other;
     });
     const { id } = data(await api.admin.get(`/organizations/${name}/workspaces/held`));
@@ -325,9 +313,9 @@ describeOnce("two at once past the lease", () => {
 
 describe("filter[locked-longer-than]", () => {
   it("finds those that are locked for longer, and none whose lease has ended", async () => {
-    const own = await makeOrganization(api);
+    const own = await api.makeOrganization();
     const [free, leasedOne, held] = await Promise.all(
-      ["free", "leased", "held"].map((name) => makeWorkspace(api, own.name, { name })),
+      ["free", "leased", "held"].map((name) => api.makeWorkspace(own.name, { name })),
     );
     await leased(own.owner, leasedOne?.id, 7200);
     await act(own.owner, held?.id, "lock");
@@ -358,7 +346,7 @@ describe("filter[locked-longer-than]", () => {
 
   it("shows nobody more than they may read", async () => {
     const id = await shared();
-    const other = await makeWorkspace(api, org.name);
+    const other = await api.makeWorkspace(org.name);
     for (const each of [id, other.id]) await act(org.owner, each, "lock");
     pass(120);
     const { body } = await one.get(
@@ -385,7 +373,7 @@ describeOnce("metrics", () => {
     };
     const before = await figures();
     const of = (name: string, holder: string) => `cadastre_workspace_lock${name}{holder="${holder}"}`;
-    const team = await makeTeamToken(api, teamId);
+    const team = await api.makeTeamToken(teamId);
     await leased(team, await shared());
     await act(one, await shared(), "lock");
     const after = await figures();

@@ -3,19 +3,7 @@ import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openDatabase } from "../../../../src/database/engines/open.ts";
 import { type Api, type Caller, type Json, startApiOn, useApi } from "../../../support/api.ts";
-import {
-  data,
-  grantWorkspace,
-  makeHolder,
-  makeMember,
-  makeOrganization,
-  makeOrganizationToken,
-  makeTeam,
-  makeTeamToken,
-  makeWorkspace,
-  type Member,
-  type Org,
-} from "../../../support/builders.ts";
+import { data, type Member, type Org } from "../../../support/builders.ts";
 import { deep, seed } from "../../../support/depth.ts";
 import { sampled } from "../../../support/once.ts";
 import { pathById } from "./support.ts";
@@ -26,7 +14,7 @@ let org: Org;
 beforeAll(async () => {
   const database = openDatabase(api.address);
   second = await startApiOn({ address: api.address, database, drop: () => database.close() });
-  org = await makeOrganization(api);
+  org = await api.makeOrganization();
 });
 afterAll(async () => {
   await second.stop();
@@ -39,11 +27,11 @@ describe("many at once, through two servers on one database", () => {
   let workspace: Json;
   let people: Member[];
   beforeAll(async () => {
-    workspace = await makeWorkspace(api, org.name);
-    const team = await makeTeam(api, org.name);
-    await grantWorkspace(api, org.id, workspace.id, team.id, "write");
+    workspace = await api.makeWorkspace(org.name);
+    const team = await api.makeTeam(org.name);
+    await api.grantWorkspace(workspace.id, team.id, "write");
     people = [];
-    for (let number = 0; number < 4; number += 1) people.push(await makeMember(api, org.name, [team.id]));
+    for (let number = 0; number < 4; number += 1) people.push(await api.makeMember(org.name, [team.id]));
   });
   /** Attempts spread over people and servers. */
   const atOnce = (action: string) =>
@@ -97,15 +85,15 @@ describe("random sequences", () => {
   const cast: Person[] = [];
   let workspace: Json;
   beforeAll(async () => {
-    workspace = await makeWorkspace(api, org.name);
-    const team = await makeTeam(api, org.name);
-    await grantWorkspace(api, org.id, workspace.id, team.id, "write");
-    const [one, two] = [await makeMember(api, org.name, [team.id]), await makeMember(api, org.name, [team.id])];
+    workspace = await api.makeWorkspace(org.name);
+    const team = await api.makeTeam(org.name);
+    await api.grantWorkspace(workspace.id, team.id, "write");
+    const [one, two] = [await api.makeMember(org.name, [team.id]), await api.makeMember(org.name, [team.id])];
     const again = data(await one.post(`/users/${one.id}/authentication-tokens`)).attributes.token;
-    const reader = await makeHolder(api, org.name, "read-workspaces");
+    const reader = await api.makeHolder(org.name, "read-workspaces");
     const [teamToken, organizationToken] = [
-      await makeTeamToken(api, team.id),
-      await makeOrganizationToken(api, org.name),
+      await api.makeTeamToken(team.id),
+      await api.makeOrganizationToken(org.name),
     ];
     const user = (name: string, caller: Caller, id: string, mayLock: boolean, mayForce: boolean): Person => ({
       name,

@@ -1,20 +1,7 @@
 /** lock, unlock, force-unlock: every row of the table of states and transitions, bodies, holders and refusals. */
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type Answer, type Caller, type Json, useApi } from "../../../support/api.ts";
-import {
-  data,
-  details,
-  grantWorkspace,
-  makeMember,
-  makeOrganization,
-  makeOrganizationToken,
-  makeTeam,
-  makeTeamToken,
-  makeWorkspace,
-  type Member,
-  type Org,
-  unique,
-} from "../../../support/builders.ts";
+import { data, type Member, type Org, unique } from "../../../support/builders.ts";
 import { faults, pathById, setColumns } from "./support.ts";
 
 const api = useApi();
@@ -25,14 +12,14 @@ let writer: Member;
 let colleague: Member;
 let token: Caller;
 beforeAll(async () => {
-  org = await makeOrganization(api);
-  team = await makeTeam(api, org.name);
-  [writer, colleague] = [await makeMember(api, org.name, [team.id]), await makeMember(api, org.name, [team.id])];
-  token = await makeTeamToken(api, team.id);
+  org = await api.makeOrganization();
+  team = await api.makeTeam(org.name);
+  [writer, colleague] = [await api.makeMember(org.name, [team.id]), await api.makeMember(org.name, [team.id])];
+  token = await api.makeTeamToken(team.id);
 });
 beforeEach(async () => {
-  workspace = await makeWorkspace(api, org.name, { description: "locked and unlocked" });
-  await grantWorkspace(api, org.id, workspace.id, team.id, "write");
+  workspace = await api.makeWorkspace(org.name, { description: "locked and unlocked" });
+  await api.grantWorkspace(workspace.id, team.id, "write");
 });
 
 const act = (caller: Caller, action: string, body?: unknown): Promise<Answer> =>
@@ -66,12 +53,12 @@ describe("404, and the sentence names what is missing, for whoever may only see 
     ["force-unlock", "admin access to the workspace (can-force-unlock)"],
     ["safe-delete", "admin access to the workspace, or 'delete' on the project's workspaces (can-destroy)"],
   ])("%s", async (action, needs) => {
-    const readers = await makeTeam(api, org.name);
-    await grantWorkspace(api, org.id, workspace.id, readers.id, "read");
-    const answer = await act(await makeMember(api, org.name, [readers.id]), action);
+    const readers = await api.makeTeam(org.name);
+    await api.grantWorkspace(workspace.id, readers.id, "read");
+    const answer = await act(await api.makeMember(org.name, [readers.id]), action);
     expect(answer.status).toBe(404);
     expect(answer.body.errors).toEqual(missing(needs));
-    const [stranger] = (await act(await makeMember(api, org.name), action)).body.errors;
+    const [stranger] = (await act(await api.makeMember(org.name), action)).body.errors;
     expect(stranger.detail).toMatch(/^There is no such workspace, or you are not allowed to see it\./);
     expect(await shown()).toEqual(workspace);
   });
@@ -202,11 +189,11 @@ describe("unlockWorkspace", () => {
   });
 
   it("another team's token: 409", async () => {
-    const other = await makeTeam(api, org.name, { name: unique("other") });
-    await grantWorkspace(api, org.id, workspace.id, other.id, "write");
+    const other = await api.makeTeam(org.name, { name: unique("other") });
+    await api.grantWorkspace(workspace.id, other.id, "write");
     data(await act(token, "lock"));
     await expectConflict(
-      await act(await makeTeamToken(api, other.id), "unlock"),
+      await act(await api.makeTeamToken(other.id), "unlock"),
       heldBy(`Team ${team.attributes.name}`),
     );
   });
@@ -221,13 +208,13 @@ describe("forceUnlockWorkspace", () => {
   it.each<[string, () => Promise<Caller>]>([
     ["an owner", async () => org.owner],
     ["a site admin", async () => api.admin],
-    ["the organization's token", () => makeOrganizationToken(api, org.name)],
+    ["the organization's token", () => api.makeOrganizationToken(org.name)],
     [
       "a workspace admin",
       async () => {
-        const admins = await makeTeam(api, org.name);
-        await grantWorkspace(api, org.id, workspace.id, admins.id, "admin");
-        return makeMember(api, org.name, [admins.id]);
+        const admins = await api.makeTeam(org.name);
+        await api.grantWorkspace(workspace.id, admins.id, "admin");
+        return api.makeMember(org.name, [admins.id]);
       },
     ],
   ])("by %s, whoever holds it: 200", async (_, make) => {
@@ -271,7 +258,7 @@ describe("a lock whose holder is gone", () => {
   const byForce = " There is no such user any more: whoever has admin access to the workspace may unlock it by force.";
 
   it("stays when the account is deleted, with the name on it, until it is unlocked by force", async () => {
-    const leaver = await makeMember(api, org.name, [team.id]);
+    const leaver = await api.makeMember(org.name, [team.id]);
     data(await act(leaver, "lock", { reason: "halfway through" }));
     expect((await api.admin.delete(`/admin/users/${leaver.id}`)).status).toBe(204);
     expect(lockOf(await shown())).toEqual(byUser(leaver, "halfway through"));
@@ -281,7 +268,7 @@ describe("a lock whose holder is gone", () => {
   });
 
   it("stays when the membership ends: the person is still there", async () => {
-    const leaver = await makeMember(api, org.name, [team.id]);
+    const leaver = await api.makeMember(org.name, [team.id]);
     data(await act(leaver, "lock"));
     const members = data(await org.owner.get(`/organizations/${org.name}/organization-memberships?page[size]=100`));
     const membership = members.find((item: Json) => item.relationships.user.data.id === leaver.id);
@@ -292,9 +279,9 @@ describe("a lock whose holder is gone", () => {
   });
 
   it("stays when the team is deleted", async () => {
-    const passing = await makeTeam(api, org.name);
-    await grantWorkspace(api, org.id, workspace.id, passing.id, "write");
-    data(await act(await makeTeamToken(api, passing.id), "lock"));
+    const passing = await api.makeTeam(org.name);
+    await api.grantWorkspace(workspace.id, passing.id, "write");
+    data(await act(await api.makeTeamToken(passing.id), "lock"));
     expect((await org.owner.delete(`/teams/${passing.id}`)).status).toBe(204);
     const sentence = heldBy(`Team ${passing.attributes.name}`) + byForce.replace("user", "team");
     await expectConflict(await act(writer, "unlock"), sentence);
@@ -304,7 +291,7 @@ describe("a lock whose holder is gone", () => {
 
 describe("the organization's token", () => {
   it("can neither lock nor unlock: 404", async () => {
-    const organization = await makeOrganizationToken(api, org.name);
+    const organization = await api.makeOrganizationToken(org.name);
     const refused = await act(organization, "lock");
     expect(refused.status).toBe(404);
     expect(refused.body.errors).toEqual(missing("the permission to lock and unlock the workspace (can-lock)"));
@@ -314,14 +301,8 @@ describe("the organization's token", () => {
   });
 });
 
-describe("a workspace that is not there", () => {
-  it.each(["lock", "unlock", "force-unlock"])("%s: 404", async (action) => {
-    const answer = await org.owner.post(`/workspaces/ws-unknown/actions/${action}`);
-    expect(answer.status).toBe(404);
-    expect(details(answer)).toHaveLength(1);
-  });
-
-  it("there is no locking by name", async () => {
+describe("by its name", () => {
+  it("there is no locking of a workspace", async () => {
     const path = `/organizations/${org.name}/workspaces/${workspace.attributes.name}/actions/lock`;
     expect((await org.owner.post(path)).status).toBe(404);
   });

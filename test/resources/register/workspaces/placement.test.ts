@@ -1,33 +1,15 @@
 /** The project of a workspace: where it is created, and how an update moves it. */
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type Caller, type Json, useApi } from "../../../support/api.ts";
-import {
-  data,
-  details,
-  grantProject,
-  grantWorkspace,
-  inProject,
-  makeHolder,
-  makeMember,
-  makeOrganization,
-  makeOrganizationToken,
-  makeProject,
-  makeTeam,
-  makeTeamToken,
-  makeWorkspace,
-  type Member,
-  type Org,
-  resource,
-  unique,
-} from "../../../support/builders.ts";
+import { data, details, inProject, type Member, type Org, resource, unique } from "../../../support/builders.ts";
 import { bothPaths, faults, pathById } from "./support.ts";
 
 const api = useApi();
 let org: Org;
 let other: Org;
 beforeAll(async () => {
-  org = await makeOrganization(api);
-  other = await makeOrganization(api);
+  org = await api.makeOrganization();
+  other = await api.makeOrganization();
 });
 
 const create = (caller: Caller, relationships?: object) =>
@@ -39,15 +21,15 @@ interface TeamMember extends Member {
   readonly teamId: string;
 }
 const member = async (...grants: [projectId: string, level: "read" | "write" | "maintain" | "admin"][]) => {
-  const team = await makeTeam(api, org.name);
-  for (const [projectId, level] of grants) await grantProject(api, org.id, projectId, team.id, level);
-  const person: TeamMember = { ...(await makeMember(api, org.name, [team.id])), teamId: team.id };
+  const team = await api.makeTeam(org.name);
+  for (const [projectId, level] of grants) await api.grantProject(projectId, team.id, level);
+  const person: TeamMember = { ...(await api.makeMember(org.name, [team.id])), teamId: team.id };
   return person;
 };
 
 describe("createWorkspace: project", () => {
   it("is the default project without one, and the named one with one; each counts it", async () => {
-    const project = await makeProject(api, org.name);
+    const project = await api.makeProject(org.name);
     const before = await count(org.defaultProjectId);
     expect(data(await create(org.owner)).relationships.project.data.id).toBe(org.defaultProjectId);
     expect(data(await create(org.owner, { project: null })).relationships.project.data.id).toBe(org.defaultProjectId);
@@ -63,10 +45,10 @@ describe("createWorkspace: project", () => {
   });
 
   it("an unknown one tells a taken name only to whoever may read every workspace", async () => {
-    const taken = await makeWorkspace(api, org.name);
+    const taken = await api.makeWorkspace(org.name);
     const body = resource("workspaces", { name: taken.attributes.name }, inProject("prj-unknown"));
     const path = `/organizations/${org.name}/workspaces`;
-    const member = await makeMember(api, org.name);
+    const member = await api.makeMember(org.name);
     expect((await member.post(path, body)).body.errors).toHaveLength(1);
     expect((await org.owner.post(path, body)).body.errors).toHaveLength(2);
   });
@@ -81,7 +63,7 @@ describe("createWorkspace: project", () => {
   });
 
   it("one that the caller can't read is unknown too", async () => {
-    const [hidden, open] = [await makeProject(api, org.name), await makeProject(api, org.name)];
+    const [hidden, open] = [await api.makeProject(org.name), await api.makeProject(org.name)];
     const maintainer = await member([open.id, "maintain"]);
     const answer = await create(maintainer, inProject(hidden.id));
     expect(answer.status).toBe(422);
@@ -95,7 +77,7 @@ describe("createWorkspace: project", () => {
     ["maintain", 201],
     ["admin", 201],
   ])("with %s on it: %i", async (level, status) => {
-    const project = await makeProject(api, org.name);
+    const project = await api.makeProject(org.name);
     const answer = await create(await member([project.id, level]), inProject(project.id));
     expect(answer.status).toBe(status);
     if (status === 403) expect(details(answer)[0]).toContain("'create' on the project's workspaces");
@@ -103,7 +85,7 @@ describe("createWorkspace: project", () => {
   });
 
   it("the default project needs 'create' as well", async () => {
-    const plain = await makeMember(api, org.name);
+    const plain = await api.makeMember(org.name);
     const answer = await create(plain);
     expect(answer.status).toBe(403);
     expect(details(answer)[0]).toContain("can-create-workspace");
@@ -111,14 +93,14 @@ describe("createWorkspace: project", () => {
   });
 
   it.each(["manage-workspaces", "manage-projects"])("%s creates everywhere", async (permission) => {
-    const holder = await makeHolder(api, org.name, permission);
-    const project = await makeProject(api, org.name);
+    const holder = await api.makeHolder(org.name, permission);
+    const project = await api.makeProject(org.name);
     expect((await create(holder, inProject(project.id))).status).toBe(201);
     expect((await create(holder)).status).toBe(201);
   });
 
   it.each(["read-projects", "read-workspaces", "manage-teams"])("%s creates nowhere", async (permission) => {
-    const holder = await makeHolder(api, org.name, permission);
+    const holder = await api.makeHolder(org.name, permission);
     expect((await create(holder)).status).toBe(403);
   });
 
@@ -141,8 +123,8 @@ describe.each(bothPaths)("updateWorkspace %s: project", (_, pathOf) => {
   let target: Json;
   let workspace: Json;
   beforeEach(async () => {
-    [source, target] = [await makeProject(api, org.name), await makeProject(api, org.name)];
-    workspace = await makeWorkspace(api, org.name, {}, inProject(source.id));
+    [source, target] = [await api.makeProject(org.name), await api.makeProject(org.name)];
+    workspace = await api.makeWorkspace(org.name, {}, inProject(source.id));
   });
   const move = (caller: Caller, projectId = target.id, attributes: object = {}) =>
     caller.patch(pathOf(workspace), resource("workspaces", attributes, inProject(projectId)));
@@ -161,9 +143,9 @@ describe.each(bothPaths)("updateWorkspace %s: project", (_, pathOf) => {
   });
 
   it("omitted or unchanged means no move, for whoever may update it", async () => {
-    const team = await makeTeam(api, org.name);
-    await grantWorkspace(api, org.id, workspace.id, team.id, "admin");
-    const admin = await makeMember(api, org.name, [team.id]);
+    const team = await api.makeTeam(org.name);
+    await api.grantWorkspace(workspace.id, team.id, "admin");
+    const admin = await api.makeMember(org.name, [team.id]);
     const same = await move(admin, source.id, { description: "stays" });
     expect(same.status).toBe(200);
     expect(same.body.data.attributes.description).toBe("stays");
@@ -173,18 +155,18 @@ describe.each(bothPaths)("updateWorkspace %s: project", (_, pathOf) => {
   it.each<[string, () => Promise<Caller>, number]>([
     ["an owner", async () => org.owner, 200],
     ["a site admin", async () => api.admin, 200],
-    ["the organization's token", () => makeOrganizationToken(api, org.name), 200],
-    ["the owners team's token", () => makeTeamToken(api, org.ownersTeamId), 200],
-    ["a holder of manage-projects", () => makeHolder(api, org.name, "manage-projects"), 200],
+    ["the organization's token", () => api.makeOrganizationToken(org.name), 200],
+    ["the owners team's token", () => api.makeTeamToken(org.ownersTeamId), 200],
+    ["a holder of manage-projects", () => api.makeHolder(org.name, "manage-projects"), 200],
     ["admin on both", () => member([source.id, "admin"], [target.id, "admin"]), 200],
-    ["a holder of manage-workspaces", () => makeHolder(api, org.name, "manage-workspaces"), 403],
+    ["a holder of manage-workspaces", () => api.makeHolder(org.name, "manage-workspaces"), 403],
     ["admin on the source, read on the target", () => member([source.id, "admin"], [target.id, "read"]), 403],
     ["admin on the source, maintain on the target", () => member([source.id, "admin"], [target.id, "maintain"]), 403],
     ["maintain on the source, admin on the target", () => member([source.id, "maintain"], [target.id, "admin"]), 403],
     ["read on the source, admin on the target", () => member([source.id, "read"], [target.id, "admin"]), 403],
     ["admin on the source alone", () => member([source.id, "admin"]), 422],
     ["admin on the target alone", () => member([target.id, "admin"]), 404],
-    ["a plain member", () => makeMember(api, org.name), 404],
+    ["a plain member", () => api.makeMember(org.name), 404],
   ])("%s: %#", async (_who, make, status) => {
     const answer = await move(await make());
     expect(answer.status).toBe(status);
@@ -195,17 +177,17 @@ describe.each(bothPaths)("updateWorkspace %s: project", (_, pathOf) => {
 
   it("admin of the workspace alone may not take it out of its project", async () => {
     const admin = await member([target.id, "admin"]);
-    await grantWorkspace(api, org.id, workspace.id, admin.teamId, "admin");
+    await api.grantWorkspace(workspace.id, admin.teamId, "admin");
     const answer = await move(admin);
     expect(answer.status).toBe(403);
     expect(details(answer)[0]).toContain("admin access to both");
   });
 
   it("grants of several teams add up", async () => {
-    const [one, two] = [await makeTeam(api, org.name), await makeTeam(api, org.name)];
-    await grantProject(api, org.id, source.id, one.id, "admin");
-    await grantProject(api, org.id, target.id, two.id, "admin");
-    expect((await move(await makeMember(api, org.name, [one.id, two.id]))).status).toBe(200);
+    const [one, two] = [await api.makeTeam(org.name), await api.makeTeam(org.name)];
+    await api.grantProject(source.id, one.id, "admin");
+    await api.grantProject(target.id, two.id, "admin");
+    expect((await move(await api.makeMember(org.name, [one.id, two.id]))).status).toBe(200);
   });
 
   it("an unknown project, and one of another organization, are 422, and nothing else changes", async () => {

@@ -1,20 +1,7 @@
 /** ETag and If-Match of workspaces, and the order in which a request is refused. */
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type Json, useApi } from "../../../support/api.ts";
-import {
-  data,
-  grantWorkspace,
-  inProject,
-  makeMember,
-  makeOrganization,
-  makeProject,
-  makeTeam,
-  makeWorkspace,
-  type Member,
-  type Org,
-  resource,
-  unique,
-} from "../../../support/builders.ts";
+import { data, inProject, type Member, type Org, resource, unique } from "../../../support/builders.ts";
 import { bothPaths, makeSshKey, pathById, setColumns } from "./support.ts";
 
 const api = useApi();
@@ -23,12 +10,12 @@ let readers: string;
 let reader: Member;
 let workspace: Json;
 beforeAll(async () => {
-  org = await makeOrganization(api);
-  readers = (await makeTeam(api, org.name)).id;
-  reader = await makeMember(api, org.name, [readers]);
+  org = await api.makeOrganization();
+  readers = (await api.makeTeam(org.name)).id;
+  reader = await api.makeMember(org.name, [readers]);
 });
 beforeEach(async () => {
-  workspace = await makeWorkspace(api, org.name);
+  workspace = await api.makeWorkspace(org.name);
 });
 
 const etag = async (): Promise<string> => (await org.owner.get(pathById(workspace))).headers.get("etag") ?? "none";
@@ -64,7 +51,7 @@ describe("ETag", () => {
       async () =>
         org.owner.patch(
           pathById(workspace),
-          resource("workspaces", {}, inProject((await makeProject(api, org.name)).id)),
+          resource("workspaces", {}, inProject((await api.makeProject(org.name)).id)),
         ),
     ],
     [
@@ -100,19 +87,19 @@ describe("ETag", () => {
 
 describe("the order of refusals", () => {
   const stale = { "if-match": '"nonsense"' };
-  const taken = async () => resource("workspaces", { name: (await makeWorkspace(api, org.name)).attributes.name });
+  const taken = async () => resource("workspaces", { name: (await api.makeWorkspace(org.name)).attributes.name });
 
   it("404 and 403 come before 412", async () => {
     const valid = resource("workspaces", { description: "x" });
     expect((await reader.patch(pathById(workspace), valid, stale)).status).toBe(404);
     expect((await reader.delete(pathById(workspace), undefined, stale)).status).toBe(404);
-    await grantWorkspace(api, org.id, workspace.id, readers, "read");
+    await api.grantWorkspace(workspace.id, readers, "read");
     expect((await reader.patch(pathById(workspace), valid, stale)).status).toBe(403);
     expect((await reader.delete(pathById(workspace), undefined, stale)).status).toBe(403);
   });
 
   it("403 comes before the 422 of a rule", async () => {
-    await grantWorkspace(api, org.id, workspace.id, readers, "read");
+    await api.grantWorkspace(workspace.id, readers, "read");
     expect((await reader.patch(pathById(workspace), await taken())).status).toBe(403);
     expect((await reader.post(`/organizations/${org.name}/workspaces`, await taken())).status).toBe(403);
     const key = resource("workspaces", { id: "sshkey-unknown" });
@@ -121,7 +108,7 @@ describe("the order of refusals", () => {
 
   it("404 comes before 409", async () => {
     await setColumns(api, workspace.id, { lockedByType: "runs", lockedById: "run-1" });
-    await grantWorkspace(api, org.id, workspace.id, readers, "read");
+    await api.grantWorkspace(workspace.id, readers, "read");
     for (const action of ["lock", "unlock", "force-unlock", "safe-delete"])
       expect((await reader.post(`${pathById(workspace)}/actions/${action}`)).status, action).toBe(404);
   });

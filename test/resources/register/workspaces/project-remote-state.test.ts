@@ -1,19 +1,7 @@
 /** project-remote-state: state that is shared with the workspaces of the same project. */
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type Json, useApi } from "../../../support/api.ts";
-import {
-  data,
-  grantWorkspace,
-  inProject,
-  makeMember,
-  makeOrganization,
-  makeProject,
-  makeTeam,
-  makeWorkspace,
-  type Org,
-  resource,
-  unique,
-} from "../../../support/builders.ts";
+import { data, inProject, type Org, resource, unique } from "../../../support/builders.ts";
 import { consumersOf, consumersPath, link } from "../../state/remote-state-consumers/support.ts";
 import { at, faults, pathById } from "./support.ts";
 
@@ -23,11 +11,11 @@ let org: Org;
 let project: Json;
 let shared: Json;
 beforeAll(async () => {
-  org = await makeOrganization(api);
+  org = await api.makeOrganization();
 });
 beforeEach(async () => {
-  project = await makeProject(api, org.name);
-  shared = await makeWorkspace(api, org.name, {}, inProject(project.id));
+  project = await api.makeProject(org.name);
+  shared = await api.makeWorkspace(org.name, {}, inProject(project.id));
 });
 
 const update = (attributes: object) => org.owner.patch(pathById(shared), resource("workspaces", attributes));
@@ -52,7 +40,7 @@ describe("project-remote-state: a value, null, absent", () => {
   });
 
   it("can be sent on creation, and the list shows it", async () => {
-    const made = await makeWorkspace(api, org.name, { "project-remote-state": true }, inProject(project.id));
+    const made = await api.makeWorkspace(org.name, { "project-remote-state": true }, inProject(project.id));
     expect(settings(made)).toEqual([true, false]);
     const listed = data(await org.owner.get(`/organizations/${org.name}/workspaces?filter[project][id]=${project.id}`));
     expect(listed).toContainEqual(made);
@@ -82,7 +70,7 @@ describe("project-remote-state: a value, null, absent", () => {
   });
 
   it("needs global-remote-state false where the service's default is true", async () => {
-    const own = await makeOrganization(sharing);
+    const own = await sharing.makeOrganization();
     const create = (attributes: object) =>
       own.owner.post(
         `/organizations/${own.name}/workspaces`,
@@ -93,9 +81,9 @@ describe("project-remote-state: a value, null, absent", () => {
   });
 
   it("needs admin access to the workspace", async () => {
-    const team = await makeTeam(api, org.name);
-    await grantWorkspace(api, org.id, shared.id, team.id, "write");
-    const member = await makeMember(api, org.name, [team.id]);
+    const team = await api.makeTeam(org.name);
+    await api.grantWorkspace(shared.id, team.id, "write");
+    const member = await api.makeMember(org.name, [team.id]);
     const body = resource("workspaces", { "project-remote-state": true });
     expect((await member.patch(pathById(shared), body)).status).toBe(403);
   });
@@ -113,23 +101,23 @@ describe("project-remote-state: a value, null, absent", () => {
 
 describe("the consumers of a workspace with project-remote-state", () => {
   it("are the others of its project that the caller reads; the list itself is kept", async () => {
-    const inside = await makeWorkspace(api, org.name, { name: unique("a") }, inProject(project.id));
-    const another = await makeWorkspace(api, org.name, { name: unique("b") }, inProject(project.id));
-    const outside = await makeWorkspace(api, org.name);
+    const inside = await api.makeWorkspace(org.name, { name: unique("a") }, inProject(project.id));
+    const another = await api.makeWorkspace(org.name, { name: unique("b") }, inProject(project.id));
+    const outside = await api.makeWorkspace(org.name);
     await org.owner.post(consumersPath(shared), link(outside));
     data(await update({ "project-remote-state": true }));
     expect(await consumersOf(org.owner, shared)).toEqual([inside.id, another.id]);
-    const team = await makeTeam(api, org.name);
-    const member = await makeMember(api, org.name, [team.id]);
-    for (const id of [shared.id, another.id, outside.id]) await grantWorkspace(api, org.id, id, team.id, "read");
+    const team = await api.makeTeam(org.name);
+    const member = await api.makeMember(org.name, [team.id]);
+    for (const id of [shared.id, another.id, outside.id]) await api.grantWorkspace(id, team.id, "read");
     expect(await consumersOf(member, shared)).toEqual([another.id]);
     data(await update({ "project-remote-state": false }));
     expect(await consumersOf(org.owner, shared)).toEqual([outside.id]);
   });
 
   it("are those of the project that it is in by now", async () => {
-    const next = await makeProject(api, org.name);
-    const there = await makeWorkspace(api, org.name, {}, inProject(next.id));
+    const next = await api.makeProject(org.name);
+    const there = await api.makeWorkspace(org.name, {}, inProject(next.id));
     data(await update({ "project-remote-state": true }));
     expect(await consumersOf(org.owner, shared)).toEqual([]);
     data(await org.owner.patch(pathById(shared), resource("workspaces", {}, inProject(next.id))));
@@ -137,7 +125,7 @@ describe("the consumers of a workspace with project-remote-state", () => {
   });
 
   it("can't be changed one by one: 422, whichever way", async () => {
-    const outside = await makeWorkspace(api, org.name);
+    const outside = await api.makeWorkspace(org.name);
     data(await update({ "project-remote-state": true }));
     const detail =
       "Remote state consumers can't be changed while project-remote-state is true: every workspace of the project may read the state. Set it to false first";

@@ -2,20 +2,7 @@
 import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Json, useApi } from "../../../support/api.ts";
-import {
-  data,
-  inProject,
-  makeHolder,
-  makeMember,
-  makeOrganization,
-  makeProject,
-  makeTeam,
-  makeWorkspace,
-  grantProject,
-  grantWorkspace,
-  type Member,
-  type Org,
-} from "../../../support/builders.ts";
+import { data, inProject, type Member, type Org } from "../../../support/builders.ts";
 import { deep, seed } from "../../../support/depth.ts";
 import { sampled } from "../../../support/once.ts";
 import { bound, setColumns, tagged } from "./support.ts";
@@ -60,7 +47,7 @@ function* numbers(start: number): Generator<number, never> {
 }
 
 beforeAll(async () => {
-  org = await makeOrganization(api);
+  org = await api.makeOrganization();
   const random = numbers(seed);
   const upTo = (bound: number) => random.next().value % bound;
   const pick = <T>(list: readonly T[]): T => list[upTo(list.length)] as T;
@@ -68,7 +55,7 @@ beforeAll(async () => {
   projects = [];
   const inherited: Record<string, string>[] = [{}, { k1: "v1" }, { k1: "v2", a: "" }];
   for (const bindings of inherited) {
-    const { id } = await makeProject(api, org.name);
+    const { id } = await api.makeProject(org.name);
     data(await api.admin.patch(`/projects/${id}`, { data: { type: "projects", relationships: bound(bindings) } }));
     projects.push({ id, bindings });
   }
@@ -82,7 +69,7 @@ beforeAll(async () => {
     const tags = some(tagNames);
     const bindings = Object.fromEntries(some(keys).map((key) => [key, pick(values)]));
     const relationships = { ...inProject(projects[project]?.id ?? ""), ...tagged(...tags), ...bound(bindings) };
-    const { id } = await makeWorkspace(api, org.name, { name }, relationships);
+    const { id } = await api.makeWorkspace(org.name, { name }, relationships);
     const day = () => `2027-01-0${1 + upTo(4)}T00:00:00.000Z`;
     const status = upTo(4) === 0 ? null : pick(statuses);
     const columns = { status, runAt: status && day(), changeAt: day() };
@@ -98,23 +85,22 @@ beforeAll(async () => {
 
 async function makeReaders(): Promise<Reader[]> {
   const [ofProject, ofSome, ofBoth] = [
-    await makeTeam(api, org.name),
-    await makeTeam(api, org.name),
-    await makeTeam(api, org.name),
+    await api.makeTeam(org.name),
+    await api.makeTeam(org.name),
+    await api.makeTeam(org.name),
   ];
   const chosen = new Set(items.filter((_, number) => number % 3 === 0).map(({ id }) => id));
-  for (const team of [ofProject, ofBoth]) await grantProject(api, org.id, projects[1]?.id ?? "", team.id, "read");
+  for (const team of [ofProject, ofBoth]) await api.grantProject(projects[1]?.id ?? "", team.id, "read");
   for (const id of chosen) {
-    for (const team of [ofSome, ofBoth]) await grantWorkspace(api, org.id, id, team.id, "read");
+    for (const team of [ofSome, ofBoth]) await api.grantWorkspace(id, team.id, "read");
   }
   const memberOf = (...teams: Json[]) =>
-    makeMember(
-      api,
+    api.makeMember(
       org.name,
       teams.map(({ id }) => id),
     );
   return [
-    { who: "reads all", caller: await makeHolder(api, org.name, "read-workspaces"), sees: () => true },
+    { who: "reads all", caller: await api.makeHolder(org.name, "read-workspaces"), sees: () => true },
     { who: "a project", caller: await memberOf(ofProject), sees: ({ project }) => project === 1 },
     { who: "some", caller: await memberOf(ofSome), sees: ({ id }) => chosen.has(id) },
     { who: "both", caller: await memberOf(ofBoth), sees: ({ id, project }) => project === 1 || chosen.has(id) },
@@ -123,7 +109,7 @@ async function makeReaders(): Promise<Reader[]> {
       caller: await memberOf(ofBoth, ofSome, ofProject),
       sees: ({ id, project }) => project === 1 || chosen.has(id),
     },
-    { who: "none", caller: await makeMember(api, org.name), sees: () => false },
+    { who: "none", caller: await api.makeMember(org.name), sees: () => false },
   ];
 }
 

@@ -1,18 +1,7 @@
 /** GET /organizations/:organization_name/workspaces: what each search and filter finds, and which is refused. */
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Json, useApi } from "../../../support/api.ts";
-import {
-  data,
-  details,
-  inProject,
-  makeMember,
-  makeOrganization,
-  makeProject,
-  makeTeam,
-  makeTeamProject,
-  makeWorkspace,
-  type Org,
-} from "../../../support/builders.ts";
+import { data, details, inProject, type Org } from "../../../support/builders.ts";
 import { bound, setColumns, tagged } from "./support.ts";
 
 const api = useApi();
@@ -20,9 +9,9 @@ let org: Org;
 let project: string;
 
 beforeAll(async () => {
-  org = await makeOrganization(api);
-  project = (await makeProject(api, org.name)).id;
-  const make = (name: string, relationships: object = {}) => makeWorkspace(api, org.name, { name }, relationships);
+  org = await api.makeOrganization();
+  project = (await api.makeProject(org.name)).id;
+  const make = (name: string, relationships: object = {}) => api.makeWorkspace(org.name, { name }, relationships);
   await make("net-prod", { ...tagged("prod", "net", "a:b"), ...bound({ env: "prod", team: "net" }) });
   await make("Net-Dev", { ...tagged("dev", "net"), ...bound({ env: "dev" }) });
   await make("app_prod", { ...tagged("prod", "Prod"), ...bound({ env: "" }), ...inProject(project) });
@@ -33,8 +22,8 @@ beforeAll(async () => {
       data: { type: "projects", relationships: bound({ env: "shared", owner: "platform" }) },
     }),
   );
-  const other = await makeOrganization(api);
-  await makeWorkspace(api, other.name, { name: "net-elsewhere" }, { ...tagged("prod"), ...bound({ env: "prod" }) });
+  const other = await api.makeOrganization();
+  await api.makeWorkspace(other.name, { name: "net-elsewhere" }, { ...tagged("prod"), ...bound({ env: "prod" }) });
 });
 
 const list = (query: string) => org.owner.get(`/organizations/${org.name}/workspaces?${query}`);
@@ -76,9 +65,9 @@ describe("listWorkspaces: filter[id]", () => {
     expect(await found(`${ids}&filter[project][id]=${project}`)).toEqual(["appXprod"]);
     expect(await found(`${ids}&search[tags]=net`)).toEqual(["net-prod"]);
     expect(await found("filter[id]=ws-none")).toEqual([]);
-    const team = (await makeTeam(api, org.name)).id;
-    await makeTeamProject(api, project, team, { access: "read" });
-    const member = await makeMember(api, org.name, [team]);
+    const team = (await api.makeTeam(org.name)).id;
+    await api.makeTeamProject(project, team, { access: "read" });
+    const member = await api.makeMember(org.name, [team]);
     const answer = await member.get(`/organizations/${org.name}/workspaces?${ids}`);
     expect(data(answer).map(({ attributes }: Json) => attributes.name)).toEqual(["appXprod"]);
   });
@@ -178,13 +167,13 @@ describe("listWorkspaces: search[tags] and search[exclude-tags]", () => {
 
   it("all of many are required, wherever each comes from", async () => {
     const names = ["t1", "t2", "t3", "t4"];
-    const full = await makeOrganization(api);
-    const shared = (await makeProject(api, full.name)).id;
+    const full = await api.makeOrganization();
+    const shared = (await api.makeProject(full.name)).id;
     const relationships = bound({ p1: "", p2: "x" });
     data(await full.owner.patch(`/projects/${shared}`, { data: { type: "projects", relationships } }));
     const all = { ...tagged(...names), ...bound({ b1: "v", b2: "" }), ...inProject(shared) };
-    await makeWorkspace(api, full.name, { name: "all" }, all);
-    await makeWorkspace(api, full.name, { name: "flat" }, { ...tagged(...names, "p1", "b1"), ...bound({ b2: "" }) });
+    await api.makeWorkspace(full.name, { name: "all" }, all);
+    await api.makeWorkspace(full.name, { name: "flat" }, { ...tagged(...names, "p1", "b1"), ...bound({ b2: "" }) });
     const having = async (...tags: string[]) =>
       data(await full.owner.get(`/organizations/${full.name}/workspaces?search[tags]=${tags.join(",")}`)).map(
         (workspace: Json) => workspace.attributes.name,

@@ -88,9 +88,4 @@ describe("assignSshKey: refusals", () => {
     expect((await assign("sshkey-unknown", { "if-match": stale })).status).toBe(412);
     expect(keyOf(await shown()).id).toBe(key);
   });
-
-  it("an unknown workspace: 404", async () => {
-    const body = resource("workspaces", { id: null });
-    expect((await org.owner.patch("/workspaces/ws-unknown/relationships/ssh-key", body)).status).toBe(404);
-  });
 });

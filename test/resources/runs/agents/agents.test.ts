@@ -1,15 +1,7 @@
 /** Agents over HTTP: they register by their pool's token, are seen by those who see the pool, and are forgotten when they are gone. */
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type Json, useApi } from "../../../support/api.ts";
-import {
-  data,
-  details,
-  makeMember,
-  makeOrganization,
-  makeTeam,
-  type Org,
-  resource,
-} from "../../../support/builders.ts";
+import { data, details, type Org, resource } from "../../../support/builders.ts";
 import { type Agent, engines, makeAgent, makePool, makeSitePool, type Pool } from "../../../support/machines.ts";
 
 const api = useApi();
@@ -18,7 +10,7 @@ let pool: Pool;
 let agent: Agent;
 
 beforeAll(async () => {
-  org = await makeOrganization(api);
+  org = await api.makeOrganization();
 });
 beforeEach(async () => {
   pool = await makePool(api, org);
@@ -115,7 +107,7 @@ describe("listAgents", () => {
   });
 
   it("404: for those who may not know of the pool", async () => {
-    const other = await makeOrganization(api);
+    const other = await api.makeOrganization();
     expect((await other.owner.get(`/agent-pools/${pool.id}/agents`)).status).toBe(404);
     expect((await other.owner.get(`/agents/${agent.id}`)).status).toBe(404);
     expect((await pool.agent.get(`/agents/${agent.id}`)).status).toBe(404);
@@ -139,8 +131,8 @@ describe("deleteAgent", () => {
   });
 
   it("403: a member who does not manage pools", async () => {
-    const team = await makeTeam(api, org.name);
-    const member = await makeMember(api, org.name, [team.id]);
+    const team = await api.makeTeam(org.name);
+    const member = await api.makeMember(org.name, [team.id]);
     expect((await member.get(`/agents/${agent.id}`)).status).toBe(200);
     expect((await member.delete(`/agents/${agent.id}`)).status).toBe(403);
   });

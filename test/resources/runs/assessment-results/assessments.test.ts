@@ -5,15 +5,7 @@ import { findingsOf } from "../../../../src/resources/runs/assessment-results/ru
 import { summaryOf } from "../../../../src/resources/runs/plan-outputs/drawing.ts";
 import type { Json } from "../../../support/api.ts";
 import { useApi } from "../../../support/api.ts";
-import {
-  data,
-  grantWorkspace,
-  makeMember,
-  makeOrganization,
-  makeOrganizationToken,
-  makeTeam,
-  type Org,
-} from "../../../support/builders.ts";
+import { data, type Org } from "../../../support/builders.ts";
 import { storeOutput } from "../../../support/phases.ts";
 import { happen, makeRun, makeRunnable } from "../../../support/runs.ts";
 import { upkeepOf } from "../../../support/states.ts";
@@ -22,7 +14,7 @@ const api = useApi({ options: { edition: "hosted" } });
 let org: Org;
 
 beforeAll(async () => {
-  org = await makeOrganization(api);
+  org = await api.makeOrganization();
 });
 
 const run = (): Promise<number> => assess(upkeepOf(api, { edition: "hosted" }));
@@ -168,10 +160,10 @@ describe("showAssessmentResult and what hangs on it", () => {
     await end((await underway(id)).id);
     await run();
     const result = await resultOf(id);
-    const team = await makeTeam(api, org.name);
-    await grantWorkspace(api, org.id, id, team.id, "write");
-    const [writer, stranger] = [await makeMember(api, org.name, [team.id]), await makeMember(api, org.name)];
-    const token = await makeOrganizationToken(api, org.name);
+    const team = await api.makeTeam(org.name);
+    await api.grantWorkspace(id, team.id, "write");
+    const [writer, stranger] = [await api.makeMember(org.name, [team.id]), await api.makeMember(org.name)];
+    const token = await api.makeOrganizationToken(org.name);
     expect((await writer.get(result.links.self)).status).toBe(200);
     expect((await stranger.get(result.links.self)).status).toBe(404);
     expect((await org.owner.get(result.links["json-output"])).body).toEqual(JSON.parse(plan));

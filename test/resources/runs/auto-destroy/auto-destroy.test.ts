@@ -3,15 +3,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { destroyDue } from "../../../../src/resources/runs/auto-destroy/schedule.ts";
 import type { Json } from "../../../support/api.ts";
 import { useApi } from "../../../support/api.ts";
-import {
-  data,
-  inProject,
-  makeOrganization,
-  makeProject,
-  makeWorkspace,
-  type Org,
-  resource,
-} from "../../../support/builders.ts";
+import { data, inProject, type Org, resource } from "../../../support/builders.ts";
 import { happen, makeConfiguration, makeRunnable } from "../../../support/runs.ts";
 import { managed, stateOf, upkeepOf, writeState } from "../../../support/states.ts";
 
@@ -19,7 +11,7 @@ const api = useApi();
 let org: Org;
 
 beforeAll(async () => {
-  org = await makeOrganization(api);
+  org = await api.makeOrganization();
 });
 
 const hourMs = 3_600_000;
@@ -109,7 +101,7 @@ describe("at a time that somebody chose", () => {
   it("starts nothing where it can't, says errored, and begins anew with a new schedule", async () => {
     const refused: Json[] = [
       await makeRunnable(api, org.name, { "allow-destroy-plan": false }),
-      await makeWorkspace(api, org.name, { "execution-mode": "remote" }),
+      await api.makeWorkspace(org.name, { "execution-mode": "remote" }),
       await makeRunnable(api, org.name, { "execution-mode": "local" }),
     ];
     for (const { id } of refused) await change(id, { "auto-destroy-at": ago(1000) });
@@ -158,8 +150,8 @@ describe("after a time without activity", () => {
   });
 
   it("follows the project's duration", async () => {
-    const project = await makeProject(api, org.name, { "auto-destroy-activity-duration": "1d" });
-    const workspace = await makeWorkspace(api, org.name, { "execution-mode": "remote" }, inProject(project.id));
+    const project = await api.makeProject(org.name, { "auto-destroy-activity-duration": "1d" });
+    const workspace = await api.makeWorkspace(org.name, { "execution-mode": "remote" }, inProject(project.id));
     await makeConfiguration(api, workspace.id);
     await writeState(org.owner, workspace.id, stateOf({ resources: [managed("one")] }));
     await age(workspace.id, 23 * hourMs);

@@ -2,19 +2,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import type { Caller, Json } from "../../../support/api.ts";
 import { useApi } from "../../../support/api.ts";
-import {
-  data,
-  details,
-  grantWorkspace,
-  makeMember,
-  makeOrganization,
-  makeTeam,
-  makeTeamToken,
-  type Member,
-  type Org,
-  pointers,
-  resource,
-} from "../../../support/builders.ts";
+import { data, details, type Member, type Org, pointers, resource } from "../../../support/builders.ts";
 import { bring, makeRun, makeRunnable } from "../../../support/runs.ts";
 
 const api = useApi();
@@ -25,13 +13,13 @@ let reader: Caller;
 let planner: Member;
 
 beforeAll(async () => {
-  org = await makeOrganization(api);
+  org = await api.makeOrganization();
   workspace = await makeRunnable(api, org.name);
-  const [readers, planners] = [await makeTeam(api, org.name), await makeTeam(api, org.name)];
-  await grantWorkspace(api, org.id, workspace.id, readers.id, "read");
-  await grantWorkspace(api, org.id, workspace.id, planners.id, "plan");
-  reader = await makeMember(api, org.name, [readers.id]);
-  planner = await makeMember(api, org.name, [planners.id]);
+  const [readers, planners] = [await api.makeTeam(org.name), await api.makeTeam(org.name)];
+  await api.grantWorkspace(workspace.id, readers.id, "read");
+  await api.grantWorkspace(workspace.id, planners.id, "plan");
+  reader = await api.makeMember(org.name, [readers.id]);
+  planner = await api.makeMember(org.name, [planners.id]);
   teamId = planners.id;
 });
 
@@ -102,11 +90,6 @@ describe("listComments, showComment", () => {
     expect(body.meta).toBeUndefined();
     expect(data(await reader.get(`/comments/${ids[3]}`)).attributes.body).toBe("Word 3");
   });
-
-  it("404: an unknown run or comment", async () => {
-    expect((await org.owner.get("/runs/run-none/comments")).status).toBe(404);
-    expect((await org.owner.get("/comments/wsc-none")).status).toBe(404);
-  });
 });
 
 describe("listRunEvents, showRunEvent", () => {
@@ -136,7 +119,7 @@ describe("listRunEvents, showRunEvent", () => {
 
   it("includes people, teams and comments, each once", async () => {
     const run = await newRun();
-    const token = await makeTeamToken(api, teamId);
+    const token = await api.makeTeamToken(teamId);
     await say(planner, run.id, "One.");
     await say(planner, run.id, "Two.");
     await say(token, run.id, "Three.");
@@ -148,10 +131,5 @@ describe("listRunEvents, showRunEvent", () => {
     const shown = await planner.get(`/run-events/${event.id}?include=actor,comment`);
     expect(shown.body.included.map(({ type }: Json) => type).toSorted()).toEqual(["comments", "teams"]);
     expect((await planner.get(`/run-events/${event.id}?include=run`)).status).toBe(400);
-  });
-
-  it("404: an unknown run or event", async () => {
-    expect((await org.owner.get("/runs/run-none/run-events")).status).toBe(404);
-    expect((await org.owner.get("/run-events/re-none")).status).toBe(404);
   });
 });

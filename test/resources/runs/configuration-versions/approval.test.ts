@@ -7,18 +7,7 @@ import { receiveCommit } from "../../../../src/resources/runs/configuration-vers
 import { fireTriggers } from "../../../../src/resources/runs/run-triggers/firing.ts";
 import { type Caller, type Json, useApi } from "../../../support/api.ts";
 import { archive } from "../../../support/archives.ts";
-import {
-  data,
-  makeMember,
-  makeOrganization,
-  makeTeam,
-  makeTeamToken,
-  makeTeamWorkspace,
-  makeWorkspace,
-  type Member,
-  type Org,
-  resource,
-} from "../../../support/builders.ts";
+import { data, type Member, type Org, resource } from "../../../support/builders.ts";
 import {
   announce,
   configurationUrlOf,
@@ -42,19 +31,19 @@ let planner: Member;
 const remote = { "execution-mode": "remote", "terraform-version": "1.9.5" };
 
 beforeAll(async () => {
-  org = await makeOrganization(api);
+  org = await api.makeOrganization();
   agent = await makeAgent(api, await makeSitePool(api));
 });
 
 beforeEach(async () => {
-  source = await makeWorkspace(api, org.name, remote);
-  target = await makeWorkspace(api, org.name, { ...remote, "auto-apply-run-trigger": true });
+  source = await api.makeWorkspace(org.name, remote);
+  target = await api.makeWorkspace(org.name, { ...remote, "auto-apply-run-trigger": true });
   const sourceable = { data: { type: "workspaces", id: source.id } };
   data(await org.owner.post(`/workspaces/${target.id}/run-triggers`, resource("run-triggers", {}, { sourceable })));
   await sendConfiguration(org.owner, source.id);
-  team = await makeTeam(api, org.name);
-  grantId = (await makeTeamWorkspace(api, target.id, team.id, { access: "plan" })).id;
-  planner = await makeMember(api, org.name, [team.id]);
+  team = await api.makeTeam(org.name);
+  grantId = (await api.makeTeamWorkspace(target.id, team.id, { access: "plan" })).id;
+  planner = await api.makeMember(org.name, [team.id]);
 });
 
 const setAccess = async (access: string) =>
@@ -178,8 +167,8 @@ describe("a configuration that a planner uploaded", () => {
 
   it("is not approved by a confirmation in another workspace, where the planner may apply", async () => {
     const { id } = await sendConfiguration(planner, target.id);
-    const own = await makeWorkspace(api, org.name, remote);
-    await makeTeamWorkspace(api, own.id, team.id, { access: "write" });
+    const own = await api.makeWorkspace(org.name, remote);
+    await api.makeTeamWorkspace(own.id, team.id, { access: "write" });
     const promoted = data(await planner.post("/runs", runBody(own.id, {}, id)));
     await execute();
     await confirm(promoted, planner);
@@ -211,9 +200,9 @@ describe("a planner's run", () => {
 
 describe("a configuration is approved", () => {
   it("where somebody who may apply uploaded it: a person, a team, a site admin", async () => {
-    const writers = await makeTeam(api, org.name);
-    await makeTeamWorkspace(api, target.id, writers.id, { access: "write" });
-    for (const caller of [org.owner, await makeTeamToken(api, writers.id), api.admin]) {
+    const writers = await api.makeTeam(org.name);
+    await api.makeTeamWorkspace(target.id, writers.id, { access: "write" });
+    for (const caller of [org.owner, await api.makeTeamToken(writers.id), api.admin]) {
       await sendConfiguration(caller, target.id);
       expect((await triggered()).attributes.status).toBe("applied");
     }

@@ -1,15 +1,7 @@
 /** Announcing configurations: what a new one is, who may, and where it comes from. */
 import { describe, expect, it } from "vitest";
 import { useApi } from "../../../support/api.ts";
-import {
-  data,
-  grantWorkspace,
-  makeMember,
-  makeOrganizationToken,
-  makeTeam,
-  makeTeamToken,
-  resource,
-} from "../../../support/builders.ts";
+import { data, resource } from "../../../support/builders.ts";
 import { announce } from "../../../support/configurations.ts";
 import { expectRefused, useStage } from "./support.ts";
 
@@ -85,23 +77,23 @@ describe("createConfigurationVersion: 201", () => {
   });
 
   it("by whoever may plan", async () => {
-    const team = await makeTeam(api, stage.org.name);
-    await grantWorkspace(api, stage.org.id, stage.workspace.id, team.id, "plan");
-    expect((await announce(await makeMember(api, stage.org.name, [team.id]), stage.workspace.id)).status).toBe(201);
-    expect((await announce(await makeTeamToken(api, team.id), stage.workspace.id)).status).toBe(201);
+    const team = await api.makeTeam(stage.org.name);
+    await api.grantWorkspace(stage.workspace.id, team.id, "plan");
+    expect((await announce(await api.makeMember(stage.org.name, [team.id]), stage.workspace.id)).status).toBe(201);
+    expect((await announce(await api.makeTeamToken(team.id), stage.workspace.id)).status).toBe(201);
   });
 });
 
 describe("createConfigurationVersion: refused", () => {
   it("403: whoever may only read", async () => {
-    const team = await makeTeam(api, stage.org.name);
-    await grantWorkspace(api, stage.org.id, stage.workspace.id, team.id, "read");
-    const answer = await announce(await makeMember(api, stage.org.name, [team.id]), stage.workspace.id);
+    const team = await api.makeTeam(stage.org.name);
+    await api.grantWorkspace(stage.workspace.id, team.id, "read");
+    const answer = await announce(await api.makeMember(stage.org.name, [team.id]), stage.workspace.id);
     expectRefused(answer, 403, /'plan' on the workspace's runs \(can-queue-run\)/);
   });
 
   it("403: an organization's token", async () => {
-    const answer = await announce(await makeOrganizationToken(api, stage.org.name), stage.workspace.id);
+    const answer = await announce(await api.makeOrganizationToken(stage.org.name), stage.workspace.id);
     expectRefused(answer, 403, /can-queue-run/);
   });
 

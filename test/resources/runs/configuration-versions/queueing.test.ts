@@ -2,15 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { type Caller, type Json, useApi } from "../../../support/api.ts";
 import { archive } from "../../../support/archives.ts";
-import {
-  data,
-  details,
-  grantWorkspace,
-  makeMember,
-  makeTeam,
-  makeTeamToken,
-  makeWorkspace,
-} from "../../../support/builders.ts";
+import { data, details } from "../../../support/builders.ts";
 import { announce, configurationUrlOf, mainTf } from "../../../support/configurations.ts";
 import { put } from "../../../support/states.ts";
 import { useStage } from "./support.ts";
@@ -55,9 +47,9 @@ describe("auto-queue-runs", () => {
   });
 
   it("in the name of a team, whose token made the version", async () => {
-    const team = await makeTeam(api, stage.org.name);
-    await grantWorkspace(api, stage.org.id, stage.workspace.id, team.id, "plan");
-    const version = await queueing(await makeTeamToken(api, team.id), stage.workspace.id);
+    const team = await api.makeTeam(stage.org.name);
+    await api.grantWorkspace(stage.workspace.id, team.id, "plan");
+    const version = await queueing(await api.makeTeamToken(team.id), stage.workspace.id);
     await put(configurationUrlOf(version), whole);
     expect(await runsOf(stage.workspace.id)).toHaveLength(1);
   });
@@ -82,12 +74,12 @@ describe("auto-queue-runs", () => {
 
   it("none by somebody who may not queue runs any more: the archive is not taken either", async () => {
     for (const left of [undefined, "read"] as const) {
-      const workspace = await makeWorkspace(api, stage.org.name);
-      const team = await makeTeam(api, stage.org.name);
-      const access = await grantWorkspace(api, stage.org.id, workspace.id, team.id, "plan");
-      const version = await queueing(await makeMember(api, stage.org.name, [team.id]), workspace.id);
+      const workspace = await api.makeWorkspace(stage.org.name);
+      const team = await api.makeTeam(stage.org.name);
+      const access = await api.grantWorkspace(workspace.id, team.id, "plan");
+      const version = await queueing(await api.makeMember(stage.org.name, [team.id]), workspace.id);
       data(await api.admin.delete(`/team-workspaces/${access}`));
-      if (left !== undefined) await grantWorkspace(api, stage.org.id, workspace.id, team.id, left);
+      if (left !== undefined) await api.grantWorkspace(workspace.id, team.id, left);
       const answer = await put(configurationUrlOf(version), whole);
       expect(answer.status).toBe(left === undefined ? 404 : 403);
       expect(details(answer)[0]).toMatch(left === undefined ? /no such workspace/ : /can-queue-run/);
@@ -97,7 +89,7 @@ describe("auto-queue-runs", () => {
   });
 
   it("none by a token that was revoked: its upload URL works no more", async () => {
-    const member = await makeMember(api, stage.org.name, [stage.org.ownersTeamId]);
+    const member = await api.makeMember(stage.org.name, [stage.org.ownersTeamId]);
     const version = await queueing(member, stage.workspace.id);
     const [token] = data(await member.get(`/users/${member.id}/authentication-tokens`));
     data(await api.admin.delete(`/authentication-tokens/${token.id}`));
@@ -108,7 +100,7 @@ describe("auto-queue-runs", () => {
   });
 
   it("none in a workspace whose runs are executed elsewhere", async () => {
-    const workspace = await makeWorkspace(api, stage.org.name, { "execution-mode": "local" });
+    const workspace = await api.makeWorkspace(stage.org.name, { "execution-mode": "local" });
     const version = await queueing(stage.owner, workspace.id);
     expect((await put(configurationUrlOf(version), whole)).status).toBe(200);
     expect(await runsOf(workspace.id)).toEqual([]);

@@ -5,14 +5,7 @@ import { noteConfigurationApplied } from "../../../../src/resources/runs/configu
 import { now } from "../../../../src/kernel/time.ts";
 import { type Json, startApi, useApi } from "../../../support/api.ts";
 import { archive, inPieces } from "../../../support/archives.ts";
-import {
-  data,
-  grantWorkspace,
-  makeMember,
-  makeOrganization,
-  makeTeam,
-  makeWorkspace,
-} from "../../../support/builders.ts";
+import { data } from "../../../support/builders.ts";
 import { makeRunCaller } from "../../../support/machines.ts";
 import {
   announce,
@@ -32,9 +25,9 @@ const stage = useStage(api);
 const whole = archive([mainTf]);
 const place = () => ({ id: stage.workspace.id, organizationId: stage.org.id });
 const member = async (level: "read" | "plan" | "write" | "admin") => {
-  const team = await makeTeam(api, stage.org.name);
-  await grantWorkspace(api, stage.org.id, stage.workspace.id, team.id, level);
-  return makeMember(api, stage.org.name, [team.id]);
+  const team = await api.makeTeam(stage.org.name);
+  await api.grantWorkspace(stage.workspace.id, team.id, level);
+  return api.makeMember(stage.org.name, [team.id]);
 };
 
 describe("listConfigurationVersions", () => {
@@ -51,7 +44,7 @@ describe("listConfigurationVersions", () => {
   });
 
   it("404: whoever may not see the workspace", async () => {
-    const stranger = await makeMember(api, stage.org.name);
+    const stranger = await api.makeMember(stage.org.name);
     const path = `/workspaces/${stage.workspace.id}/configuration-versions`;
     expectRefused(await stranger.get(path), 404, /There is no such workspace/);
   });
@@ -82,14 +75,14 @@ describe("showConfigurationVersion", () => {
   it("404: none, and that of another organization", async () => {
     const { id } = await stage.announced();
     expectRefused(await stage.owner.get("/configuration-versions/cv-none"), 404, /no such configuration version/);
-    const other = await makeOrganization(api);
+    const other = await api.makeOrganization();
     expectRefused(await other.owner.get(`/configuration-versions/${id}`), 404, /no such configuration version/);
   });
 });
 
 describe("a run's configuration", () => {
   it("is shown and fetched by whoever reads the run, also where it is another workspace's", async () => {
-    const elsewhere = await makeWorkspace(api, stage.org.name);
+    const elsewhere = await api.makeWorkspace(stage.org.name);
     const version = await sendConfiguration(stage.owner, elsewhere.id);
     const run = await storeRun(api, stage.workspace, stage.org.id, { configurationVersionId: version.id });
     const reader = await member("read");
@@ -100,7 +93,7 @@ describe("a run's configuration", () => {
   });
 
   it("is fetched by the run's own token, and no other is", async () => {
-    const elsewhere = await makeWorkspace(api, stage.org.name);
+    const elsewhere = await api.makeWorkspace(stage.org.name);
     const [own, promoted] = [await stage.sent(), await sendConfiguration(stage.owner, elsewhere.id)];
     const run = await makeRunCaller(api, place());
     const use = (configurationVersionId: string) =>
@@ -126,7 +119,7 @@ describe("a run's configuration", () => {
 
   it("404: a run without one, none, and one that the caller may not see", async () => {
     const run = await storeRun(api, stage.workspace, stage.org.id);
-    const stranger = await makeMember(api, stage.org.name);
+    const stranger = await api.makeMember(stage.org.name);
     for (const path of ["", "/download"]) {
       expect((await stage.owner.get(`/runs/${run.id}/configuration-version${path}`)).status).toBe(404);
       expect((await stage.owner.get(`/runs/run-none/configuration-version${path}`)).status).toBe(404);
@@ -253,8 +246,8 @@ describe("backing data", () => {
   it("404 in the hosted edition", async () => {
     const hosted = await startApi({ options: { edition: "hosted" } });
     try {
-      const org = await makeOrganization(hosted);
-      const workspace = await makeWorkspace(hosted, org.name);
+      const org = await hosted.makeOrganization();
+      const workspace = await hosted.makeWorkspace(org.name);
       const { id } = await sendConfiguration(org.owner, workspace.id);
       await sendConfiguration(org.owner, workspace.id);
       for (const action of ["soft_delete", "restore", "permanently_delete"])
@@ -349,7 +342,7 @@ describe("a provisional configuration", () => {
   });
 
   it("nor does another workspace's, or one that is for plans alone", async () => {
-    const elsewhere = await makeWorkspace(api, stage.org.name);
+    const elsewhere = await api.makeWorkspace(stage.org.name);
     await applied((await sendConfiguration(stage.owner, elsewhere.id, { provisional: true })).id);
     await applied((await stage.sent({ provisional: true, speculative: true })).id);
     expect(await stage.currentId()).toBeNull();

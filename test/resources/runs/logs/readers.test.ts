@@ -2,18 +2,7 @@
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { appendLog } from "../../../../src/resources/runs/phases/logs.ts";
 import { type Caller, type Json, useApi } from "../../../support/api.ts";
-import {
-  data,
-  makeMember,
-  makeOrganization,
-  makeTeam,
-  makeTeamToken,
-  makeTeamWorkspace,
-  makeWorkspace,
-  type Member,
-  type Org,
-  resource,
-} from "../../../support/builders.ts";
+import { data, type Member, type Org, resource } from "../../../support/builders.ts";
 import { type StoredRun, storeRun, testVault } from "../../../support/phases.ts";
 
 const api = useApi();
@@ -25,16 +14,16 @@ let grantId: string;
 let member: Member;
 
 beforeAll(async () => {
-  org = await makeOrganization(api);
+  org = await api.makeOrganization();
 });
 
 beforeEach(async () => {
-  workspace = await makeWorkspace(api, org.name);
+  workspace = await api.makeWorkspace(org.name);
   run = await storeRun(api, workspace, org.id);
   await api.database.write((tx) => appendLog(tx, testVault, run.plan, 0, Buffer.from("line\n")));
-  team = await makeTeam(api, org.name);
-  grantId = (await makeTeamWorkspace(api, workspace.id, team.id, { access: "read" })).id;
-  member = await makeMember(api, org.name, [team.id]);
+  team = await api.makeTeam(org.name);
+  grantId = (await api.makeTeamWorkspace(workspace.id, team.id, { access: "read" })).id;
+  member = await api.makeMember(org.name, [team.id]);
 });
 
 const urlFor = async (caller: Caller): Promise<string> =>
@@ -64,12 +53,12 @@ describe("a log's URL", () => {
     data(await api.admin.delete(`/team-workspaces/${grantId}`));
     expect(await read(url)).toBe(404);
     expect(await read(others)).toBe(200);
-    await makeTeamWorkspace(api, workspace.id, team.id, { access: "read" });
+    await api.makeTeamWorkspace(workspace.id, team.id, { access: "read" });
     expect(await read(url)).toBe(200);
   });
 
   it("works no more for somebody who has left the team or the organization", async () => {
-    const other = await makeMember(api, org.name, [team.id]);
+    const other = await api.makeMember(org.name, [team.id]);
     const [url, others] = [await urlFor(member), await urlFor(other)];
     data(
       await api.admin.delete(`/teams/${team.id}/relationships/users`, {
@@ -103,9 +92,9 @@ describe("a log's URL", () => {
   });
 
   it("works no more for a team whose token was replaced", async () => {
-    const url = await urlFor(await makeTeamToken(api, team.id));
+    const url = await urlFor(await api.makeTeamToken(team.id));
     expect(await read(url)).toBe(200);
-    await makeTeamToken(api, team.id);
+    await api.makeTeamToken(team.id);
     expect(await read(url)).toBe(403);
   });
 

@@ -1,24 +1,15 @@
 /** The data behind plans and applies: deleted so that it can be restored, restored, and removed for good. */
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Json, useApi } from "../../../support/api.ts";
-import {
-  data,
-  details,
-  grantWorkspace,
-  makeMember,
-  makeOrganization,
-  makeTeam,
-  makeWorkspace,
-  type Org,
-} from "../../../support/builders.ts";
+import { data, details, type Org } from "../../../support/builders.ts";
 import { endedRun, finishedPlan, logUrlOf, storeAssessment, type StoredRun } from "../../../support/phases.ts";
 
 const api = useApi();
 let org: Org;
 let workspace: Json;
 beforeAll(async () => {
-  org = await makeOrganization(api);
-  workspace = await makeWorkspace(api, org.name);
+  org = await api.makeOrganization();
+  workspace = await api.makeWorkspace(org.name);
 });
 
 const kinds = [
@@ -93,10 +84,10 @@ describe.each(kinds)("the backing data of a $kind", ({ kind, path, outputs }) =>
     ["admin", 204],
   ] as const)("with '%s' on the workspace: %i", async (level, status) => {
     const run = await endedRun(api, workspace, org.id);
-    const team = await makeTeam(api, org.name);
-    const own = await makeMember(api, org.name, [team.id]);
+    const team = await api.makeTeam(org.name);
+    const own = await api.makeMember(org.name, [team.id]);
     expect((await act(run, kind, "soft-delete", own)).status).toBe(404);
-    await grantWorkspace(api, org.id, workspace.id, team.id, level);
+    await api.grantWorkspace(workspace.id, team.id, level);
     expect((await act(run, kind, "soft-delete", own)).status).toBe(status);
   });
 });

@@ -2,16 +2,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import type { Caller, Json } from "../../../support/api.ts";
 import { useApi } from "../../../support/api.ts";
-import {
-  details,
-  grantWorkspace,
-  makeMember,
-  makeOrganization,
-  makeOrganizationToken,
-  makeTeam,
-  makeWorkspace,
-  type Org,
-} from "../../../support/builders.ts";
+import { details, type Org } from "../../../support/builders.ts";
 import { endPlan, finishedPlan, storeOutput, type StoredRun, storeRun } from "../../../support/phases.ts";
 import { bring, makeRun, makeRunnable } from "../../../support/runs.ts";
 
@@ -21,12 +12,12 @@ let workspace: Json;
 let byLevel: Record<"read" | "plan" | "write" | "admin", Caller>;
 
 beforeAll(async () => {
-  org = await makeOrganization(api);
-  workspace = await makeWorkspace(api, org.name);
+  org = await api.makeOrganization();
+  workspace = await api.makeWorkspace(org.name);
   const withAccess = async (level: string): Promise<Caller> => {
-    const team = await makeTeam(api, org.name);
-    await grantWorkspace(api, org.id, workspace.id, team.id, level as never);
-    return makeMember(api, org.name, [team.id]);
+    const team = await api.makeTeam(org.name);
+    await api.grantWorkspace(workspace.id, team.id, level as never);
+    return api.makeMember(org.name, [team.id]);
   };
   byLevel = {
     read: await withAccess("read"),
@@ -89,7 +80,7 @@ describe("showPlanJson, showRunPlanJson", () => {
 
   it("403: whoever only reads, plans or writes, and the organization's token", async () => {
     const run = await finishedPlan(api, workspace, org.id, { plan, schemas });
-    const token = await makeOrganizationToken(api, org.name);
+    const token = await api.makeOrganizationToken(org.name);
     for (const caller of [byLevel.read, byLevel.plan, byLevel.write, token])
       for (const path of [
         `/plans/${run.plan.id}/json-output`,
@@ -238,8 +229,8 @@ describe("showErroredState", () => {
   it("403: whoever reads runs and no states", async () => {
     const run = await storeRun(api, workspace, org.id);
     await storeOutput(api, run, "errored-state", "{}");
-    const team = await makeTeam(api, org.name);
-    const other = await makeWorkspace(api, org.name);
+    const team = await api.makeTeam(org.name);
+    const other = await api.makeWorkspace(org.name);
     const mine = await storeRun(api, other, org.id);
     await storeOutput(api, mine, "errored-state", "{}");
     await api.admin.post("/team-workspaces", {
@@ -252,7 +243,7 @@ describe("showErroredState", () => {
         },
       },
     });
-    const caller = await makeMember(api, org.name, [team.id]);
+    const caller = await api.makeMember(org.name, [team.id]);
     expect((await caller.get(`/applies/${mine.apply.id}`)).status).toBe(200);
     expect((await caller.get(`/applies/${mine.apply.id}/errored-state`)).status).toBe(403);
   });

@@ -3,17 +3,7 @@ import { createHash } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from "vitest";
 import { openDatabase } from "../../../../src/database/engines/open.ts";
 import { type Api, type Json, startApi, startApiOn } from "../../../support/api.ts";
-import {
-  data,
-  makeMember,
-  makeOrganization,
-  makeTeam,
-  makeTeamToken,
-  makeTeamWorkspace,
-  makeWorkspace,
-  type Member,
-  type Org,
-} from "../../../support/builders.ts";
+import { data, type Member, type Org } from "../../../support/builders.ts";
 import { type EventStream, openStream } from "../../../support/event-stream.ts";
 import { type StoredRun, storeRun } from "../../../support/phases.ts";
 import { until } from "../../../support/waiting.ts";
@@ -30,16 +20,16 @@ let member: Member;
 
 beforeAll(async () => {
   api = await startApi({ options: { streams: limits } });
-  org = await makeOrganization(api);
+  org = await api.makeOrganization();
 });
 afterAll(() => api.stop());
 
 beforeEach(async () => {
-  workspace = await makeWorkspace(api, org.name);
+  workspace = await api.makeWorkspace(org.name);
   run = await storeRun(api, workspace, org.id);
-  team = await makeTeam(api, org.name);
-  grantId = (await makeTeamWorkspace(api, workspace.id, team.id, { access: "read" })).id;
-  member = await makeMember(api, org.name, [team.id]);
+  team = await api.makeTeam(org.name);
+  grantId = (await api.makeTeamWorkspace(workspace.id, team.id, { access: "read" })).id;
+  member = await api.makeMember(org.name, [team.id]);
 });
 
 const openAs = (token: string | undefined, options: object = {}) => openStream(api, run.id, { token, ...options });
@@ -54,9 +44,9 @@ async function expectEnd(stream: EventStream): Promise<void> {
 describe("who can't read the run can't follow it", () => {
   it("401 without a token; 404 for others, for members without access, and for a run that is not there", async () => {
     expect((await openAs(undefined)).status).toBe(401);
-    const stranger = await makeOrganization(api);
+    const stranger = await api.makeOrganization();
     expect((await openAs(stranger.owner.token)).status).toBe(404);
-    const bystander = await makeMember(api, org.name, [(await makeTeam(api, org.name)).id]);
+    const bystander = await api.makeMember(org.name, [(await api.makeTeam(org.name)).id]);
     expect((await openAs(bystander.token)).status).toBe(404);
     expect((await openStream(api, "run-0000000000000000", { token: org.owner.token })).status).toBe(404);
   });
@@ -103,9 +93,9 @@ describe("a stream is closed when access ends", () => {
   });
 
   it("because a team's token is replaced", async () => {
-    const stream = await openAs((await makeTeamToken(api, team.id)).token);
+    const stream = await openAs((await api.makeTeamToken(team.id)).token);
     await stream.until(({ event }) => event === "run");
-    await makeTeamToken(api, team.id);
+    await api.makeTeamToken(team.id);
     await expectEnd(stream);
   });
 });
@@ -140,8 +130,8 @@ describe("limits", () => {
       { address: api.address, database: api.database, drop: async () => {} },
       { options: { streams: { ...limits, perOrganization: 2 } } },
     );
-    const [own, other] = [await makeOrganization(api), await makeOrganization(api)];
-    const runOf = async ({ id, name }: Org) => storeRun(api, await makeWorkspace(api, name), id);
+    const [own, other] = [await api.makeOrganization(), await api.makeOrganization()];
+    const runOf = async ({ id, name }: Org) => storeRun(api, await api.makeWorkspace(name), id);
     const [ownRun, otherRun] = [await runOf(own), await runOf(other)];
     const first = await openStream(narrow, ownRun.id, { token: own.owner.token });
     const second = await openStream(narrow, ownRun.id, { token: api.admin.token });

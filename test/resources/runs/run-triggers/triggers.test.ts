@@ -3,18 +3,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { fireTriggers } from "../../../../src/resources/runs/run-triggers/firing.ts";
 import type { Answer, Caller, Json } from "../../../support/api.ts";
 import { useApi } from "../../../support/api.ts";
-import {
-  data,
-  details,
-  grantWorkspace,
-  makeMember,
-  makeOrganization,
-  makeTeam,
-  makeWorkspace,
-  type Org,
-  pointers,
-  resource,
-} from "../../../support/builders.ts";
+import { data, details, type Org, pointers, resource } from "../../../support/builders.ts";
 import { happen, makeRun, makeRunnable } from "../../../support/runs.ts";
 import { upkeepOf } from "../../../support/states.ts";
 
@@ -22,7 +11,7 @@ const api = useApi();
 let org: Org;
 
 beforeAll(async () => {
-  org = await makeOrganization(api);
+  org = await api.makeOrganization();
 });
 
 const follow = (caller: Caller, workspaceId: string, sourceId: string | null): Promise<Answer> =>
@@ -59,7 +48,7 @@ const toldOf = async (runId: string): Promise<[string, string][]> =>
 
 describe("createRunTrigger", () => {
   it("201: names both workspaces, and leaves an event", async () => {
-    const [workspace, source] = [await makeWorkspace(api, org.name), await makeWorkspace(api, org.name)];
+    const [workspace, source] = [await api.makeWorkspace(org.name), await api.makeWorkspace(org.name)];
     const answer = await follow(org.owner, workspace.id, source.id);
     expect(answer.status).toBe(201);
     const trigger = data(answer);
@@ -87,9 +76,9 @@ describe("createRunTrigger", () => {
   });
 
   it("422: itself, twice, nothing, an unknown one, and one of another organization", async () => {
-    const [workspace, source] = [await makeWorkspace(api, org.name), await makeWorkspace(api, org.name)];
-    const other = await makeOrganization(api);
-    const foreign = await makeWorkspace(api, other.name);
+    const [workspace, source] = [await api.makeWorkspace(org.name), await api.makeWorkspace(org.name)];
+    const other = await api.makeOrganization();
+    const foreign = await api.makeWorkspace(other.name);
     await following(workspace, source);
     for (const [id, sentence] of [
       [workspace.id, "Sourceable can't be the workspace itself"],
@@ -109,9 +98,9 @@ describe("createRunTrigger", () => {
   });
 
   it("422: more than 20 sources", async () => {
-    const workspace = await makeWorkspace(api, org.name);
-    for (let count = 0; count < 20; count += 1) await following(workspace, await makeWorkspace(api, org.name));
-    const answer = await follow(org.owner, workspace.id, (await makeWorkspace(api, org.name)).id);
+    const workspace = await api.makeWorkspace(org.name);
+    for (let count = 0; count < 20; count += 1) await following(workspace, await api.makeWorkspace(org.name));
+    const answer = await follow(org.owner, workspace.id, (await api.makeWorkspace(org.name)).id);
     expect([answer.status, details(answer)]).toEqual([
       422,
       ["Sourceable is one too many: a workspace can have at most 20 sources"],
@@ -122,15 +111,12 @@ describe("createRunTrigger", () => {
   });
 
   it("403: whoever only writes; 422: an admin who may not read the source", async () => {
-    const [workspace, source] = [await makeWorkspace(api, org.name), await makeWorkspace(api, org.name)];
-    const [writers, admins] = [await makeTeam(api, org.name), await makeTeam(api, org.name)];
-    await grantWorkspace(api, org.id, workspace.id, writers.id, "write");
-    await grantWorkspace(api, org.id, source.id, writers.id, "read");
-    await grantWorkspace(api, org.id, workspace.id, admins.id, "admin");
-    const [writer, admin] = [
-      await makeMember(api, org.name, [writers.id]),
-      await makeMember(api, org.name, [admins.id]),
-    ];
+    const [workspace, source] = [await api.makeWorkspace(org.name), await api.makeWorkspace(org.name)];
+    const [writers, admins] = [await api.makeTeam(org.name), await api.makeTeam(org.name)];
+    await api.grantWorkspace(workspace.id, writers.id, "write");
+    await api.grantWorkspace(source.id, writers.id, "read");
+    await api.grantWorkspace(workspace.id, admins.id, "admin");
+    const [writer, admin] = [await api.makeMember(org.name, [writers.id]), await api.makeMember(org.name, [admins.id])];
     expect((await follow(writer, workspace.id, source.id)).status).toBe(403);
     expect((await follow(admin, workspace.id, source.id)).status).toBe(422);
     expect((await follow(admin, source.id, workspace.id)).status).toBe(404);
@@ -140,9 +126,9 @@ describe("createRunTrigger", () => {
 describe("listRunTriggers, showRunTrigger, deleteRunTrigger", () => {
   it("lists those that come in and those that go out, the newest first, and includes workspaces", async () => {
     const [a, b, c] = [
-      await makeWorkspace(api, org.name),
-      await makeWorkspace(api, org.name),
-      await makeWorkspace(api, org.name),
+      await api.makeWorkspace(org.name),
+      await api.makeWorkspace(org.name),
+      await api.makeWorkspace(org.name),
     ];
     const [first, second] = [await following(a, b), await following(a, c)];
     await following(b, c);
@@ -159,7 +145,7 @@ describe("listRunTriggers, showRunTrigger, deleteRunTrigger", () => {
   });
 
   it("400: without the type, with another, and an include of those that go out", async () => {
-    const { id } = await makeWorkspace(api, org.name);
+    const { id } = await api.makeWorkspace(org.name);
     for (const query of ["", "?filter[run-trigger][type]=", "?filter[run-trigger][type]=sideways"]) {
       const answer = await list(org.owner, id, query);
       expect([answer.status, pointers(answer)]).toEqual([400, ["filter[run-trigger][type]"]]);
@@ -172,11 +158,11 @@ describe("listRunTriggers, showRunTrigger, deleteRunTrigger", () => {
   });
 
   it("shows readers what they may see: the trigger, and of its workspaces those that they read", async () => {
-    const [workspace, source] = [await makeWorkspace(api, org.name), await makeWorkspace(api, org.name)];
+    const [workspace, source] = [await api.makeWorkspace(org.name), await api.makeWorkspace(org.name)];
     const trigger = await following(workspace, source);
-    const team = await makeTeam(api, org.name);
-    await grantWorkspace(api, org.id, workspace.id, team.id, "read");
-    const [reader, stranger] = [await makeMember(api, org.name, [team.id]), await makeMember(api, org.name)];
+    const team = await api.makeTeam(org.name);
+    await api.grantWorkspace(workspace.id, team.id, "read");
+    const [reader, stranger] = [await api.makeMember(org.name, [team.id]), await api.makeMember(org.name)];
     const shown = await reader.get(`/run-triggers/${trigger.id}?include=workspace,sourceable`);
     expect(shown.body.included.map(({ id }: Json) => id)).toEqual([workspace.id]);
     expect((await reader.delete(`/run-triggers/${trigger.id}`)).status).toBe(403);
@@ -185,12 +171,12 @@ describe("listRunTriggers, showRunTrigger, deleteRunTrigger", () => {
   });
 
   it("names only the workspaces that the caller reads, from either end", async () => {
-    const [workspace, source] = [await makeWorkspace(api, org.name), await makeWorkspace(api, org.name)];
+    const [workspace, source] = [await api.makeWorkspace(org.name), await api.makeWorkspace(org.name)];
     const trigger = await following(workspace, source);
     const readerOf = async ({ id }: Json, access: "read" | "admin") => {
-      const team = await makeTeam(api, org.name);
-      await grantWorkspace(api, org.id, id, team.id, access);
-      return makeMember(api, org.name, [team.id]);
+      const team = await api.makeTeam(org.name);
+      await api.grantWorkspace(id, team.id, access);
+      return api.makeMember(org.name, [team.id]);
     };
     const [admin, above] = [await readerOf(workspace, "admin"), await readerOf(source, "read")];
     const [shown, coming, going] = [
@@ -208,7 +194,7 @@ describe("listRunTriggers, showRunTrigger, deleteRunTrigger", () => {
   });
 
   it("204: gone, with an event; 412 where it was read before a rename", async () => {
-    const [workspace, source] = [await makeWorkspace(api, org.name), await makeWorkspace(api, org.name)];
+    const [workspace, source] = [await api.makeWorkspace(org.name), await api.makeWorkspace(org.name)];
     const trigger = await following(workspace, source);
     const etag = (await org.owner.get(`/run-triggers/${trigger.id}`)).headers.get("etag") ?? "";
     await org.owner.patch(`/workspaces/${source.id}`, resource("workspaces", { name: `${source.attributes.name}-2` }));
@@ -221,9 +207,9 @@ describe("listRunTriggers, showRunTrigger, deleteRunTrigger", () => {
 
   it("goes with either workspace", async () => {
     const [a, b, c] = [
-      await makeWorkspace(api, org.name),
-      await makeWorkspace(api, org.name),
-      await makeWorkspace(api, org.name),
+      await api.makeWorkspace(org.name),
+      await api.makeWorkspace(org.name),
+      await api.makeWorkspace(org.name),
     ];
     const [one, two] = [await following(a, b), await following(b, c)];
     expect((await org.owner.delete(`/workspaces/${b.id}`)).status).toBe(204);
@@ -270,15 +256,15 @@ describe("an apply", () => {
     await following(target, source);
     const cause = await apply(source.id);
     await fire();
-    const [team, both] = [await makeTeam(api, org.name), await makeTeam(api, org.name)];
-    for (const { id } of [team, both]) await grantWorkspace(api, org.id, target.id, id, "read");
-    await grantWorkspace(api, org.id, source.id, both.id, "read");
+    const [team, both] = [await api.makeTeam(org.name), await api.makeTeam(org.name)];
+    for (const { id } of [team, both]) await api.grantWorkspace(target.id, id, "read");
+    await api.grantWorkspace(source.id, both.id, "read");
     const [{ id }] = await runsOf(target.id);
     const nameFor = async (caller: Caller) =>
       data(await caller.get(`/runs/${id}`)).attributes["triggering-source-name"];
     expect(await nameFor(org.owner)).toBe(source.attributes.name);
-    expect(await nameFor(await makeMember(api, org.name, [both.id]))).toBe(source.attributes.name);
-    expect(await nameFor(await makeMember(api, org.name, [team.id]))).toBeNull();
+    expect(await nameFor(await api.makeMember(org.name, [both.id]))).toBe(source.attributes.name);
+    expect(await nameFor(await api.makeMember(org.name, [team.id]))).toBeNull();
     const { attributes } = data(await org.owner.get(`/runs/${cause}`));
     expect(attributes["triggering-source-name"]).toBeNull();
     expect(attributes["updated-at"]).toBe(attributes["status-timestamps"]["applied-at"]);
@@ -298,7 +284,7 @@ describe("an apply", () => {
   it("starts none where there is no configuration or the mode is local, and tells why", async () => {
     const [source, empty, local] = [
       await makeRunnable(api, org.name),
-      await makeWorkspace(api, org.name, { "execution-mode": "remote" }),
+      await api.makeWorkspace(org.name, { "execution-mode": "remote" }),
       await makeRunnable(api, org.name, { "execution-mode": "local" }),
     ];
     await following(empty, source);

@@ -1,17 +1,7 @@
 /** Lists of runs: of a workspace, of an organization, what waits, and those of all organizations. */
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Answer, type Json, useApi } from "../../../support/api.ts";
-import {
-  data,
-  details,
-  grantWorkspace,
-  makeMember,
-  makeOrganization,
-  makeTeam,
-  type Member,
-  type Org,
-  resource,
-} from "../../../support/builders.ts";
+import { data, details, type Member, type Org, resource } from "../../../support/builders.ts";
 import {
   bring,
   cancelLongAgo,
@@ -34,11 +24,11 @@ const named = (answer: Answer): string[] =>
   idsOf(answer).map((id) => Object.keys(ids).find((name) => ids[name] === id) ?? id);
 
 beforeAll(async () => {
-  org = await makeOrganization(api);
+  org = await api.makeOrganization();
   workspace = await makeRunnable(api, org.name);
-  const team = await makeTeam(api, org.name);
-  await grantWorkspace(api, org.id, workspace.id, team.id, "write");
-  member = await makeMember(api, org.name, [team.id]);
+  const team = await api.makeTeam(org.name);
+  await api.grantWorkspace(workspace.id, team.id, "write");
+  member = await api.makeMember(org.name, [team.id]);
   const make = async (name: string, attributes: object = {}): Promise<string> =>
     (ids[name] = (await makeRun(org.owner, workspace.id, attributes)).id);
   await bring(api, await make("errored", { message: "The First Ärger" }), "errored");
@@ -161,13 +151,13 @@ describe("listOrganizationRuns", () => {
     const seen = idsOf(await list("?page[size]=100", member));
     expect(seen).not.toContain(run.id);
     expect(seen).toContain(ids["planned"]);
-    expect((await list("", await makeMember(api, (await makeOrganization(api)).name))).status).toBe(404);
+    expect((await list("", await api.makeMember((await api.makeOrganization()).name))).status).toBe(404);
   });
 });
 
 describe("what waits", () => {
   it("applies go first, then what may be applied, then plans alone; each knows its place", async () => {
-    const busy = await makeOrganization(api);
+    const busy = await api.makeOrganization();
     const make = async (attributes: object): Promise<string> =>
       (await makeRun(busy.owner, (await makeRunnable(api, busy.name)).id, attributes)).id;
     const plan = await make({ "plan-only": true });
@@ -191,7 +181,7 @@ describe("what waits", () => {
       attributes: { pending: 4, running: 1 },
     });
     expect(
-      (await makeMember(api, org.name).then((other) => other.get(`/organizations/${busy.name}/capacity`))).status,
+      (await api.makeMember(org.name).then((other) => other.get(`/organizations/${busy.name}/capacity`))).status,
     ).toBe(404);
     expect(data(await busy.owner.get(`/runs/${running}`)).attributes["position-in-queue"]).toBe(0);
   });
@@ -243,7 +233,7 @@ describe("what waits", () => {
 
 describe("listAdminRuns", () => {
   it("shows the runs of all organizations to site admins", async () => {
-    const other = await makeOrganization(api);
+    const other = await api.makeOrganization();
     const theirs = await makeRunnable(api, other.name);
     const { id } = await makeRun(other.owner, theirs.id);
     const answer = await api.admin.get("/admin/runs?page[size]=100&include=workspace");

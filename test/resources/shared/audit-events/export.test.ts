@@ -5,18 +5,7 @@
 import type { IncomingMessage } from "node:http";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Answer, type Api, type Json, startApi, startApiOn, useApi } from "../../../support/api.ts";
-import {
-  data,
-  makeMember,
-  makeOrganization,
-  makeOrganizationToken,
-  makeProject,
-  makeTeam,
-  makeTeamProject,
-  makeUser,
-  type Org,
-  resource,
-} from "../../../support/builders.ts";
+import { data, type Org, resource } from "../../../support/builders.ts";
 import { deep } from "../../../support/depth.ts";
 import { rowsOfTable } from "../../../support/tables.ts";
 import { mostStatementsInATurn } from "../../../support/turns.ts";
@@ -33,13 +22,13 @@ describe("export", () => {
   describe("listAuditEvents as text/csv", () => {
     let org: Org;
     beforeAll(async () => {
-      org = await makeOrganization(api);
+      org = await api.makeOrganization();
     });
 
     it("has every column, names, facts as JSON, and cells that no spreadsheet takes for a formula", async () => {
-      const team = await makeTeam(api, org.name, { name: "on-call" });
-      const project = await makeProject(api, org.name, { name: "Payments", description: 'a "b",\r\nc' });
-      const record = await makeTeamProject(api, project.id, team.id, { access: "write" });
+      const team = await api.makeTeam(org.name, { name: "on-call" });
+      const project = await api.makeProject(org.name, { name: "Payments", description: 'a "b",\r\nc' });
+      const record = await api.makeTeamProject(project.id, team.id, { access: "write" });
       data(
         await org.owner.post(
           `/organizations/${org.name}/ssh-keys`,
@@ -76,16 +65,16 @@ describe("export", () => {
     });
 
     it("takes the same filters, whatever the page, and refuses as documents do", async () => {
-      const project = await makeProject(api, org.name);
+      const project = await api.makeProject(org.name);
       const own = await org.owner.get(`${path(org)}?filter[subject][id]=${project.id}&page[size]=1`, csv);
       expect(rowsIn(own).map(({ action }) => action)).toEqual(["projects.create"]);
       expect(rowsIn(await org.owner.get(`${path(org)}?filter[until]=2019-01-01T00:00:00Z`, csv))).toEqual([]);
       expect((await org.owner.get(`${path(org)}?filter[since]=yesterday`, csv)).status).toBe(400);
-      expect(rowsIn(await (await makeOrganizationToken(api, org.name)).get(path(org), csv)).length).toBeGreaterThan(3);
+      expect(rowsIn(await (await api.makeOrganizationToken(org.name)).get(path(org), csv)).length).toBeGreaterThan(3);
       for (const [caller, status] of [
         [api.nobody, 401],
-        [await makeUser(api), 404],
-        [await makeMember(api, org.name), 403],
+        [await api.makeUser(), 404],
+        [await api.makeMember(org.name), 403],
       ] as const) {
         const refused = await caller.get(path(org), csv);
         expect([refused.status, refused.headers.get("content-type")]).toEqual([status, "application/vnd.api+json"]);
@@ -103,7 +92,7 @@ describe("export", () => {
     });
 
     it("thousands of events, each once and in order, in few statements", async () => {
-      const { id, ...large } = await makeOrganization(api);
+      const { id, ...large } = await api.makeOrganization();
       const count = deep(2300, 200_000);
       const ids = await fill(api, id, count, (number) => JSON.stringify({ number }));
       const address = `${path({ id, ...large })}?filter[action]=things.do`;
@@ -125,7 +114,7 @@ describe("export", () => {
     /** Far more than the buffers between server and client hold. */
     const count = deep(600, 5000);
     beforeAll(async () => {
-      org = await makeOrganization(api);
+      org = await api.makeOrganization();
       await fill(api, org.id, count, (number) => JSON.stringify({ number, text: "x".repeat(100_000) }));
       address = `${path(org)}?filter[action]=things.do`;
       await org.owner.get(`${address}&page[size]=1`);
@@ -181,7 +170,7 @@ describe("an export of the audit log", () => {
   beforeAll(async () => {
     // Access is checked between any two chunks.
     api = await startApi({ options: { streams: { checkMs: 0 } } });
-    large = await makeOrganization(api);
+    large = await api.makeOrganization();
     await fill(api, large.id, count, (number) => JSON.stringify({ number, text: "x".repeat(factBytes) }));
   });
   afterAll(() => api.stop());
@@ -207,7 +196,7 @@ describe("an export of the audit log", () => {
   }
 
   it("leaves turns to others between its chunks", async () => {
-    const org = await makeOrganization(api);
+    const org = await api.makeOrganization();
     await fill(api, org.id, 8000, (number) => JSON.stringify({ number }));
     const most = await mostStatementsInATurn(api.database, async () => {
       expect((await org.owner.get(path(org), csv)).status).toBe(200);
@@ -227,7 +216,7 @@ describe("an export of the audit log", () => {
   });
 
   it("429 for the third of an organization and the fifth of a server; one that was closed makes room", async () => {
-    const [second, third] = [await makeOrganization(api), await makeOrganization(api)];
+    const [second, third] = [await api.makeOrganization(), await api.makeOrganization()];
     for (const { id } of [second, third])
       await fill(api, id, 100, (number) => JSON.stringify({ number, text: "x".repeat(factBytes) }));
     const sentence =
@@ -237,7 +226,7 @@ describe("an export of the audit log", () => {
     expect([beyond.status, beyond.headers.get("retry-after")]).toEqual([429, "2"]);
     expect(beyond.body.errors[0].detail).toBe(sentence);
     // Reach is exported in the same places; documents need none.
-    const team = await makeTeam(api, large.name);
+    const team = await api.makeTeam(large.name);
     expect((await large.owner.get(`/teams/${team.id}/reach`, csv)).status).toBe(429);
     expect((await large.owner.get(`/teams/${team.id}/reach`)).status).toBe(200);
     open.push(await ask(second), await ask(second));

@@ -2,25 +2,12 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { newId } from "../../../../src/kernel/ids.ts";
 import { type Caller, type Json, useApi } from "../../../support/api.ts";
-import {
-  data,
-  details,
-  makeHolder,
-  makeMember,
-  makeOrganization,
-  makeOrganizationToken,
-  makeProject,
-  makeTeam,
-  makeTeamToken,
-  makeUser,
-  type Org,
-  pointers,
-} from "../../../support/builders.ts";
+import { data, details, type Org, pointers } from "../../../support/builders.ts";
 
 const api = useApi();
 let org: Org;
 beforeAll(async () => {
-  org = await makeOrganization(api);
+  org = await api.makeOrganization();
 });
 
 interface Told {
@@ -80,13 +67,13 @@ describe("listAuditEvents: who may", () => {
   it.each<[string, () => Promise<Caller>, number]>([
     ["an owner", async () => org.owner, 200],
     ["a site admin", async () => api.admin, 200],
-    ["the organization's token", () => makeOrganizationToken(api, org.name), 200],
-    ["the owners team's token", () => makeTeamToken(api, org.ownersTeamId), 200],
-    ["a plain member", () => makeMember(api, org.name), 403],
-    ["a holder of much", () => makeHolder(api, org.name, ...everyButOwnership), 403],
-    ["a team's token", async () => makeTeamToken(api, (await makeTeam(api, org.name)).id), 403],
-    ["a stranger", () => makeUser(api), 404],
-    ["an owner of another organization", async () => (await makeOrganization(api)).owner, 404],
+    ["the organization's token", () => api.makeOrganizationToken(org.name), 200],
+    ["the owners team's token", () => api.makeTeamToken(org.ownersTeamId), 200],
+    ["a plain member", () => api.makeMember(org.name), 403],
+    ["a holder of much", () => api.makeHolder(org.name, ...everyButOwnership), 403],
+    ["a team's token", async () => api.makeTeamToken((await api.makeTeam(org.name)).id), 403],
+    ["a stranger", () => api.makeUser(), 404],
+    ["an owner of another organization", async () => (await api.makeOrganization()).owner, 404],
     ["no token", async () => api.nobody, 401],
   ])("%s", async (_, make, status) => {
     const answer = await (await make()).get(path());
@@ -96,8 +83,8 @@ describe("listAuditEvents: who may", () => {
   });
 
   it("shows no other organization's events, nor those of none", async () => {
-    const other = await makeOrganization(api);
-    const project = await makeProject(api, other.name);
+    const other = await api.makeOrganization();
+    const project = await api.makeProject(other.name);
     const trail = data(await org.owner.get(`${path()}?page[size]=100`));
     expect(trail.length).toBeGreaterThan(0);
     expect(trail.map((event: Json) => event.attributes["subject-id"])).not.toContain(project.id);
@@ -109,7 +96,7 @@ describe("listAuditEvents: filters", () => {
   let own: Org;
   let ids: string[];
   beforeAll(async () => {
-    own = await makeOrganization(api);
+    own = await api.makeOrganization();
     ids = await tell(own.id, [
       { createdAt: "2021-01-01T00:00:00.000Z", actorId: "user-a", subjectType: "projects", subjectId: "prj-1" },
       { createdAt: "2021-01-02T00:00:00.000Z", actorId: "user-b", subjectType: "projects", subjectId: "prj-2" },
@@ -148,7 +135,7 @@ describe("listAuditEvents: filters", () => {
   });
 
   it("work for what really happened", async () => {
-    const project = await makeProject(api, own.name);
+    const project = await api.makeProject(own.name);
     const events = data(await own.owner.get(`${path(own.name)}?filter[subject][id]=${project.id}`));
     expect(events.map((event: Json) => event.attributes.action)).toEqual(["projects.create"]);
   });
@@ -173,7 +160,7 @@ describe("listAuditEvents: pages by cursor", () => {
   let told: string[];
   const before2020 = "filter[until]=2020-01-01T00:00:00Z";
   beforeAll(async () => {
-    own = await makeOrganization(api);
+    own = await api.makeOrganization();
     const instants = Array.from({ length: 23 }, (_, number) => `2019-01-01T00:00:00.00${Math.floor(number / 8)}Z`);
     told = await tell(
       own.id,
@@ -199,12 +186,12 @@ describe("listAuditEvents: pages by cursor", () => {
 
   it("does so while new events are added", async () => {
     const atFirst = idsOf((await own.owner.get(`${path(own.name)}?page[size]=100`)).body);
-    const seen = await walk(own.owner, `${path(own.name)}?page[size]=5`, () => makeProject(api, own.name));
+    const seen = await walk(own.owner, `${path(own.name)}?page[size]=5`, () => api.makeProject(own.name));
     expect(seen).toEqual(atFirst);
   });
 
   it("takes a size over 100 as 100, and has no next when all is shown", async () => {
-    const { id, name, owner } = await makeOrganization(api);
+    const { id, name, owner } = await api.makeOrganization();
     await tell(
       id,
       Array.from({ length: 120 }, () => ({ createdAt: "2018-01-01T00:00:00.000Z" })),
@@ -219,7 +206,7 @@ describe("listAuditEvents: pages by cursor", () => {
   it("with another organization's cursor still shows only its own", async () => {
     const next: string = (await own.owner.get(`${path(own.name)}?page[size]=1`)).body.links.next;
     const cursor = new URL(next, "http://x").searchParams.get("page[cursor]");
-    const other = await makeOrganization(api);
+    const other = await api.makeOrganization();
     const answer = await own.owner.get(`${path(other.name)}?page[cursor]=${cursor}`);
     expect(answer.status).toBe(404);
     const shown = data(await other.owner.get(`${path(other.name)}?page[cursor]=${cursor}`));

@@ -1,19 +1,7 @@
 /** GET /organizations/:organization_name/audit-events: the names of what events are about, also of what is gone. */
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Json, useApi } from "../../../support/api.ts";
-import {
-  data,
-  makeMember,
-  makeOrganization,
-  makeProject,
-  makeTeam,
-  makeTeamProject,
-  makeTeamWorkspace,
-  makeWorkspace,
-  type Org,
-  resource,
-  unique,
-} from "../../../support/builders.ts";
+import { data, type Org, resource, unique } from "../../../support/builders.ts";
 import { makeSitePool } from "../../../support/machines.ts";
 import { makeConfiguration, makeRun, makeRunnable } from "../../../support/runs.ts";
 import { stateOf, writeState } from "../../../support/states.ts";
@@ -21,7 +9,7 @@ import { stateOf, writeState } from "../../../support/states.ts";
 const api = useApi();
 let org: Org;
 beforeAll(async () => {
-  org = await makeOrganization(api);
+  org = await api.makeOrganization();
 });
 
 /** The newest event of a kind, or of a thing. */
@@ -34,9 +22,9 @@ const namesIn = (event: Json): string[] => event.related.map(({ type, name }: Js
 
 describe("listAuditEvents: names", () => {
   it("a grant names its team and its project, also once both are deleted", async () => {
-    const team = await makeTeam(api, org.name, { name: "on-call" });
-    const project = await makeProject(api, org.name, { name: "Payments" });
-    const record = await makeTeamProject(api, project.id, team.id, { access: "write" });
+    const team = await api.makeTeam(org.name, { name: "on-call" });
+    const project = await api.makeProject(org.name, { name: "Payments" });
+    const record = await api.makeTeamProject(project.id, team.id, { access: "write" });
     const granted = await newest(`filter[subject][id]=${record.id}`);
     expect(granted["subject-name"]).toBeNull();
     expect(namesIn(granted)).toEqual(["teams on-call", "projects Payments"]);
@@ -50,7 +38,7 @@ describe("listAuditEvents: names", () => {
   });
 
   it("a subject is called what it was called at the time", async () => {
-    const project = await makeProject(api, org.name, { name: "Before" });
+    const project = await api.makeProject(org.name, { name: "Before" });
     data(await org.owner.patch(`/projects/${project.id}`, resource("projects", { name: "After" })));
     const events = data(
       await org.owner.get(`/organizations/${org.name}/audit-events?filter[subject][id]=${project.id}`),
@@ -59,7 +47,7 @@ describe("listAuditEvents: names", () => {
   });
 
   it("runs, states and locks name their workspace, also once it is deleted", async () => {
-    const workspace = await makeWorkspace(api, org.name, { name: "ledger" });
+    const workspace = await api.makeWorkspace(org.name, { name: "ledger" });
     await makeConfiguration(api, workspace.id);
     const run = await makeRun(org.owner, workspace.id);
     await org.owner.post(`/runs/${run.id}/actions/cancel`, { comment: "never mind" });
@@ -82,12 +70,12 @@ describe("listAuditEvents: names", () => {
   });
 
   it("ids in texts that people wrote stay texts, whosever they are", async () => {
-    const member = await makeMember(api, org.name);
-    const other = await makeOrganization(api);
-    const hidden = await makeTeam(api, other.name, { name: unique("hidden") });
+    const member = await api.makeMember(org.name);
+    const other = await api.makeOrganization();
+    const hidden = await api.makeTeam(other.name, { name: unique("hidden") });
     const pool = await makeSitePool(api);
     const workspace = await makeRunnable(api, org.name, { name: "production" });
-    const sandbox = await makeWorkspace(api, org.name, { name: "sandbox" });
+    const sandbox = await api.makeWorkspace(org.name, { name: "sandbox" });
     for (const description of [hidden.id, pool.id, member.id, sandbox.id]) {
       const variable = resource("vars", { key: unique("key"), value: "", description, category: "terraform" });
       const { id } = data(await org.owner.post(`/workspaces/${workspace.id}/vars`, variable));
@@ -100,7 +88,7 @@ describe("listAuditEvents: names", () => {
   });
 
   it("a variable belongs to its set, also once the set is deleted; what is deleted says so", async () => {
-    const workspace = await makeWorkspace(api, org.name, { name: unique("assigned") });
+    const workspace = await api.makeWorkspace(org.name, { name: unique("assigned") });
     const assigned = { workspaces: { data: [{ type: "workspaces", id: workspace.id }] } };
     const set = data(
       await org.owner.post(
@@ -121,7 +109,7 @@ describe("listAuditEvents: names", () => {
   });
 
   it("members by their user names, also once they are removed", async () => {
-    const member = await makeMember(api, org.name);
+    const member = await api.makeMember(org.name);
     const [membership] = data(
       await org.owner.get(`/organizations/${org.name}/organization-memberships?q=${member.username}`),
     );
@@ -130,20 +118,20 @@ describe("listAuditEvents: names", () => {
   });
 
   it("a deleted team or project leaves the access that ended with it", async () => {
-    const [team, other] = [await makeTeam(api, org.name), await makeTeam(api, org.name)];
-    const [project, kept] = [await makeProject(api, org.name), await makeProject(api, org.name, { name: "Kept" })];
-    const workspace = await makeWorkspace(api, org.name, { name: unique("granted") });
-    const member = await makeMember(api, org.name, [team.id]);
+    const [team, other] = [await api.makeTeam(org.name), await api.makeTeam(org.name)];
+    const [project, kept] = [await api.makeProject(org.name), await api.makeProject(org.name, { name: "Kept" })];
+    const workspace = await api.makeWorkspace(org.name, { name: unique("granted") });
+    const member = await api.makeMember(org.name, [team.id]);
     const [expiresAt, reason] = ["2099-01-01T00:00:00.000Z", "incident 7"];
-    await makeTeamProject(api, kept.id, team.id, { access: "write", "expires-at": expiresAt, reason });
-    await makeTeamWorkspace(api, workspace.id, team.id, { access: "plan" });
-    await makeTeamProject(api, project.id, other.id, { access: "read" });
+    await api.makeTeamProject(kept.id, team.id, { access: "write", "expires-at": expiresAt, reason });
+    await api.makeTeamWorkspace(workspace.id, team.id, { access: "plan" });
+    await api.makeTeamProject(project.id, other.id, { access: "read" });
     const deleting = async (path: string) => {
       const before = api.database.statementCount();
       expect((await org.owner.delete(path)).status).toBe(204);
       return api.database.statementCount() - before;
     };
-    const [plain, empty] = [await makeTeam(api, org.name), await makeProject(api, org.name)];
+    const [plain, empty] = [await api.makeTeam(org.name), await api.makeProject(org.name)];
     expect(await deleting(`/teams/${team.id}`)).toBe(await deleting(`/teams/${plain.id}`));
     expect(await deleting(`/projects/${project.id}`)).toBe(await deleting(`/projects/${empty.id}`));
     const ofTeam = await newest(`filter[subject][id]=${team.id}`);

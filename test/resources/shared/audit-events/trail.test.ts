@@ -3,24 +3,12 @@ import { sql } from "kysely";
 import { beforeEach, describe, expect, it } from "vitest";
 import { tokenHash } from "../../../../src/kernel/ids.ts";
 import { type Answer, type Caller, type Json, useApi } from "../../../support/api.ts";
-import {
-  data,
-  makeHolder,
-  makeMember,
-  makeOrganization,
-  makeOrganizationToken,
-  makeProject,
-  makeTeamToken,
-  makeUser,
-  type Org,
-  resource,
-  unique,
-} from "../../../support/builders.ts";
+import { data, type Org, resource, unique } from "../../../support/builders.ts";
 
 const api = useApi();
 let org: Org;
 beforeEach(async () => {
-  org = await makeOrganization(api);
+  org = await api.makeOrganization();
 });
 
 const countAll = async (): Promise<number> => {
@@ -90,7 +78,7 @@ describe("projects", () => {
   });
 
   it("updateProject leaves projects.update with before and after", async () => {
-    const project = await makeProject(api, org.name, { description: "old" });
+    const project = await api.makeProject(org.name, { description: "old" });
     const change = resource("projects", { description: null, "auto-destroy-activity-duration": "2d" });
     const { answer, event } = await eventOf(() => org.owner.patch(`/projects/${project.id}`, change));
     expect(event.attributes).toMatchObject({ action: "projects.update", "subject-id": project.id });
@@ -100,7 +88,7 @@ describe("projects", () => {
   });
 
   it("deleteProject leaves projects.delete with what there was", async () => {
-    const project = await makeProject(api, org.name);
+    const project = await api.makeProject(org.name);
     const { event } = await eventOf(() => org.owner.delete(`/projects/${project.id}`));
     expect(event.attributes).toMatchObject({
       action: "projects.delete",
@@ -139,7 +127,7 @@ describe("organizations", () => {
   });
 
   it("deleteOrganization leaves organizations.delete; the trail stays in the register", async () => {
-    const project = await makeProject(api, org.name);
+    const project = await api.makeProject(org.name);
     const shown = data(await org.owner.get(`/organizations/${org.name}`));
     const before = await countAll();
     data(await org.owner.delete(`/organizations/${org.name}`));
@@ -162,13 +150,13 @@ describe("who did it", () => {
     [
       "a team's token",
       async () => {
-        const { teamId } = await makeHolder(api, org.name, "manage-projects");
-        return { caller: await makeTeamToken(api, teamId), kind: "team", id: teamId };
+        const { teamId } = await api.makeHolder(org.name, "manage-projects");
+        return { caller: await api.makeTeamToken(teamId), kind: "team", id: teamId };
       },
     ],
     [
       "the organization's token",
-      async () => ({ caller: await makeOrganizationToken(api, org.name), kind: "organization", id: org.id }),
+      async () => ({ caller: await api.makeOrganizationToken(org.name), kind: "organization", id: org.id }),
     ],
   ])("%s", async (_, make) => {
     const { caller, kind, id } = await make();
@@ -183,7 +171,7 @@ describe("who did it", () => {
 
 describe("nothing is left by", () => {
   it("a change that changes nothing", async () => {
-    const project = await makeProject(api, org.name);
+    const project = await api.makeProject(org.name);
     const before = await countAll();
     data(await org.owner.patch(`/projects/${project.id}`, resource("projects", { name: project.attributes.name })));
     data(await org.owner.patch(`/organizations/${org.name}`, resource("organizations", { email: "org@example.com" })));
@@ -191,8 +179,8 @@ describe("nothing is left by", () => {
   });
 
   it("a refused one", async () => {
-    const project = await makeProject(api, org.name);
-    const [member, stranger] = [await makeMember(api, org.name), await makeUser(api)];
+    const project = await api.makeProject(org.name);
+    const [member, stranger] = [await api.makeMember(org.name), await api.makeUser()];
     const before = await countAll();
     const path = `/projects/${project.id}`;
     const change = resource("projects", { description: "x" });
@@ -233,7 +221,7 @@ describe("nothing is left by", () => {
 
 describe("secrets", () => {
   it("stand in no event, neither tokens nor their hashes", async () => {
-    const callers = [org.owner, await makeOrganizationToken(api, org.name), await makeTeamToken(api, org.ownersTeamId)];
+    const callers = [org.owner, await api.makeOrganizationToken(org.name), await api.makeTeamToken(org.ownersTeamId)];
     for (const caller of callers) data(await createProject(caller));
     const rows = await api.database.reader.db.selectFrom("auditEvents").selectAll().execute();
     expect(rows.filter((row) => row.action.startsWith("authentication-tokens.")).length).toBeGreaterThan(0);

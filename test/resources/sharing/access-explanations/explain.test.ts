@@ -5,26 +5,7 @@
  */
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Caller, type Json, useApi } from "../../../support/api.ts";
-import {
-  data,
-  details,
-  grantWorkspace,
-  inProject,
-  makeHolder,
-  makeMember,
-  makeOrganization,
-  makeOrganizationToken,
-  makeProject,
-  makeTeam,
-  makeTeamProject,
-  makeTeamToken,
-  makeTeamWorkspace,
-  makeUser,
-  makeWorkspace,
-  type Member,
-  type Org,
-  pointers,
-} from "../../../support/builders.ts";
+import { data, details, inProject, type Member, type Org, pointers } from "../../../support/builders.ts";
 import { atTime, inMs } from "../../../support/clock.ts";
 
 const api = useApi();
@@ -35,9 +16,9 @@ describe("explain", () => {
   let project: Json;
   let workspace: Json;
   beforeAll(async () => {
-    org = await makeOrganization(api);
-    project = await makeProject(api, org.name);
-    workspace = await makeWorkspace(api, org.name, {}, inProject(project.id));
+    org = await api.makeOrganization();
+    project = await api.makeProject(org.name);
+    workspace = await api.makeWorkspace(org.name, {}, inProject(project.id));
   });
 
   const onWorkspace = async (caller: Caller, query = "") =>
@@ -51,16 +32,16 @@ describe("explain", () => {
   describe("explainWorkspaceAccess: the caller", () => {
     it("each permission, its value and the records that reach it, linked", async () => {
       const [first, second] = [
-        await makeTeam(api, org.name, { "organization-access": { "read-workspaces": true } }),
-        await makeTeam(api, org.name),
+        await api.makeTeam(org.name, { "organization-access": { "read-workspaces": true } }),
+        await api.makeTeam(org.name),
       ];
-      const onProjectRecord = await makeTeamProject(api, project.id, first.id, { access: "write" });
-      const onWorkspaceRecord = await makeTeamWorkspace(api, workspace.id, second.id, {
+      const onProjectRecord = await api.makeTeamProject(project.id, first.id, { access: "write" });
+      const onWorkspaceRecord = await api.makeTeamWorkspace(workspace.id, second.id, {
         access: "custom",
         runs: "apply",
         "run-tasks": true,
       });
-      const member = await makeMember(api, org.name, [first.id, second.id]);
+      const member = await api.makeMember(org.name, [first.id, second.id]);
       const explanation = await onWorkspace(member);
       expect(explanation).toMatchObject({
         id: `${workspace.id}:${member.id}`,
@@ -115,7 +96,7 @@ describe("explain", () => {
     });
 
     it("an organization-level permission, by the team that holds it", async () => {
-      const holder = await makeHolder(api, org.name, "manage-workspaces", "manage-teams");
+      const holder = await api.makeHolder(org.name, "manage-workspaces", "manage-teams");
       const explanation = await onWorkspace(holder);
       expect(explanation.attributes.permissions["workspace-admin"]).toEqual({
         value: true,
@@ -146,15 +127,15 @@ describe("explain", () => {
           links: { related: `/api/v2/teams/${org.ownersTeamId}` },
         },
       ]);
-      const admin = await onWorkspace(await makeUser(api, { "is-site-admin": true }));
+      const admin = await onWorkspace(await api.makeUser({ "is-site-admin": true }));
       expect(kinds(admin, "move")).toEqual(["site-admin"]);
       expect(admin.relationships.subject.data.type).toBe("users");
-      const token = await onWorkspace(await makeOrganizationToken(api, org.name));
+      const token = await onWorkspace(await api.makeOrganizationToken(org.name));
       expect(kinds(token, "move")).toEqual(["organization-token"]);
       expect(token.relationships.subject.data).toEqual({ type: "organizations", id: org.name });
       expect(token.attributes.permissions.runs).toMatchObject({ value: "read" });
       expect(token.attributes.can["can-lock"]).toBe(false);
-      const owners = await onWorkspace(await makeTeamToken(api, org.ownersTeamId));
+      const owners = await onWorkspace(await api.makeTeamToken(org.ownersTeamId));
       expect(kinds(owners, "move")).toEqual(["ownership"]);
       expect(owners.relationships.subject.data).toEqual({ type: "teams", id: org.ownersTeamId });
     });
@@ -162,9 +143,9 @@ describe("explain", () => {
 
   describe("explainProjectAccess", () => {
     it("tells nothing of a workspace", async () => {
-      const team = await makeTeam(api, org.name);
-      await makeTeamProject(api, project.id, team.id, { access: "admin" });
-      const explanation = await onProject(await makeMember(api, org.name, [team.id]));
+      const team = await api.makeTeam(org.name);
+      await api.makeTeamProject(project.id, team.id, { access: "admin" });
+      const explanation = await onProject(await api.makeMember(org.name, [team.id]));
       expect(explanation.id.startsWith(project.id)).toBe(true);
       expect(explanation.relationships).not.toHaveProperty("workspace");
       expect(kinds(explanation, "settings")).toEqual(["team-project"]);
@@ -174,10 +155,10 @@ describe("explain", () => {
 
   describe("of others", () => {
     it("a team's and a person's, for whoever manages access: as they see it themselves", async () => {
-      const team = await makeTeam(api, org.name, { visibility: "secret" });
-      await makeTeamProject(api, project.id, team.id, { access: "maintain" });
-      const person = await makeMember(api, org.name, [team.id]);
-      const token = await makeTeamToken(api, team.id);
+      const team = await api.makeTeam(org.name, { visibility: "secret" });
+      await api.makeTeamProject(project.id, team.id, { access: "maintain" });
+      const person = await api.makeMember(org.name, [team.id]);
+      const token = await api.makeTeamToken(team.id);
       for (const explain of [onWorkspace, onProject]) {
         expect(await explain(org.owner, `?filter[user][id]=${person.id}`)).toEqual(await explain(person));
         expect(await explain(org.owner, `?filter[team][id]=${team.id}`)).toEqual(await explain(token));
@@ -188,11 +169,11 @@ describe("explain", () => {
     });
 
     it("one who holds nothing, and a site admin who is a member", async () => {
-      const plain = await makeMember(api, org.name);
+      const plain = await api.makeMember(org.name);
       const { permissions, can } = (await onWorkspace(org.owner, `?filter[user][id]=${plain.id}`)).attributes;
       expect(Object.values<Json>(permissions).every((entry) => entry["given-by"].length === 0)).toBe(true);
       expect(Object.values<Json>(can).every((flag) => flag === false)).toBe(true);
-      const site = await makeMember(api, org.name);
+      const site = await api.makeMember(org.name);
       await api.database.write((tx) =>
         tx.db.updateTable("users").set({ isSiteAdmin: 1 }).where("id", "=", site.id).execute(),
       );
@@ -200,18 +181,18 @@ describe("explain", () => {
     });
 
     it("oneself by name needs no right", async () => {
-      const team = await makeTeam(api, org.name);
-      await makeTeamProject(api, project.id, team.id, { access: "read" });
-      const person = await makeMember(api, org.name, [team.id]);
+      const team = await api.makeTeam(org.name);
+      await api.makeTeamProject(project.id, team.id, { access: "read" });
+      const person = await api.makeMember(org.name, [team.id]);
       expect(await onProject(person, `?filter[user][id]=${person.id}`)).toEqual(await onProject(person));
-      const token = await makeTeamToken(api, team.id);
+      const token = await api.makeTeamToken(team.id);
       expect(await onProject(token, `?filter[team][id]=${team.id}`)).toEqual(await onProject(token));
     });
 
     it("403 for whoever may not manage access, whether they exist or not", async () => {
-      const team = await makeTeam(api, org.name);
-      await makeTeamProject(api, project.id, team.id, { access: "write" });
-      const person = await makeMember(api, org.name, [team.id]);
+      const team = await api.makeTeam(org.name);
+      await api.makeTeamProject(project.id, team.id, { access: "write" });
+      const person = await api.makeMember(org.name, [team.id]);
       for (const query of [
         `filter[team][id]=${org.ownersTeamId}`,
         "filter[team][id]=team-unknown",
@@ -228,9 +209,9 @@ describe("explain", () => {
     });
 
     it("404 for a team or person that the organization does not have", async () => {
-      const other = await makeOrganization(api);
-      const foreign = await makeTeam(api, other.name);
-      const stranger = await makeUser(api);
+      const other = await api.makeOrganization();
+      const foreign = await api.makeTeam(other.name);
+      const stranger = await api.makeUser();
       for (const query of [
         `filter[team][id]=${foreign.id}`,
         "filter[team][id]=team-unknown",
@@ -254,21 +235,21 @@ describe("explain", () => {
 
   describe("team-access: every team with any access", () => {
     it("from wherever it comes, with its set and its sources", async () => {
-      const scene = await makeOrganization(api);
-      const place = await makeProject(api, scene.name);
-      const held = await makeWorkspace(api, scene.name, {}, inProject(place.id));
+      const scene = await api.makeOrganization();
+      const place = await api.makeProject(scene.name);
+      const held = await api.makeWorkspace(scene.name, {}, inProject(place.id));
       const permission = (...names: string[]) => ({
         "organization-access": Object.fromEntries(names.map((name) => [name, true])),
       });
-      const byOrganization = await makeTeam(api, scene.name, permission("read-workspaces"));
-      const byProject = await makeTeam(api, scene.name);
-      const byWorkspace = await makeTeam(api, scene.name, { visibility: "secret" });
-      const byAll = await makeTeam(api, scene.name, permission("read-projects"));
-      await makeTeam(api, scene.name, permission("manage-teams"));
-      const projectRecord = await makeTeamProject(api, place.id, byProject.id, { access: "write" });
-      await makeTeamWorkspace(api, held.id, byWorkspace.id, { access: "plan" });
-      await makeTeamProject(api, place.id, byAll.id, { access: "read" });
-      await makeTeamWorkspace(api, held.id, byAll.id, { access: "admin" });
+      const byOrganization = await api.makeTeam(scene.name, permission("read-workspaces"));
+      const byProject = await api.makeTeam(scene.name);
+      const byWorkspace = await api.makeTeam(scene.name, { visibility: "secret" });
+      const byAll = await api.makeTeam(scene.name, permission("read-projects"));
+      await api.makeTeam(scene.name, permission("manage-teams"));
+      const projectRecord = await api.makeTeamProject(place.id, byProject.id, { access: "write" });
+      await api.makeTeamWorkspace(held.id, byWorkspace.id, { access: "plan" });
+      await api.makeTeamProject(place.id, byAll.id, { access: "read" });
+      await api.makeTeamWorkspace(held.id, byAll.id, { access: "admin" });
 
       const list = async (caller: Caller, path: string) => {
         const answer = await caller.get(`${path}/team-access`);
@@ -292,11 +273,11 @@ describe("explain", () => {
         [scene.ownersTeamId, byOrganization.id, byProject.id, byAll.id].toSorted(),
       );
 
-      const reader = await makeMember(api, scene.name, [byProject.id]);
+      const reader = await api.makeMember(scene.name, [byProject.id]);
       expect((await list(reader, `/workspaces/${held.id}`)).has(byWorkspace.id)).toBe(false);
-      const insider = await makeMember(api, scene.name, [byWorkspace.id]);
+      const insider = await api.makeMember(scene.name, [byWorkspace.id]);
       expect((await list(insider, `/workspaces/${held.id}`)).has(byWorkspace.id)).toBe(true);
-      const admin = await makeMember(api, scene.name, [byAll.id]);
+      const admin = await api.makeMember(scene.name, [byAll.id]);
       expect((await list(admin, `/workspaces/${held.id}`)).has(byWorkspace.id)).toBe(true);
     });
 
@@ -324,15 +305,15 @@ describe("until", () => {
 
   /** A member in one team until soon, which has write for ever, and in another for ever, which may read until later. */
   beforeAll(async () => {
-    org = await makeOrganization(api);
-    const project = await makeProject(api, org.name);
-    workspace = await makeWorkspace(api, org.name, {}, inProject(project.id));
-    [brief, long] = [await makeTeam(api, org.name), await makeTeam(api, org.name)];
-    member = await makeMember(api, org.name, [long.id]);
+    org = await api.makeOrganization();
+    const project = await api.makeProject(org.name);
+    workspace = await api.makeWorkspace(org.name, {}, inProject(project.id));
+    [brief, long] = [await api.makeTeam(org.name), await api.makeTeam(org.name)];
+    member = await api.makeMember(org.name, [long.id]);
     const meta = { "expires-at": soon, reason: "on call" };
     await org.owner.post(`/teams/${brief.id}/relationships/users`, { data: [{ type: "users", id: member.id, meta }] });
-    await makeTeamProject(api, project.id, brief.id, { access: "write", reason: "they run it" });
-    await makeTeamWorkspace(api, workspace.id, long.id, { access: "read", "expires-at": later, reason: "the audit" });
+    await api.makeTeamProject(project.id, brief.id, { access: "write", reason: "they run it" });
+    await api.makeTeamWorkspace(workspace.id, long.id, { access: "read", "expires-at": later, reason: "the audit" });
   });
 
   const explained = async (caller: Caller, query = "") =>
@@ -383,15 +364,15 @@ describe("until", () => {
 });
 
 it("a secret team without access here is 404 to a workspace admin, and no secret to owners", async () => {
-  const org = await makeOrganization(api);
-  const workspace = await makeWorkspace(api, org.name);
-  const admins = await makeTeam(api, org.name);
-  await grantWorkspace(api, org.id, workspace.id, admins.id, "admin");
-  const admin = await makeMember(api, org.name, [admins.id]);
-  const secret = await makeTeam(api, org.name, { visibility: "secret" });
+  const org = await api.makeOrganization();
+  const workspace = await api.makeWorkspace(org.name);
+  const admins = await api.makeTeam(org.name);
+  await api.grantWorkspace(workspace.id, admins.id, "admin");
+  const admin = await api.makeMember(org.name, [admins.id]);
+  const secret = await api.makeTeam(org.name, { visibility: "secret" });
   const ask = `/workspaces/${workspace.id}/access?filter[team][id]=${secret.id}`;
   expect((await admin.get(ask)).status).toBe(404);
   expect((await org.owner.get(ask)).status).toBe(200);
-  await grantWorkspace(api, org.id, workspace.id, secret.id, "read");
+  await api.grantWorkspace(workspace.id, secret.id, "read");
   expect((await admin.get(ask)).status).toBe(200);
 });

@@ -24,17 +24,6 @@ import {
   data,
   details,
   inProject,
-  makeHolder,
-  makeMember,
-  makeOrganization,
-  makeOrganizationToken,
-  makeProject,
-  makeTeam,
-  makeTeamProject,
-  makeTeamToken,
-  makeTeamWorkspace,
-  makeUser,
-  makeWorkspace,
   type Member,
   onProject,
   onWorkspace,
@@ -52,31 +41,31 @@ describe("matrix", () => {
   let org: Org;
   let other: Org;
   beforeAll(async () => {
-    org = await makeOrganization(api);
-    other = await makeOrganization(api);
+    org = await api.makeOrganization();
+    other = await api.makeOrganization();
   });
 
   type MakeCaller = (stage: Stage) => Promise<Caller>;
 
   const onProject = (attributes: object): MakeCaller => {
     return async ({ projectId }) => {
-      const team = await makeTeam(api, org.name);
-      await makeTeamProject(api, projectId, team.id, attributes);
-      return makeMember(api, org.name, [team.id]);
+      const team = await api.makeTeam(org.name);
+      await api.makeTeamProject(projectId, team.id, attributes);
+      return api.makeMember(org.name, [team.id]);
     };
   };
   const onWorkspace = (attributes: object): MakeCaller => {
     return async ({ workspaceId }) => {
-      const team = await makeTeam(api, org.name);
-      await makeTeamWorkspace(api, workspaceId, team.id, attributes);
-      return makeMember(api, org.name, [team.id]);
+      const team = await api.makeTeam(org.name);
+      await api.makeTeamWorkspace(workspaceId, team.id, attributes);
+      return api.makeMember(org.name, [team.id]);
     };
   };
   const teamToken = (attributes: object): MakeCaller => {
     return async ({ projectId }) => {
-      const team = await makeTeam(api, org.name);
-      await makeTeamProject(api, projectId, team.id, attributes);
-      return makeTeamToken(api, team.id);
+      const team = await api.makeTeam(org.name);
+      await api.makeTeamProject(projectId, team.id, attributes);
+      return api.makeTeamToken(team.id);
     };
   };
   const abilitiesOf = (rows: typeof byProjectRecord, name: string): Abilities =>
@@ -84,10 +73,10 @@ describe("matrix", () => {
 
   /** A person in two teams: what one gives on the project and the other on the workspace adds up. */
   const sum: MakeCaller = async ({ projectId, workspaceId }) => {
-    const [first, second] = [await makeTeam(api, org.name), await makeTeam(api, org.name)];
-    await makeTeamProject(api, projectId, first.id, { access: "read" });
-    await makeTeamWorkspace(api, workspaceId, second.id, { access: "admin" });
-    return makeMember(api, org.name, [first.id, second.id]);
+    const [first, second] = [await api.makeTeam(org.name), await api.makeTeam(org.name)];
+    await api.makeTeamProject(projectId, first.id, { access: "read" });
+    await api.makeTeamWorkspace(workspaceId, second.id, { access: "admin" });
+    return api.makeMember(org.name, [first.id, second.id]);
   };
 
   const callers: readonly (readonly [string, MakeCaller, Abilities])[] = [
@@ -98,7 +87,7 @@ describe("matrix", () => {
       ([name, attributes, abilities]) => [`team-workspace ${name}`, onWorkspace(attributes), abilities] as const,
     ),
     ...byOrganizationPermission.map(
-      ([name, abilities]) => [`organization's ${name}`, () => makeHolder(api, org.name, name), abilities] as const,
+      ([name, abilities]) => [`organization's ${name}`, () => api.makeHolder(org.name, name), abilities] as const,
     ),
     ...(["read", "write", "maintain", "admin"] as const).map(
       (level) =>
@@ -111,18 +100,18 @@ describe("matrix", () => {
     ],
     ["an owner", async () => org.owner, ownerAbilities],
     ["a site admin", async () => api.admin, ownerAbilities],
-    ["the owners team's token", () => makeTeamToken(api, org.ownersTeamId), ownerAbilities],
-    ["the organization's token", () => makeOrganizationToken(api, org.name), organizationTokenAbilities],
-    ["a plain member", () => makeMember(api, org.name), plainMember],
-    ["a stranger", () => makeUser(api), outsider],
+    ["the owners team's token", () => api.makeTeamToken(org.ownersTeamId), ownerAbilities],
+    ["the organization's token", () => api.makeOrganizationToken(org.name), organizationTokenAbilities],
+    ["a plain member", () => api.makeMember(org.name), plainMember],
+    ["a stranger", () => api.makeUser(), outsider],
     ["another organization's owner", async () => other.owner, outsider],
-    ["another organization's token", () => makeOrganizationToken(api, other.name), outsider],
-    ["another organization's owners team's token", () => makeTeamToken(api, other.ownersTeamId), outsider],
+    ["another organization's token", () => api.makeOrganizationToken(other.name), outsider],
+    ["another organization's owners team's token", () => api.makeTeamToken(other.ownersTeamId), outsider],
   ];
 
   async function makeStage(): Promise<Stage> {
-    const project = await makeProject(api, org.name);
-    const workspace = await makeWorkspace(api, org.name, {}, inProject(project.id));
+    const project = await api.makeProject(org.name);
+    const workspace = await api.makeWorkspace(org.name, {}, inProject(project.id));
     await api.database.write((tx) =>
       tx.db
         .updateTable("workspaces")
@@ -130,15 +119,15 @@ describe("matrix", () => {
         .where("id", "=", workspace.id)
         .execute(),
     );
-    const bystander = await makeTeam(api, org.name);
+    const bystander = await api.makeTeam(org.name);
     return {
       organizationName: org.name,
       projectId: project.id,
       workspaceId: workspace.id,
       bystanderId: bystander.id,
-      teamProjectId: (await makeTeamProject(api, project.id, bystander.id, { access: "read" })).id,
-      teamWorkspaceId: (await makeTeamWorkspace(api, workspace.id, bystander.id, { access: "read" })).id,
-      newTeamIds: [(await makeTeam(api, org.name)).id, (await makeTeam(api, org.name)).id],
+      teamProjectId: (await api.makeTeamProject(project.id, bystander.id, { access: "read" })).id,
+      teamWorkspaceId: (await api.makeTeamWorkspace(workspace.id, bystander.id, { access: "read" })).id,
+      newTeamIds: [(await api.makeTeam(org.name)).id, (await api.makeTeam(org.name)).id],
     };
   }
 
@@ -208,14 +197,14 @@ describe("statements", () => {
   }
 
   async function makeScene(count: number): Promise<Scene> {
-    const org = await makeOrganization(api);
-    const member = await makeMember(api, org.name);
-    const project = await makeProject(api, org.name);
-    const destination = await makeProject(api, org.name);
-    const workspace = await makeWorkspace(api, org.name, {}, inProject(project.id));
-    const team = await makeTeam(api, org.name);
-    const teamProject = await makeTeamProject(api, project.id, team.id, { access: "read" });
-    const teamWorkspace = await makeTeamWorkspace(api, workspace.id, team.id, { access: "read" });
+    const org = await api.makeOrganization();
+    const member = await api.makeMember(org.name);
+    const project = await api.makeProject(org.name);
+    const destination = await api.makeProject(org.name);
+    const workspace = await api.makeWorkspace(org.name, {}, inProject(project.id));
+    const team = await api.makeTeam(org.name);
+    const teamProject = await api.makeTeamProject(project.id, team.id, { access: "read" });
+    const teamWorkspace = await api.makeTeamWorkspace(workspace.id, team.id, { access: "read" });
     await insertTeams(api, org, count, { projectId: project.id, workspaceId: workspace.id, member });
     return {
       org,
@@ -225,7 +214,7 @@ describe("statements", () => {
       workspaceId: workspace.id,
       workspaceIds: await insertWorkspaces(api, org, project.id, count === 1 ? 1 : 1000),
       teamId: team.id,
-      newTeamIds: [(await makeTeam(api, org.name)).id, (await makeTeam(api, org.name)).id],
+      newTeamIds: [(await api.makeTeam(org.name)).id, (await api.makeTeam(org.name)).id],
       teamProjectId: teamProject.id,
       teamWorkspaceId: teamWorkspace.id,
     };

@@ -2,23 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type Caller, type Json, useApi } from "../../../support/api.ts";
-import {
-  data,
-  inProject,
-  makeMember,
-  makeOrganization,
-  makeProject,
-  makeTeam,
-  makeTeamProject,
-  makeTeamToken,
-  makeTeamWorkspace,
-  makeWorkspace,
-  type Member,
-  onProject,
-  onWorkspace,
-  type Org,
-  resource,
-} from "../../../support/builders.ts";
+import { data, inProject, type Member, onProject, onWorkspace, type Org, resource } from "../../../support/builders.ts";
 import { deep, seed } from "../../../support/depth.ts";
 import { sampled } from "../../../support/once.ts";
 
@@ -33,9 +17,9 @@ interface Place {
 }
 
 async function makePlace(): Promise<Place> {
-  const org = await makeOrganization(api);
-  const project = await makeProject(api, org.name);
-  return { org, project, workspace: await makeWorkspace(api, org.name, {}, inProject(project.id)) };
+  const org = await api.makeOrganization();
+  const project = await api.makeProject(org.name);
+  return { org, project, workspace: await api.makeWorkspace(org.name, {}, inProject(project.id)) };
 }
 
 /** How high each value stands; a permission of more than one ladder's word is compared within its own ladder. */
@@ -125,11 +109,11 @@ const team = fc.record({
 });
 
 async function put(place: Place, { organization, project, workspace }: Json): Promise<string> {
-  const made = await makeTeam(api, place.org.name, {
+  const made = await api.makeTeam(place.org.name, {
     ...(organization !== null && { "organization-access": { [organization]: true } }),
   });
-  if (project !== null) await makeTeamProject(api, place.project.id, made.id, project);
-  if (workspace !== null) await makeTeamWorkspace(api, place.workspace.id, made.id, workspace);
+  if (project !== null) await api.makeTeamProject(place.project.id, made.id, project);
+  if (workspace !== null) await api.makeTeamWorkspace(place.workspace.id, made.id, workspace);
   return made.id;
 }
 
@@ -142,7 +126,7 @@ describe("whatever grants there are", () => {
           const place = await makePlace();
           const ids: string[] = [];
           for (const one of teams) ids.push(await put(place, one));
-          const person = await makeMember(api, place.org.name, ids);
+          const person = await api.makeMember(place.org.name, ids);
           for (const path of pathsOf(place)) {
             const told = data(await place.org.owner.get(`${path}/access?filter[user][id]=${person.id}`)).attributes.can;
             const shown = await person.get(path);
@@ -199,7 +183,7 @@ describe("whatever grants there are", () => {
           const ids: string[] = [];
           for (const one of teams) ids.push(await put(place, one));
           const extra = await put(place, added);
-          const person = await makeMember(api, place.org.name, ids);
+          const person = await api.makeMember(place.org.name, ids);
           const users = { data: [{ type: "users", id: person.username }] };
           const before = await heldBy(place, person);
           data(await place.org.owner.post(`/teams/${extra}/relationships/users`, users));
@@ -320,15 +304,15 @@ describe("no escalation", () => {
       await fc.assert(
         fc.asyncProperty(managing, async ({ organization, project, workspace, others, attempts }) => {
           const place = await makePlace();
-          const own = await makeTeam(api, place.org.name, {
+          const own = await api.makeTeam(place.org.name, {
             "organization-access": Object.fromEntries(organization.map((name) => [name, true])),
           });
-          await makeTeamProject(api, place.project.id, own.id, project);
-          if (workspace !== null) await makeTeamWorkspace(api, place.workspace.id, own.id, workspace);
+          await api.makeTeamProject(place.project.id, own.id, project);
+          if (workspace !== null) await api.makeTeamWorkspace(place.workspace.id, own.id, workspace);
           const teams = [own.id];
           for (const other of others) teams.push(await put(place, other));
-          const person = await makeMember(api, place.org.name, [own.id]);
-          const cast: Cast = { ...place, person, token: await makeTeamToken(api, own.id), teams };
+          const person = await api.makeMember(place.org.name, [own.id]);
+          const cast: Cast = { ...place, person, token: await api.makeTeamToken(own.id), teams };
           const given = await heldBy(place, person);
           const [onProjectGiven = {}, onWorkspaceGiven = {}] = given;
           for (const one of attempts) {

@@ -1,25 +1,7 @@
 /** Who holds a permission in an organization: each team and person, on how much, and by what. */
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Caller, type Json, useApi } from "../../../support/api.ts";
-import {
-  data,
-  details,
-  inProject,
-  makeHolder,
-  makeMember,
-  makeOrganization,
-  makeOrganizationToken,
-  makeProject,
-  makeTeam,
-  makeTeamProject,
-  makeTeamToken,
-  makeTeamWorkspace,
-  makeUser,
-  makeWorkspace,
-  type Member,
-  type Org,
-  pointers,
-} from "../../../support/builders.ts";
+import { data, details, inProject, type Member, type Org, pointers } from "../../../support/builders.ts";
 
 const api = useApi();
 let org: Org;
@@ -34,18 +16,18 @@ let both: Member;
 let founder: string;
 
 beforeAll(async () => {
-  org = await makeOrganization(api, { "allow-force-delete-workspaces": false });
-  project = await makeProject(api, org.name, { name: "apples" });
-  workspace = await makeWorkspace(api, org.name, {}, inProject(project.id));
-  aside = await makeWorkspace(api, org.name);
-  admins = await makeTeam(api, org.name, { name: "admins" });
-  readers = await makeTeam(api, org.name, { name: "readers", "organization-access": { "read-workspaces": true } });
-  secret = await makeTeam(api, org.name, { name: "secret", visibility: "secret" });
-  adminRecord = await makeTeamProject(api, project.id, admins!.id, { access: "admin" });
-  await makeTeamWorkspace(api, aside.id, secret!.id, { access: "admin" });
-  person = await makeMember(api, org.name, [admins!.id]);
+  org = await api.makeOrganization({ "allow-force-delete-workspaces": false });
+  project = await api.makeProject(org.name, { name: "apples" });
+  workspace = await api.makeWorkspace(org.name, {}, inProject(project.id));
+  aside = await api.makeWorkspace(org.name);
+  admins = await api.makeTeam(org.name, { name: "admins" });
+  readers = await api.makeTeam(org.name, { name: "readers", "organization-access": { "read-workspaces": true } });
+  secret = await api.makeTeam(org.name, { name: "secret", visibility: "secret" });
+  adminRecord = await api.makeTeamProject(project.id, admins!.id, { access: "admin" });
+  await api.makeTeamWorkspace(aside.id, secret!.id, { access: "admin" });
+  person = await api.makeMember(org.name, [admins!.id]);
   founder = data(await api.admin.get("/account/details")).id;
-  both = await makeMember(api, org.name, [readers!.id, secret!.id]);
+  both = await api.makeMember(org.name, [readers!.id, secret!.id]);
 });
 
 const path = (query = "") => `/organizations/${org.name}/access-holders?page[size]=100${query}`;
@@ -183,8 +165,8 @@ describe("listAccessHolders", () => {
   });
 
   it("a site admin who is a member holds everything; one who is not is not listed", async () => {
-    const other = await makeOrganization(api);
-    const admin = await makeUser(api, { "is-site-admin": true });
+    const other = await api.makeOrganization();
+    const admin = await api.makeUser({ "is-site-admin": true });
     const at = `/organizations/${other.name}/access-holders?filter[permission]=can-force-delete`;
     expect(data(await other.owner.get(at)).map(holderOf)).not.toContain(admin.id);
     const body = { type: "organization-memberships", attributes: { email: admin.email } };
@@ -194,7 +176,7 @@ describe("listAccessHolders", () => {
   });
 
   it("secret teams are counted to whoever may not know of them, and not named as the reason either", async () => {
-    const manager = await makeHolder(api, org.name, "manage-membership");
+    const manager = await api.makeHolder(org.name, "manage-membership");
     const answer = await manager.get(path("&filter[permission]=can-update"));
     const found = byHolder(answer.body);
     expect(found[secret!.id]).toBeUndefined();
@@ -217,10 +199,10 @@ describe("listAccessHolders", () => {
 describe("listAccessHolders: who may", () => {
   it("200: whoever manages teams or memberships, owners, site admins, the organization's token", async () => {
     const callers: Caller[] = [
-      await makeHolder(api, org.name, "manage-teams"),
-      await makeHolder(api, org.name, "manage-membership"),
-      await makeOrganizationToken(api, org.name),
-      await makeTeamToken(api, org.ownersTeamId),
+      await api.makeHolder(org.name, "manage-teams"),
+      await api.makeHolder(org.name, "manage-membership"),
+      await api.makeOrganizationToken(org.name),
+      await api.makeTeamToken(org.ownersTeamId),
       api.admin,
     ];
     for (const caller of callers) expect((await caller.get(path())).status).toBe(200);
@@ -234,17 +216,17 @@ describe("listAccessHolders: who may", () => {
   });
 
   it("404: members, strangers, things that are not there or not seen", async () => {
-    const member = await makeMember(api, org.name, [readers!.id]);
+    const member = await api.makeMember(org.name, [readers!.id]);
     const refused = await member.get(path(`&filter[workspace][id]=${workspace.id}`));
     expect(refused.status).toBe(404);
     expect(details(refused)[0]).toContain("manage-teams");
-    for (const caller of [member, await makeUser(api), (await makeOrganization(api)).owner])
+    for (const caller of [member, await api.makeUser(), (await api.makeOrganization()).owner])
       expect((await caller.get(path())).status).toBe(404);
-    const manager = await makeHolder(api, org.name, "manage-teams");
+    const manager = await api.makeHolder(org.name, "manage-teams");
     expect((await manager.get(path(`&filter[workspace][id]=${workspace.id}`))).status).toBe(404);
     expect((await org.owner.get(path("&filter[workspace][id]=ws-none"))).status).toBe(404);
     expect((await org.owner.get(path("&filter[project][id]=prj-none"))).status).toBe(404);
-    const foreign = await makeOrganization(api);
+    const foreign = await api.makeOrganization();
     expect((await org.owner.get(path(`&filter[project][id]=${foreign.defaultProjectId}`))).status).toBe(404);
     expect((await org.owner.get("/organizations/no-such-organization/access-holders")).status).toBe(404);
   });

@@ -1,24 +1,7 @@
 /** What changes of access would do, asked beforehand: what is told, to whom, and what is refused. */
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Answer, type Caller, type Json, useApi } from "../../../support/api.ts";
-import {
-  data,
-  details,
-  inProject,
-  makeMember,
-  makeOrganization,
-  makeOrganizationToken,
-  makeProject,
-  makeTeam,
-  makeTeamProject,
-  makeTeamToken,
-  makeTeamWorkspace,
-  makeWorkspace,
-  type Member,
-  type Org,
-  pointers,
-  resource,
-} from "../../../support/builders.ts";
+import { data, details, inProject, type Member, type Org, pointers, resource } from "../../../support/builders.ts";
 import {
   askFor,
   givingProject,
@@ -43,16 +26,16 @@ let reader: Member;
 let readers: Json;
 
 beforeAll(async () => {
-  org = await makeOrganization(api);
-  project = (await makeProject(api, org.name, { name: "network" })).id;
+  org = await api.makeOrganization();
+  project = (await api.makeProject(org.name, { name: "network" })).id;
   workspaces = [];
   for (const name of ["alpha", "beta", "gamma"])
-    workspaces.push(await makeWorkspace(api, org.name, { name }, inProject(project)));
-  team = await makeTeam(api, org.name, { name: "builders" });
-  grace = await makeMember(api, org.name, [team.id]);
-  readers = await makeTeam(api, org.name, { name: "readers" });
-  reader = await makeMember(api, org.name, [readers.id]);
-  await makeTeamProject(api, project, readers.id, { access: "read" });
+    workspaces.push(await api.makeWorkspace(org.name, { name }, inProject(project)));
+  team = await api.makeTeam(org.name, { name: "builders" });
+  grace = await api.makeMember(org.name, [team.id]);
+  readers = await api.makeTeam(org.name, { name: "readers" });
+  reader = await api.makeMember(org.name, [readers.id]);
+  await api.makeTeamProject(project, readers.id, { access: "read" });
 });
 
 const ask = (caller: Caller, changes: readonly Json[]) => askFor(caller, org.name, changes);
@@ -118,7 +101,7 @@ describe("previewAccess", () => {
   });
 
   it("takes changes in their order, each on what the ones before it have left", async () => {
-    const record = await makeTeamWorkspace(api, workspaces[0].id, team.id, { access: "admin" });
+    const record = await api.makeTeamWorkspace(workspaces[0].id, team.id, { access: "admin" });
     const { gains, losses, allowed } = await preview(
       org.owner,
       { method: "DELETE", path: `/api/v2/team-workspaces/${record.id}` },
@@ -132,12 +115,12 @@ describe("previewAccess", () => {
   });
 
   it("names the first ten of what it counts, whether or not others were given some of it one by one", async () => {
-    const crowded = (await makeProject(api, org.name, { name: "crowded" })).id;
+    const crowded = (await api.makeProject(org.name, { name: "crowded" })).id;
     const names = Array.from({ length: 12 }, (_, index) => `crowd-${String(index).padStart(2, "0")}`);
     const made: Json[] = [];
-    for (const name of names) made.push(await makeWorkspace(api, org.name, { name }, inProject(crowded)));
-    await makeTeamWorkspace(api, made[3].id, readers.id, { access: "read" });
-    await makeTeamWorkspace(api, made[4].id, team.id, { access: "read" });
+    for (const name of names) made.push(await api.makeWorkspace(org.name, { name }, inProject(crowded)));
+    await api.makeTeamWorkspace(made[3].id, readers.id, { access: "read" });
+    await api.makeTeamWorkspace(made[4].id, team.id, { access: "read" });
     const { gains } = await preview(org.owner, give("read", team.id, crowded));
     const [{ count, named }] = gains[0].workspaces;
     expect([count, named.map(({ name }: Json) => name)]).toEqual([
@@ -163,9 +146,9 @@ describe("previewAccess", () => {
   });
 
   it("tells what a person loses who leaves the organization", async () => {
-    const watching = await makeTeam(api, org.name);
-    await makeTeamProject(api, project, watching.id, { access: "read" });
-    const goes = await makeMember(api, org.name, [watching.id]);
+    const watching = await api.makeTeam(org.name);
+    await api.makeTeamProject(project, watching.id, { access: "read" });
+    const goes = await api.makeMember(org.name, [watching.id]);
     const { losses } = await preview(org.owner, {
       method: "DELETE",
       path: `/organization-memberships/${goes.membershipId}`,
@@ -183,7 +166,7 @@ describe("previewAccess", () => {
   });
 
   it("tells what moves change, by either way and by name", async () => {
-    const elsewhere = (await makeProject(api, org.name)).id;
+    const elsewhere = (await api.makeProject(org.name)).id;
     const moved = resource("workspaces", {}, inProject(elsewhere));
     const ways = [
       move(workspaces[0].id, elsewhere),
@@ -198,7 +181,7 @@ describe("previewAccess", () => {
   });
 
   it("answers whatever kind of token belongs to the organization", async () => {
-    for (const caller of [await makeOrganizationToken(api, org.name), await makeTeamToken(api, readers.id), api.admin])
+    for (const caller of [await api.makeOrganizationToken(org.name), await api.makeTeamToken(readers.id), api.admin])
       expect((await ask(caller, [give("read")])).status).toBe(200);
   });
 });
@@ -231,7 +214,7 @@ describe("a change that the caller may not make", () => {
   });
 
   it("tells nothing of what else the body asks for: a name that is taken by what is secret", async () => {
-    await makeTeam(api, org.name, { name: "hush", visibility: "secret" });
+    await api.makeTeam(org.name, { name: "hush", visibility: "secret" });
     const rename = (name: string) => ({
       method: "PATCH",
       path: `/teams/${team.id}`,
@@ -268,7 +251,7 @@ describe("a change that follows on others", () => {
   });
 
   it("404: about something that the caller never saw", async () => {
-    const secret = await makeTeam(api, org.name, { visibility: "secret" });
+    const secret = await api.makeTeam(org.name, { visibility: "secret" });
     const answer = await ask(reader, [join(reader.username), organizationAccess("read-projects", true, secret.id)]);
     expect([answer.status, pointers(answer)]).toEqual([404, ["/data/attributes/changes/1"]]);
   });
@@ -276,9 +259,9 @@ describe("a change that follows on others", () => {
 
 describe("what the caller can't see", () => {
   it("workspaces and projects are counted, never named", async () => {
-    const onlyOne = await makeTeam(api, org.name);
-    const watcher = await makeMember(api, org.name, [onlyOne.id]);
-    await makeTeamWorkspace(api, workspaces[2].id, onlyOne.id, { access: "read" });
+    const onlyOne = await api.makeTeam(org.name);
+    const watcher = await api.makeMember(org.name, [onlyOne.id]);
+    await api.makeTeamWorkspace(workspaces[2].id, onlyOne.id, { access: "read" });
     const { gains } = await preview(watcher, organizationAccess("read-projects"));
     expect(gains[0]).toMatchObject({ "project-count": 3, "workspace-count": 3 });
     expect(gains[0].projects[0].named).toEqual([]);
@@ -286,11 +269,11 @@ describe("what the caller can't see", () => {
   });
 
   it("secret teams and those who are only in them are counted, never named", async () => {
-    const hidden = await makeTeam(api, org.name, { visibility: "secret" });
-    const spy = await makeMember(api, org.name, [hidden.id]);
-    await makeTeamProject(api, project, hidden.id, { access: "write" });
-    const elsewhere = (await makeProject(api, org.name)).id;
-    await makeTeamProject(api, elsewhere, readers.id, { access: "read" });
+    const hidden = await api.makeTeam(org.name, { visibility: "secret" });
+    const spy = await api.makeMember(org.name, [hidden.id]);
+    await api.makeTeamProject(project, hidden.id, { access: "write" });
+    const elsewhere = (await api.makeProject(org.name)).id;
+    await api.makeTeamProject(elsewhere, readers.id, { access: "read" });
     const told = await ask(reader, [move(workspaces[0].id, elsewhere)]);
     const { losses, "unseen-losses": unseen } = data(told).attributes;
     expect([losses, unseen]).toEqual([[], { teams: 1, users: 1 }]);
@@ -301,12 +284,12 @@ describe("what the caller can't see", () => {
   });
 
   it("404: a change of what it may not read, or what is not there, or another organization's", async () => {
-    const secret = await makeTeam(api, org.name, { visibility: "secret" });
-    const unreadable = (await makeProject(api, org.name)).id;
-    const other = await makeOrganization(api);
-    const foreign = await makeTeam(api, other.name);
-    const away = await makeWorkspace(api, other.name);
-    const hiddenOne = await makeWorkspace(api, org.name, {}, inProject(unreadable));
+    const secret = await api.makeTeam(org.name, { visibility: "secret" });
+    const unreadable = (await api.makeProject(org.name)).id;
+    const other = await api.makeOrganization();
+    const foreign = await api.makeTeam(other.name);
+    const away = await api.makeWorkspace(other.name);
+    const hiddenOne = await api.makeWorkspace(org.name, {}, inProject(unreadable));
     const byName = (name: string, organization = org.name) => ({
       method: "PATCH",
       path: `/organizations/${organization}/workspaces/${name}`,

@@ -4,22 +4,7 @@
  */
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Answer, type Caller, type Json, useApi } from "../../../support/api.ts";
-import {
-  data,
-  details,
-  inProject,
-  makeMember,
-  makeOrganization,
-  makeProject,
-  makeTeam,
-  makeTeamProject,
-  makeTeamWorkspace,
-  makeWorkspace,
-  type Member,
-  type Org,
-  pointers,
-  resource,
-} from "../../../support/builders.ts";
+import { data, details, inProject, type Member, type Org, pointers, resource } from "../../../support/builders.ts";
 import { atTime, inMs } from "../../../support/clock.ts";
 import { askFor, givingProject, joining, leaving, moving, permitting, previewed } from "../../../support/previews.ts";
 import { fingerprint } from "../../../support/register.ts";
@@ -33,11 +18,11 @@ describe("races", () => {
   let member: Member;
 
   beforeAll(async () => {
-    org = await makeOrganization(api);
-    project = (await makeProject(api, org.name)).id;
-    await makeWorkspace(api, org.name, {}, inProject(project));
-    teams = [await makeTeam(api, org.name), await makeTeam(api, org.name)];
-    member = await makeMember(api, org.name, [teams[0].id]);
+    org = await api.makeOrganization();
+    project = (await api.makeProject(org.name)).id;
+    await api.makeWorkspace(org.name, {}, inProject(project));
+    teams = [await api.makeTeam(org.name), await api.makeTeam(org.name)];
+    member = await api.makeMember(org.name, [teams[0].id]);
   });
 
   const ask = (changes: readonly Json[], more: object = {}, caller: Caller = org.owner): Promise<Answer> =>
@@ -73,10 +58,10 @@ describe("races", () => {
     });
 
     it("makes none where the caller may not make one of them: 403, 404, 409 and 422 as by itself, at its place", async () => {
-      const manager = await makeMember(api, org.name, [
-        (await makeTeam(api, org.name, { "organization-access": { "manage-teams": true } })).id,
+      const manager = await api.makeMember(org.name, [
+        (await api.makeTeam(org.name, { "organization-access": { "manage-teams": true } })).id,
       ]);
-      const secret = await makeTeam(api, org.name, { visibility: "secret" });
+      const secret = await api.makeTeam(org.name, { visibility: "secret" });
       const fine: Json = {
         method: "PATCH",
         path: `/teams/${teams[1].id}`,
@@ -97,11 +82,11 @@ describe("races", () => {
     });
 
     it("412: access has changed meanwhile, by a record, a member, a move or an end", async () => {
-      const workspace = await makeWorkspace(api, org.name);
-      const destination = (await makeProject(api, org.name)).id;
+      const workspace = await api.makeWorkspace(org.name);
+      const destination = (await api.makeProject(org.name)).id;
       const meanwhile: Record<string, () => Promise<unknown>> = {
-        "a record": () => makeTeamProject(api, destination, teams[0].id),
-        "a member": () => makeMember(api, org.name, [teams[1].id]),
+        "a record": () => api.makeTeamProject(destination, teams[0].id),
+        "a member": () => api.makeMember(org.name, [teams[1].id]),
         "a move": async () =>
           data(await api.admin.post(move(workspace.id, destination).path, move(workspace.id, destination).body)),
       };
@@ -114,7 +99,7 @@ describe("races", () => {
         expect(details(answer)[0]).toContain("preview the changes again");
       }
       const end = inMs(3_600_000);
-      await makeTeamWorkspace(api, workspace.id, teams[1].id, { access: "read", "expires-at": end });
+      await api.makeTeamWorkspace(workspace.id, teams[1].id, { access: "read", "expires-at": end });
       const version = await versionNow();
       expect((await ask([access("manage-providers")], { "access-version": version })).status).toBe(200);
       expect((await atTime(end, () => apply([access("manage-providers")], version))).status).toBe(412);
@@ -122,7 +107,7 @@ describe("races", () => {
 
     it("stays with what changes nobody's access, and asks of a preview what it asks of an application", async () => {
       const version = await versionNow();
-      const { id } = await makeWorkspace(api, org.name);
+      const { id } = await api.makeWorkspace(org.name);
       await api.admin.patch(`/workspaces/${id}`, resource("workspaces", { description: "x" }));
       expect(await versionNow()).toBe(version);
       expect((await ask([access("manage-providers")], { "access-version": "1" })).status).toBe(412);
@@ -138,8 +123,8 @@ describe("races", () => {
     });
 
     it("beside other changes of the same things: nobody is told that something went wrong", async () => {
-      const other = (await makeProject(api, org.name)).id;
-      const { id } = await makeWorkspace(api, org.name, {}, inProject(project));
+      const other = (await api.makeProject(org.name)).id;
+      const { id } = await api.makeWorkspace(org.name, {}, inProject(project));
       const answers = await Promise.all(
         Array.from({ length: 6 }, (_, index) => [
           ask([give("read", other), move(id, index % 2 === 0 ? other : project), access("read-projects")]),
@@ -159,18 +144,18 @@ describe("races", () => {
     };
 
     it("are as many for many workspaces, people and records as for few", async () => {
-      const [few, many] = [(await makeProject(api, org.name)).id, (await makeProject(api, org.name)).id];
-      const [small, large] = [await makeTeam(api, org.name), await makeTeam(api, org.name)];
-      await makeMember(api, org.name, [small.id]);
-      const first = await makeWorkspace(api, org.name, {}, inProject(few));
-      await makeWorkspace(api, org.name, {}, inProject(few));
-      await makeTeamWorkspace(api, first.id, small.id);
+      const [few, many] = [(await api.makeProject(org.name)).id, (await api.makeProject(org.name)).id];
+      const [small, large] = [await api.makeTeam(org.name), await api.makeTeam(org.name)];
+      await api.makeMember(org.name, [small.id]);
+      const first = await api.makeWorkspace(org.name, {}, inProject(few));
+      await api.makeWorkspace(org.name, {}, inProject(few));
+      await api.makeTeamWorkspace(first.id, small.id);
       const made: Json[] = [];
       for (let count = 0; count < 6; count += 1) {
-        const workspace = await makeWorkspace(api, org.name, {}, inProject(many));
+        const workspace = await api.makeWorkspace(org.name, {}, inProject(many));
         made.push(workspace);
-        await makeMember(api, org.name, [large.id, teams[0].id]);
-        if (count % 2 === 0) await makeTeamWorkspace(api, workspace.id, large.id);
+        await api.makeMember(org.name, [large.id, teams[0].id]);
+        if (count % 2 === 0) await api.makeTeamWorkspace(workspace.id, large.id);
       }
       const pairs: [Json, Json][] = [
         [give("write", few, small), give("write", many, large)],
@@ -195,11 +180,11 @@ describe("422: a bad change, at its place", () => {
   let readers: Json;
 
   beforeAll(async () => {
-    org = await makeOrganization(api);
-    project = (await makeProject(api, org.name)).id;
-    workspace = await makeWorkspace(api, org.name, {}, inProject(project));
-    [team, readers] = [await makeTeam(api, org.name), await makeTeam(api, org.name)];
-    await makeTeamProject(api, project, readers.id, { access: "read" });
+    org = await api.makeOrganization();
+    project = (await api.makeProject(org.name)).id;
+    workspace = await api.makeWorkspace(org.name, {}, inProject(project));
+    [team, readers] = [await api.makeTeam(org.name), await api.makeTeam(org.name)];
+    await api.makeTeamProject(project, readers.id, { access: "read" });
   });
 
   const ask = (changes: readonly Json[]) => askFor(org.owner, org.name, changes);

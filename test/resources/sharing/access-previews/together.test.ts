@@ -2,23 +2,7 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { type Caller, type Json, useApi } from "../../../support/api.ts";
-import {
-  data,
-  inProject,
-  makeMember,
-  makeOrganization,
-  makeProject,
-  makeTeam,
-  makeTeamProject,
-  makeTeamToken,
-  makeTeamWorkspace,
-  makeWorkspace,
-  type Member,
-  onProject,
-  onWorkspace,
-  type Org,
-  resource,
-} from "../../../support/builders.ts";
+import { data, inProject, type Member, onProject, onWorkspace, type Org, resource } from "../../../support/builders.ts";
 import { deep, seed } from "../../../support/depth.ts";
 import { sampled } from "../../../support/once.ts";
 import { fingerprint } from "../../../support/register.ts";
@@ -83,27 +67,27 @@ interface Stage {
 }
 
 async function makeStage({ forceDelete, teams }: Json): Promise<Stage> {
-  const org = await makeOrganization(api, { "allow-force-delete-workspaces": forceDelete });
-  const [first, second] = [await makeProject(api, org.name), await makeProject(api, org.name)];
+  const org = await api.makeOrganization({ "allow-force-delete-workspaces": forceDelete });
+  const [first, second] = [await api.makeProject(org.name), await api.makeProject(org.name)];
   const projects = [first.id, second.id];
   const workspaces: string[] = [];
   for (const project of [first.id, first.id, second.id])
-    workspaces.push((await makeWorkspace(api, org.name, {}, inProject(project))).id);
-  const people = [await makeMember(api, org.name), await makeMember(api, org.name)];
+    workspaces.push((await api.makeWorkspace(org.name, {}, inProject(project))).id);
+  const people = [await api.makeMember(org.name), await api.makeMember(org.name)];
   const ids: string[] = [];
   const tokens: Caller[] = [];
   const records: { path: string }[] = [];
   for (const { organization, onProject: project, onWorkspace: workspace, people: members } of teams) {
     const access = organization === null ? {} : { "organization-access": { [organization]: true } };
-    const { id } = await makeTeam(api, org.name, access);
+    const { id } = await api.makeTeam(org.name, access);
     ids.push(id);
-    tokens.push(await makeTeamToken(api, id));
+    tokens.push(await api.makeTeamToken(id));
     if (project !== null)
       records.push({
-        path: `/team-projects/${(await makeTeamProject(api, projects[project[0]] ?? "", id, { access: project[1] })).id}`,
+        path: `/team-projects/${(await api.makeTeamProject(projects[project[0]] ?? "", id, { access: project[1] })).id}`,
       });
     if (workspace !== null) {
-      const record = await makeTeamWorkspace(api, workspaces[workspace[0]] ?? "", id, { access: workspace[1] });
+      const record = await api.makeTeamWorkspace(workspaces[workspace[0]] ?? "", id, { access: workspace[1] });
       records.push({ path: `/team-workspaces/${record.id}` });
     }
     const users = members.map((index: number) => ({ type: "users", id: people[index]?.username }));

@@ -2,20 +2,7 @@
 import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Caller, type Json, useApi } from "../../../support/api.ts";
-import {
-  data,
-  inProject,
-  makeHolder,
-  makeMember,
-  makeOrganization,
-  makeProject,
-  makeTeam,
-  makeTeamProject,
-  makeTeamToken,
-  makeTeamWorkspace,
-  makeWorkspace,
-  type Org,
-} from "../../../support/builders.ts";
+import { data, inProject, type Org } from "../../../support/builders.ts";
 import { deep, seed } from "../../../support/depth.ts";
 import { sampled } from "../../../support/once.ts";
 
@@ -39,19 +26,19 @@ describe("listTeamReach: a team with a few records", () => {
   let single: Json;
 
   beforeAll(async () => {
-    org = await makeOrganization(api, { "allow-force-delete-workspaces": false });
-    team = await makeTeam(api, org.name);
-    apples = await makeProject(api, org.name, { name: "apples" });
-    berries = await makeProject(api, org.name, { name: "berries" });
-    cherries = await makeProject(api, org.name, { name: "cherries" });
-    inApples = await makeWorkspace(api, org.name, { name: "zebra" }, inProject(apples!.id));
-    inBerries = await makeWorkspace(api, org.name, { name: "apples" }, inProject(berries!.id));
-    aside = await makeWorkspace(api, org.name, { name: "middle" }, inProject(cherries!.id));
-    await makeWorkspace(api, org.name, { name: "unreached" }, inProject(cherries!.id));
-    record = await makeTeamProject(api, apples!.id, team.id, { access: "write" });
-    await makeTeamProject(api, berries!.id, team.id, { access: "admin" });
-    single = await makeTeamWorkspace(api, aside!.id, team.id, { access: "plan" });
-    await makeTeamWorkspace(api, inApples!.id, team.id, { access: "read" });
+    org = await api.makeOrganization({ "allow-force-delete-workspaces": false });
+    team = await api.makeTeam(org.name);
+    apples = await api.makeProject(org.name, { name: "apples" });
+    berries = await api.makeProject(org.name, { name: "berries" });
+    cherries = await api.makeProject(org.name, { name: "cherries" });
+    inApples = await api.makeWorkspace(org.name, { name: "zebra" }, inProject(apples!.id));
+    inBerries = await api.makeWorkspace(org.name, { name: "apples" }, inProject(berries!.id));
+    aside = await api.makeWorkspace(org.name, { name: "middle" }, inProject(cherries!.id));
+    await api.makeWorkspace(org.name, { name: "unreached" }, inProject(cherries!.id));
+    record = await api.makeTeamProject(apples!.id, team.id, { access: "write" });
+    await api.makeTeamProject(berries!.id, team.id, { access: "admin" });
+    single = await api.makeTeamWorkspace(aside!.id, team.id, { access: "plan" });
+    await api.makeTeamWorkspace(inApples!.id, team.id, { access: "read" });
   });
 
   const path = () => `/teams/${team.id}/reach`;
@@ -100,7 +87,7 @@ describe("listTeamReach: a team with a few records", () => {
   });
 
   it("a workspace has every can-* of its document, a project every one of its own", async () => {
-    const token = await makeTeamToken(api, team.id);
+    const token = await api.makeTeamToken(team.id);
     for (const { id, attributes } of (await listed(org.owner, path())).data) {
       const shown = await token.get(`/${attributes.kind}s/${id.split(":")[0]}`);
       const reading = attributes.kind === "project" ? { "can-read": true } : {};
@@ -143,10 +130,10 @@ describe("listTeamReach: a team with a few records", () => {
     const owners = await listed(org.owner, `/teams/${org.ownersTeamId}/reach`, forcing);
     expect(owners.data).toHaveLength(4);
     expect(owners.data[0].attributes["given-by"]).toMatchObject([{ kind: "ownership", id: org.ownersTeamId }]);
-    const lenient = await makeOrganization(api, { "allow-force-delete-workspaces": true });
-    const workspace = await makeWorkspace(api, lenient.name);
-    const admins = await makeTeam(api, lenient.name);
-    await makeTeamWorkspace(api, workspace.id, admins.id, { access: "admin" });
+    const lenient = await api.makeOrganization({ "allow-force-delete-workspaces": true });
+    const workspace = await api.makeWorkspace(lenient.name);
+    const admins = await api.makeTeam(lenient.name);
+    await api.makeTeamWorkspace(workspace.id, admins.id, { access: "admin" });
     expect(things(await listed(lenient.owner, `/teams/${admins.id}/reach`, forcing))).toEqual([workspace.id]);
   });
 
@@ -159,9 +146,9 @@ describe("listTeamReach: a team with a few records", () => {
   });
 
   it("what a reader can't see is counted, and never named", async () => {
-    const manager = await makeHolder(api, org.name, "manage-membership");
-    await makeTeamProject(api, apples!.id, manager.teamId, { access: "read" });
-    await makeTeamWorkspace(api, aside!.id, manager.teamId, { access: "read" });
+    const manager = await api.makeHolder(org.name, "manage-membership");
+    await api.makeTeamProject(apples!.id, manager.teamId, { access: "read" });
+    await api.makeTeamWorkspace(aside!.id, manager.teamId, { access: "read" });
     const body = await listed(manager, path());
     expect(things(body)).toEqual([apples!.id, aside!.id, inApples!.id]);
     expect(body.meta.hidden).toEqual({ projects: 1, workspaces: 1 });
@@ -236,28 +223,27 @@ const organization = fc.record({
 type Drawn = typeof organization extends fc.Arbitrary<infer Value> ? Value : never;
 
 async function built({ places, teams, people }: Drawn) {
-  const org = await makeOrganization(api);
+  const org = await api.makeOrganization();
   const projects: Json[] = [];
-  for (let at = 0; at < projectCount; at += 1) projects.push(await makeProject(api, org.name));
+  for (let at = 0; at < projectCount; at += 1) projects.push(await api.makeProject(org.name));
   const workspaces: Json[] = [];
-  for (const place of places) workspaces.push(await makeWorkspace(api, org.name, {}, inProject(projects[place].id)));
+  for (const place of places) workspaces.push(await api.makeWorkspace(org.name, {}, inProject(projects[place].id)));
   const ids: string[] = [];
   for (const { organization: permission, isSecret, ...records } of teams) {
-    const team = await makeTeam(api, org.name, {
+    const team = await api.makeTeam(org.name, {
       visibility: isSecret ? "secret" : "organization",
       ...(permission !== null && { "organization-access": { [permission]: true } }),
     });
     ids.push(team.id);
     for (const [at, record] of Object.entries(records.projects))
-      await makeTeamProject(api, projects[Number(at)].id, team.id, record);
+      await api.makeTeamProject(projects[Number(at)].id, team.id, record);
     for (const [at, record] of Object.entries(records.workspaces))
-      await makeTeamWorkspace(api, workspaces[Number(at)].id, team.id, record);
+      await api.makeTeamWorkspace(workspaces[Number(at)].id, team.id, record);
   }
   const members = [];
   for (const chosen of people)
     members.push(
-      await makeMember(
-        api,
+      await api.makeMember(
         org.name,
         chosen.flatMap((at) => ids[at] ?? []),
       ),
@@ -305,10 +291,10 @@ describe("whatever grants there are", () => {
             for (const level of body.data.map((item: Json) => item.attributes.level))
               expect(["read", "plan", "write", "maintain", "admin", "custom"]).toContain(level);
           };
-          for (const id of ids) await check(`/teams/${id}/reach`, await makeTeamToken(api, id));
+          for (const id of ids) await check(`/teams/${id}/reach`, await api.makeTeamToken(id));
           for (const member of members) await check(ofUser(org, member.id), member);
           // One who manages memberships sees of another's reach what it could read itself; the rest is a number.
-          const manager = await makeHolder(api, org.name, "manage-membership");
+          const manager = await api.makeHolder(org.name, "manage-membership");
           const [first, second] = members;
           const reached = await tried(first!, all);
           for (const reader of [manager, second!]) {

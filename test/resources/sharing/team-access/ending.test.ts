@@ -8,13 +8,6 @@ import {
   data,
   details,
   inProject,
-  makeMember,
-  makeOrganization,
-  makeProject,
-  makeTeam,
-  makeTeamProject,
-  makeTeamToken,
-  makeWorkspace,
   type Member,
   onProject,
   onWorkspace,
@@ -37,7 +30,7 @@ describe("ending", () => {
   let member: Caller;
 
   beforeAll(async () => {
-    org = await makeOrganization(api);
+    org = await api.makeOrganization();
   });
 
   const events = async (subjectId: string) =>
@@ -55,10 +48,10 @@ describe("ending", () => {
     { type: "team-workspaces", on: () => onWorkspace(workspace.id, team.id), at: () => `/workspaces/${workspace.id}` },
   ])("$type", ({ type, on, at }) => {
     beforeAll(async () => {
-      team = await makeTeam(api, org.name);
-      project = await makeProject(api, org.name);
-      workspace = await makeWorkspace(api, org.name, {}, inProject(project.id));
-      member = await makeMember(api, org.name, [team.id]);
+      team = await api.makeTeam(org.name);
+      project = await api.makeProject(org.name);
+      workspace = await api.makeWorkspace(org.name, {}, inProject(project.id));
+      member = await api.makeMember(org.name, [team.id]);
     });
 
     const give = (attributes: object = {}, by: Caller = org.owner) =>
@@ -107,7 +100,7 @@ describe("ending", () => {
     it("give until that very moment and not from it on, to people and to the team's token", async () => {
       const end = inMs(hourMs);
       const record = data(await give({ "expires-at": end }));
-      const token = await makeTeamToken(api, team.id);
+      const token = await api.makeTeamToken(team.id);
       for (const caller of [member, token]) {
         await atTime(before(end), async () => expect(await statusOf(at(), caller)).toBe(200));
         await atTime(end, async () => expect(await statusOf(at(), caller)).toBe(404));
@@ -195,9 +188,9 @@ describe("outlasting", () => {
   let friend: Member;
 
   beforeAll(async () => {
-    org = await makeOrganization(api);
-    project = await makeProject(api, org.name);
-    friend = await makeMember(api, org.name);
+    org = await api.makeOrganization();
+    project = await api.makeProject(org.name);
+    friend = await api.makeMember(org.name);
   });
 
   const seat = (teamId: string, who: Member, meta: object, by: Caller = org.owner) =>
@@ -216,9 +209,9 @@ describe("outlasting", () => {
     {
       how: "a project's admin whose place in the team ends",
       make: async () => {
-        const admins = await makeTeam(api, org.name);
-        await makeTeamProject(api, project.id, admins.id, { access: "admin" });
-        const admin = await makeMember(api, org.name);
+        const admins = await api.makeTeam(org.name);
+        await api.makeTeamProject(project.id, admins.id, { access: "admin" });
+        const admin = await api.makeMember(org.name);
         await seat(admins.id, admin, { "expires-at": end });
         return admin;
       },
@@ -226,23 +219,23 @@ describe("outlasting", () => {
     {
       how: "a project's admin whose team's record ends",
       make: async () => {
-        const admins = await makeTeam(api, org.name);
-        await makeTeamProject(api, project.id, admins.id, { access: "admin", "expires-at": end });
-        return makeMember(api, org.name, [admins.id]);
+        const admins = await api.makeTeam(org.name);
+        await api.makeTeamProject(project.id, admins.id, { access: "admin", "expires-at": end });
+        return api.makeMember(org.name, [admins.id]);
       },
     },
     {
       how: "the token of a team whose record ends",
       make: async () => {
-        const admins = await makeTeam(api, org.name);
-        await makeTeamProject(api, project.id, admins.id, { access: "admin", "expires-at": end });
-        return makeTeamToken(api, admins.id);
+        const admins = await api.makeTeam(org.name);
+        await api.makeTeamProject(project.id, admins.id, { access: "admin", "expires-at": end });
+        return api.makeTeamToken(admins.id);
       },
     },
     {
       how: "an owner until a moment",
       make: async () => {
-        const owner = await makeMember(api, org.name);
+        const owner = await api.makeMember(org.name);
         await seat(org.ownersTeamId, owner, { "expires-at": end });
         return owner;
       },
@@ -250,7 +243,7 @@ describe("outlasting", () => {
   ])("$how", ({ make }) => {
     let caller: Caller;
     beforeAll(async () => {
-      friends = await makeTeam(api, org.name);
+      friends = await api.makeTeam(org.name);
       caller = await make();
     });
 
@@ -288,9 +281,9 @@ describe("outlasting", () => {
     let guest: Member;
     let strong: Json;
     beforeAll(async () => {
-      guest = await makeMember(api, org.name);
+      guest = await api.makeMember(org.name);
       await seat(org.ownersTeamId, guest, { "expires-at": end });
-      strong = await makeTeam(api, org.name, { "organization-access": { "manage-projects": true } });
+      strong = await api.makeTeam(org.name, { "organization-access": { "manage-projects": true } });
     });
     const outlasts = /^This would give more than you hold yourself: .* or not for as long/;
 
@@ -317,14 +310,14 @@ describe("outlasting", () => {
     });
 
     it("a record that ends before is no obstacle: what a place gives ends with it", async () => {
-      const brief = await makeTeam(api, org.name);
-      await makeTeamProject(api, project.id, brief.id, { access: "read", "expires-at": end });
-      const readers = await makeTeam(api, org.name, { "organization-access": { "manage-membership": true } });
-      await makeTeamProject(api, project.id, readers.id, { access: "read", "expires-at": end });
-      const manager = await makeMember(api, org.name, [readers.id]);
+      const brief = await api.makeTeam(org.name);
+      await api.makeTeamProject(project.id, brief.id, { access: "read", "expires-at": end });
+      const readers = await api.makeTeam(org.name, { "organization-access": { "manage-membership": true } });
+      await api.makeTeamProject(project.id, readers.id, { access: "read", "expires-at": end });
+      const manager = await api.makeMember(org.name, [readers.id]);
       expect((await seat(brief.id, friend, {}, manager)).status).toBe(204);
-      const longer = await makeTeam(api, org.name);
-      await makeTeamProject(api, project.id, longer.id, { access: "read", "expires-at": later });
+      const longer = await api.makeTeam(org.name);
+      await api.makeTeamProject(project.id, longer.id, { access: "read", "expires-at": later });
       refused(await seat(longer.id, friend, {}, manager), outlasts);
       expect((await seat(longer.id, friend, { "expires-at": end }, manager)).status).toBe(204);
     });
@@ -344,7 +337,7 @@ describe("outlasting", () => {
       const sentence = /^You can't grant for ever what you hold until a moment: read-projects/;
       const attributes = { name: unique("team"), "organization-access": { "read-projects": true } };
       refused(await guest.post(`/organizations/${org.name}/teams`, resource("teams", attributes)), sentence);
-      const plain = await makeTeam(api, org.name);
+      const plain = await api.makeTeam(org.name);
       const change = (by: Caller, given: boolean) =>
         by.patch(`/teams/${plain.id}`, resource("teams", { "organization-access": { "read-projects": given } }));
       refused(await change(guest, true), sentence);

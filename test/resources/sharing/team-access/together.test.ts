@@ -2,23 +2,12 @@
 import { sql } from "kysely";
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Answer, type Json, useApi } from "../../../support/api.ts";
-import {
-  data,
-  inProject,
-  makeOrganization,
-  makeProject,
-  makeTeam,
-  makeWorkspace,
-  onProject,
-  onWorkspace,
-  type Org,
-  resource,
-} from "../../../support/builders.ts";
+import { data, inProject, onProject, onWorkspace, type Org, resource } from "../../../support/builders.ts";
 
 const api = useApi();
 let org: Org;
 beforeAll(async () => {
-  org = await makeOrganization(api);
+  org = await api.makeOrganization();
 });
 
 const give = (projectId: string, workspaceId: string, teamId: string): Promise<Answer>[] => [
@@ -37,11 +26,11 @@ describe("a team that is deleted while it is given access", () => {
   it("has it and loses it, or is not there; nobody waits in a circle, and the project counts what is left", async () => {
     const before = await deadlocks();
     for (let round = 0; round < 2; round += 1) {
-      const project = await makeProject(api, org.name);
+      const project = await api.makeProject(org.name);
       const workspaces: Json[] = await Promise.all(
-        [1, 2, 3].map(() => makeWorkspace(api, org.name, {}, inProject(project.id))),
+        [1, 2, 3].map(() => api.makeWorkspace(org.name, {}, inProject(project.id))),
       );
-      const teams: Json[] = await Promise.all([1, 2, 3, 4].map(() => makeTeam(api, org.name)));
+      const teams: Json[] = await Promise.all([1, 2, 3, 4].map(() => api.makeTeam(org.name)));
       const given = teams.flatMap(({ id }) => workspaces.flatMap((workspace) => give(project.id, workspace.id, id)));
       const deleted = teams.slice(0, 2).map(({ id }) => org.owner.delete(`/teams/${id}`));
       expect(statuses(await Promise.all(deleted))).toEqual([204]);

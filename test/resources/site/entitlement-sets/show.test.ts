@@ -1,24 +1,12 @@
 /** GET /organizations/:organization_name/entitlement-set: what clients ask before they use a feature. */
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Caller, useApi } from "../../../support/api.ts";
-import {
-  data,
-  details,
-  makeMember,
-  makeOrganization,
-  makeOrganizationToken,
-  makeTeam,
-  makeTeamToken,
-  makeUser,
-  type Org,
-  resource,
-  unique,
-} from "../../../support/builders.ts";
+import { data, details, type Org, resource, unique } from "../../../support/builders.ts";
 
 const api = useApi();
 let org: Org;
 beforeAll(async () => {
-  org = await makeOrganization(api);
+  org = await api.makeOrganization();
 });
 const path = () => `/organizations/${org.name}/entitlement-set`;
 
@@ -57,7 +45,7 @@ describe("showEntitlementSet", () => {
   });
 
   it("keeps its id when the organization is renamed", async () => {
-    const own = await makeOrganization(api);
+    const own = await api.makeOrganization();
     const name = unique("renamed");
     data(await own.owner.patch(`/organizations/${own.name}`, resource("organizations", { name })));
     const set = data(await own.owner.get(`/organizations/${name}/entitlement-set`));
@@ -68,11 +56,11 @@ describe("showEntitlementSet", () => {
   it.each<[string, () => Promise<Caller>, number]>([
     ["an owner", async () => org.owner, 200],
     ["a site admin", async () => api.admin, 200],
-    ["a plain member", () => makeMember(api, org.name), 200],
-    ["a team's token", async () => makeTeamToken(api, (await makeTeam(api, org.name)).id), 200],
-    ["the organization's token", () => makeOrganizationToken(api, org.name), 200],
-    ["a stranger", () => makeUser(api), 404],
-    ["another organization's token", async () => makeOrganizationToken(api, (await makeOrganization(api)).name), 404],
+    ["a plain member", () => api.makeMember(org.name), 200],
+    ["a team's token", async () => api.makeTeamToken((await api.makeTeam(org.name)).id), 200],
+    ["the organization's token", () => api.makeOrganizationToken(org.name), 200],
+    ["a stranger", () => api.makeUser(), 404],
+    ["another organization's token", async () => api.makeOrganizationToken((await api.makeOrganization()).name), 404],
     ["no token", async () => api.nobody, 401],
   ])("for %s", async (_, make, status) => {
     expect((await (await make()).get(path())).status).toBe(status);

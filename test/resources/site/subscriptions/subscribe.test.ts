@@ -1,19 +1,12 @@
 /** POST /admin/organizations/:organization_name/subscription: taken, and without any effect. */
 import { beforeAll, describe, expect, it } from "vitest";
 import { useApi } from "../../../support/api.ts";
-import {
-  data,
-  makeOrganization,
-  makeOrganizationToken,
-  makeUser,
-  type Org,
-  pointers,
-} from "../../../support/builders.ts";
+import { data, type Org, pointers } from "../../../support/builders.ts";
 
 const api = useApi();
 let org: Org;
 beforeAll(async () => {
-  org = await makeOrganization(api);
+  org = await api.makeOrganization();
 });
 const path = () => `/admin/organizations/${org.name}/subscription`;
 const to = (id: unknown, type = "subscription", attributes?: object) => ({
@@ -60,7 +53,7 @@ describe("subscribeOrganization", () => {
   });
 
   it("404: for everybody but site admins, and where there is no such organization; 401 without a token", async () => {
-    for (const caller of [org.owner, await makeUser(api), await makeOrganizationToken(api, org.name)])
+    for (const caller of [org.owner, await api.makeUser(), await api.makeOrganizationToken(org.name)])
       expect((await caller.post(path(), to("fs-free"))).status).toBe(404);
     expect((await api.admin.post("/admin/organizations/none-such/subscription", to("fs-free"))).status).toBe(404);
     expect((await api.nobody.post(path(), to("fs-free"))).status).toBe(401);

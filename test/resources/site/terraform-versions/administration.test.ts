@@ -3,21 +3,12 @@ import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { shippedReleases as knownReleases } from "../../../../src/database/migrations/0008-identity.ts";
 import { newestRelease } from "../../../../src/resources/site/terraform-versions/reads.ts";
 import { type Answer, type Caller, type Json, useApi } from "../../../support/api.ts";
-import {
-  data,
-  details,
-  makeOrganization,
-  makeOrganizationToken,
-  makeTeamToken,
-  type Org,
-  pointers,
-  resource,
-} from "../../../support/builders.ts";
+import { data, details, type Org, pointers, resource } from "../../../support/builders.ts";
 
 const api = useApi();
 let org: Org;
 beforeAll(async () => {
-  org = await makeOrganization(api);
+  org = await api.makeOrganization();
 });
 
 const sha = "a".repeat(64);
@@ -194,7 +185,7 @@ describe("deleteTerraformVersion", () => {
 
 describe("everybody but site admins", () => {
   it("gets 404 from every operation", async () => {
-    const callers = [org.owner, await makeTeamToken(api, org.ownersTeamId), await makeOrganizationToken(api, org.name)];
+    const callers = [org.owner, await api.makeTeamToken(org.ownersTeamId), await api.makeOrganizationToken(org.name)];
     for (const caller of callers) {
       const body = resource("terraform-versions", { enabled: false });
       expect((await caller.get("/admin/terraform-versions")).status).toBe(404);

@@ -3,25 +3,7 @@ import { sql } from "kysely";
 import { describe, expect, it } from "vitest";
 import { newId } from "../../../../src/kernel/ids.ts";
 import { type Caller, type Json, useApi } from "../../../support/api.ts";
-import {
-  data,
-  details,
-  grantProject,
-  grantWorkspace,
-  inProject,
-  makeHolder,
-  makeMember,
-  makeOrganization,
-  makeOrganizationToken,
-  makeProject,
-  makeTeam,
-  makeTeamToken,
-  makeWorkspace,
-  type Org,
-  pointers,
-  resource,
-  unique,
-} from "../../../support/builders.ts";
+import { data, details, inProject, type Org, pointers, resource, unique } from "../../../support/builders.ts";
 import { change } from "../../../support/database.ts";
 import { consumersOf, consumersPath, link, makeSharing, statuses, told, trailOf } from "./support.ts";
 
@@ -54,7 +36,7 @@ describe("adding", () => {
 
   it("422: every invalid one is listed, and nothing is added", async () => {
     const { org, shared, others } = await makeSharing(api);
-    const elsewhere = await makeWorkspace(api, (await makeOrganization(api)).name);
+    const elsewhere = await api.makeWorkspace((await api.makeOrganization()).name);
     const unknown = { id: newId("workspaces") };
     const answer = await api.admin.post(consumersPath(shared), link(others[0], elsewhere, shared, unknown));
     expect(answer.status).toBe(422);
@@ -113,10 +95,10 @@ describe("removing", () => {
     const { org, shared, others } = await makeSharing(api, 2);
     const [first, hidden] = others;
     await org.owner.post(consumersPath(shared), link(first, hidden));
-    const team = await makeTeam(api, org.name);
-    const admin = await makeMember(api, org.name, [team.id]);
-    await grantWorkspace(api, org.id, shared.id, team.id, "admin");
-    await grantWorkspace(api, org.id, first.id, team.id, "read");
+    const team = await api.makeTeam(org.name);
+    const admin = await api.makeMember(org.name, [team.id]);
+    await api.grantWorkspace(shared.id, team.id, "admin");
+    await api.grantWorkspace(first.id, team.id, "read");
     for (const method of ["POST", "DELETE"]) {
       const answer = await admin.send(method, consumersPath(shared), link(first, hidden));
       expect([answer.status, pointers(answer), details(answer)]).toEqual([
@@ -234,20 +216,20 @@ describe("listing consumers", () => {
 
   it("200: without those that the caller can't read, whichever way it reads", async () => {
     const { org, shared, others } = await makeSharing(api, 2);
-    const project = await makeProject(api, org.name);
-    const inIt = await makeWorkspace(api, org.name, { name: "in-project" }, inProject(project.id));
+    const project = await api.makeProject(org.name);
+    const inIt = await api.makeWorkspace(org.name, { name: "in-project" }, inProject(project.id));
     await org.owner.post(consumersPath(shared), link(...others, inIt));
-    const team = await makeTeam(api, org.name);
-    const member = await makeMember(api, org.name, [team.id]);
+    const team = await api.makeTeam(org.name);
+    const member = await api.makeMember(org.name, [team.id]);
     expect((await member.get(consumersPath(shared))).status).toBe(404);
-    await grantWorkspace(api, org.id, shared.id, team.id, "read");
+    await api.grantWorkspace(shared.id, team.id, "read");
     expect(await consumersOf(member, shared)).toEqual([]);
-    await grantWorkspace(api, org.id, others[1].id, team.id, "read");
-    await grantProject(api, org.id, project.id, team.id, "read");
+    await api.grantWorkspace(others[1].id, team.id, "read");
+    await api.grantProject(project.id, team.id, "read");
     const answer = await member.get(consumersPath(shared));
     expect(answer.body.data.map((item: Json) => item.id)).toEqual([others[1].id, inIt.id]);
     expect(answer.body.meta.pagination["total-count"]).toBe(2);
-    const reader = await makeHolder(api, org.name, "read-workspaces");
+    const reader = await api.makeHolder(org.name, "read-workspaces");
     expect(await consumersOf(reader, shared)).toHaveLength(3);
   });
 
@@ -258,10 +240,10 @@ describe("listing consumers", () => {
     await org.owner.post(consumersPath(shared), link(others[0]));
     data(await share(true));
     expect(await consumersOf(org.owner, shared)).toEqual(others.map(({ id }) => id));
-    const team = await makeTeam(api, org.name);
-    const member = await makeMember(api, org.name, [team.id]);
-    await grantWorkspace(api, org.id, shared.id, team.id, "read");
-    await grantWorkspace(api, org.id, others[2].id, team.id, "read");
+    const team = await api.makeTeam(org.name);
+    const member = await api.makeMember(org.name, [team.id]);
+    await api.grantWorkspace(shared.id, team.id, "read");
+    await api.grantWorkspace(others[2].id, team.id, "read");
     expect(await consumersOf(member, shared)).toEqual([others[2].id]);
     data(await share(false));
     expect(await consumersOf(org.owner, shared)).toEqual([others[0].id]);
@@ -328,24 +310,24 @@ type MakeCaller = (org: Org, shared: Json, other: Json) => Promise<Caller>;
 const onWorkspace =
   (level: "read" | "plan" | "write" | "admin"): MakeCaller =>
   async (org, shared, other) => {
-    const team = await makeTeam(api, org.name);
-    await grantWorkspace(api, org.id, shared.id, team.id, level);
-    await grantWorkspace(api, org.id, other.id, team.id, "read");
-    return makeMember(api, org.name, [team.id]);
+    const team = await api.makeTeam(org.name);
+    await api.grantWorkspace(shared.id, team.id, level);
+    await api.grantWorkspace(other.id, team.id, "read");
+    return api.makeMember(org.name, [team.id]);
   };
 
 const onProject =
   (level: "read" | "write" | "maintain" | "admin"): MakeCaller =>
   async (org) => {
-    const team = await makeTeam(api, org.name);
-    await grantProject(api, org.id, org.defaultProjectId, team.id, level);
-    return makeTeamToken(api, team.id);
+    const team = await api.makeTeam(org.name);
+    await api.grantProject(org.defaultProjectId, team.id, level);
+    return api.makeTeamToken(team.id);
   };
 
 const holding =
   (...permissions: string[]): MakeCaller =>
   (org) =>
-    makeHolder(api, org.name, ...permissions);
+    api.makeHolder(org.name, ...permissions);
 
 const everything = [200, 204, 204, 204];
 const admin = [200, 204, 404, 204];
@@ -356,8 +338,8 @@ const nobody = [404, 404, 404, 404];
 const cases: [string, MakeCaller, number[]][] = [
   ["a site admin", async () => api.admin, everything],
   ["an owner", async (org) => org.owner, everything],
-  ["the owners team's token", (org) => makeTeamToken(api, org.ownersTeamId), everything],
-  ["the organization's token", (org) => makeOrganizationToken(api, org.name), everything],
+  ["the owners team's token", (org) => api.makeTeamToken(org.ownersTeamId), everything],
+  ["the organization's token", (org) => api.makeOrganizationToken(org.name), everything],
   ["manage-workspaces", holding("manage-workspaces"), everything],
   ["manage-projects", holding("manage-projects"), admin],
   ["read-workspaces", holding("read-workspaces"), reader],
@@ -370,9 +352,9 @@ const cases: [string, MakeCaller, number[]][] = [
   ["workspace write", onWorkspace("write"), reader],
   ["workspace plan", onWorkspace("plan"), reader],
   ["workspace read", onWorkspace("read"), reader],
-  ["a member without a grant", (org) => makeMember(api, org.name), nobody],
-  ["another organization's owner", async () => (await makeOrganization(api)).owner, nobody],
-  ["another organization's token", async () => makeOrganizationToken(api, (await makeOrganization(api)).name), nobody],
+  ["a member without a grant", (org) => api.makeMember(org.name), nobody],
+  ["another organization's owner", async () => (await api.makeOrganization()).owner, nobody],
+  ["another organization's token", async () => api.makeOrganizationToken((await api.makeOrganization()).name), nobody],
 ];
 
 describe("GET, POST, PATCH and DELETE answer", () => {

@@ -1,16 +1,7 @@
 /** What a run's token reads of other workspaces: the state of those that share it, by each of the three ways, and nothing else. */
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Caller, type Json, useApi } from "../../../support/api.ts";
-import {
-  data,
-  details,
-  inProject,
-  makeOrganization,
-  makeProject,
-  makeWorkspace,
-  type Org,
-  resource,
-} from "../../../support/builders.ts";
+import { data, details, inProject, type Org, resource } from "../../../support/builders.ts";
 import { mainTf, sendConfiguration } from "../../../support/configurations.ts";
 import { makeRunCaller, type RunCaller } from "../../../support/machines.ts";
 import { inRequest, post, put, announced, stateOf, writeState } from "../../../support/states.ts";
@@ -23,14 +14,14 @@ let run: RunCaller;
 const state = stateOf({ outputs: { address: { value: "10.0.0.1", type: "string" } } });
 
 beforeAll(async () => {
-  org = await makeOrganization(api);
-  reader = await makeWorkspace(api, org.name);
+  org = await api.makeOrganization();
+  reader = await api.makeWorkspace(org.name);
   run = await makeRunCaller(api, { id: reader.id, organizationId: org.id });
 });
 
 /** A workspace with a state. */
 async function makeSource(attributes: object = {}, projectId = org.defaultProjectId): Promise<Json> {
-  const source = await makeWorkspace(api, org.name, attributes, inProject(projectId));
+  const source = await api.makeWorkspace(org.name, attributes, inProject(projectId));
   const version = await writeState(org.owner, source.id, state);
   return { ...source, versionId: version.id, outputId: version.relationships.outputs.data[0].id };
 }
@@ -74,7 +65,7 @@ describe("a run's token", () => {
 
   it("finds nothing of a workspace whose consumer is another", async () => {
     const source = await makeSource();
-    await consume(source, await makeWorkspace(api, org.name));
+    await consume(source, await api.makeWorkspace(org.name));
     expect(await statuses(run, source)).toEqual(all(404));
   });
 
@@ -94,15 +85,15 @@ describe("a run's token", () => {
   });
 
   it("reads nothing of another organization's workspace with global-remote-state", async () => {
-    const other = await makeOrganization(api);
-    const workspace = await makeWorkspace(api, other.name, { "global-remote-state": true });
+    const other = await api.makeOrganization();
+    const workspace = await api.makeWorkspace(other.name, { "global-remote-state": true });
     expect((await run.get(`/workspaces/${workspace.id}`)).status).toBe(404);
     expect((await run.get(`/organizations/${other.name}/workspaces/${workspace.attributes.name}`)).status).toBe(404);
     expect((await run.get(`/organizations/${other.name}/entitlement-set`)).status).toBe(404);
   });
 
   it("reads the state of a workspace with project-remote-state in its own project, and of none in another", async () => {
-    const project = await makeProject(api, org.name);
+    const project = await api.makeProject(org.name);
     const beside = await makeSource({ "project-remote-state": true });
     const elsewhere = await makeSource({ "project-remote-state": true }, project.id);
     expect(await statuses(run, beside)).toEqual(all(200));
@@ -171,7 +162,7 @@ describe("a run's token", () => {
 
 describe("a run's token in its own workspace", () => {
   it("writes states under the run's lock, which are intermediate until the run ends", async () => {
-    const workspace = await makeWorkspace(api, org.name);
+    const workspace = await api.makeWorkspace(org.name);
     const own = await makeRunCaller(api, { id: workspace.id, organizationId: org.id }, { holding: true });
     const relationship = { run: { data: { type: "runs", id: own.runId } } };
     const body = resource("state-versions", inRequest(state), relationship);
@@ -190,7 +181,7 @@ describe("a run's token in its own workspace", () => {
   });
 
   it("is refused to write a state without the lock, and beside somebody else's", async () => {
-    const workspace = await makeWorkspace(api, org.name);
+    const workspace = await api.makeWorkspace(org.name);
     const own = await makeRunCaller(api, { id: workspace.id, organizationId: org.id }, { phase: "apply" });
     const unlocked = await post(own, workspace.id, inRequest(state));
     expect(unlocked.status).toBe(409);
@@ -201,14 +192,14 @@ describe("a run's token in its own workspace", () => {
   });
 
   it("is refused to name another run as the one that wrote it", async () => {
-    const workspace = await makeWorkspace(api, org.name);
+    const workspace = await api.makeWorkspace(org.name);
     const own = await makeRunCaller(api, { id: workspace.id, organizationId: org.id }, { holding: true });
     const body = resource("state-versions", inRequest(state), { run: { data: { type: "runs", id: run.runId } } });
     expect((await own.post(`/workspaces/${workspace.id}/state-versions`, body)).status).toBe(422);
   });
 
   it("neither locks nor unlocks it, nor reads its variables", async () => {
-    const workspace = await makeWorkspace(api, org.name);
+    const workspace = await api.makeWorkspace(org.name);
     const own = await makeRunCaller(api, { id: workspace.id, organizationId: org.id });
     for (const action of ["lock", "unlock", "force-unlock"])
       expect((await own.post(`/workspaces/${workspace.id}/actions/${action}`)).status, action).toBe(404);

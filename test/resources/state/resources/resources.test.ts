@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { type Json, useApi } from "../../../support/api.ts";
-import { data, details } from "../../../support/builders.ts";
+import { data } from "../../../support/builders.ts";
 import { managed, put, stateOf } from "../../../support/states.ts";
 import { expectSent, uploadUrlOf, useStage } from "../state-versions/support.ts";
 
@@ -160,11 +160,6 @@ describe("listWorkspaceResources", () => {
     await stage.write(stateOf({ resources: [managed("a"), managed("a")] }));
     expect(await listed()).toHaveLength(1);
     expect(data(await stage.shown()).attributes["resource-count"]).toBe(1);
-  });
-
-  it("of a workspace that is not there: 404", async () => {
-    const answer = await stage.owner.get("/workspaces/ws-unknown/resources");
-    expect([answer.status, details(answer).length]).toEqual([404, 1]);
   });
 });
 

@@ -1,19 +1,7 @@
 /** GET /organizations/:organization_name/resources: what all workspaces manage, as far as the caller may read them. */
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Caller, type Json, useApi } from "../../../support/api.ts";
-import {
-  data,
-  grantProject,
-  grantWorkspace,
-  inProject,
-  makeMember,
-  makeOrganization,
-  makeOrganizationToken,
-  makeProject,
-  makeTeam,
-  makeWorkspace,
-  type Org,
-} from "../../../support/builders.ts";
+import { data, inProject, type Org } from "../../../support/builders.ts";
 import { encryptedStateOf, inRequest, lock, post, stateOf, unlock, writeState } from "../../../support/states.ts";
 
 const api = useApi();
@@ -30,8 +18,8 @@ const made = (type: string, name: string, provider = "aws", module?: string) => 
 });
 
 beforeAll(async () => {
-  org = await makeOrganization(api);
-  const project = await makeProject(api, org.name);
+  org = await api.makeOrganization();
+  const project = await api.makeProject(org.name);
   const states: Record<string, object[]> = {
     network: [made("aws_vpc", "main"), made("aws_subnet", "a", "aws", "module.net")],
     service: [made("aws_instance", "web"), made("aws_vpc", "main"), made("null_resource", "x", "null")],
@@ -39,7 +27,7 @@ beforeAll(async () => {
   };
   for (const [name, resources] of Object.entries(states)) {
     const relationships = name === "service" ? inProject(project.id) : undefined;
-    const { id } = await makeWorkspace(api, org.name, { name }, relationships);
+    const { id } = await api.makeWorkspace(org.name, { name }, relationships);
     ids[name] = id;
     await writeState(org.owner, id, stateOf({ resources: resources ?? [] }));
   }
@@ -101,22 +89,22 @@ describe("listOrganizationResources", () => {
   });
 
   it("only of workspaces that the caller may read, also in the total: by a project, one by one, or none", async () => {
-    const team = (await makeTeam(api, org.name)).id;
-    const member = await makeMember(api, org.name, [team]);
+    const team = (await api.makeTeam(org.name)).id;
+    const member = await api.makeMember(org.name, [team]);
     const seen = async (query = "") => {
       const { told, body } = await list(query, member);
       expect(body.meta.pagination["total-count"]).toBe(told.length);
       return told.toSorted();
     };
     expect(await seen()).toEqual([]);
-    await grantProject(api, org.id, ids["project"] ?? "", team, "read");
+    await api.grantProject(ids["project"] ?? "", team, "read");
     expect(await seen()).toEqual(["service aws_instance.web", "service aws_vpc.main", "service null_resource.x"]);
-    await grantWorkspace(api, org.id, ids["network"] ?? "", team, "read");
+    await api.grantWorkspace(ids["network"] ?? "", team, "read");
     expect(await seen("?filter[type]=aws_vpc")).toEqual(["network aws_vpc.main", "service aws_vpc.main"]);
     expect(await seen("?filter[module]=net")).toEqual(["network net.aws_subnet.a"]);
     const page = await list("?page[size]=1&page[number]=2&sort=-address", member);
     expect([page.told, page.body.meta.pagination["total-count"]]).toEqual([["network net.aws_subnet.a"], 5]);
-    expect((await list("", await makeOrganizationToken(api, org.name))).told).toHaveLength(6);
+    expect((await list("", await api.makeOrganizationToken(org.name))).told).toHaveLength(6);
   });
 
   it("include=workspace brings those that are named, once", async () => {
@@ -129,8 +117,8 @@ describe("listOrganizationResources", () => {
   });
 
   it("what no index can hold is written all the same, and listed with its workspace alone", async () => {
-    const own = await makeOrganization(api);
-    const { id } = await makeWorkspace(api, own.name);
+    const own = await api.makeOrganization();
+    const { id } = await api.makeWorkspace(own.name);
     // Three bytes each, and nothing in them repeats.
     const long = (from: number) =>
       String.fromCodePoint(...Array.from({ length: 290 }, (_, index) => from + ((index * 7919) % 9000)));
@@ -142,8 +130,8 @@ describe("listOrganizationResources", () => {
   });
 
   it("is about the state in force: neither what is written under a lock, nor what was before, nor what nobody can read", async () => {
-    const own = await makeOrganization(api);
-    const { id } = await makeWorkspace(api, own.name);
+    const own = await api.makeOrganization();
+    const { id } = await api.makeWorkspace(own.name);
     const addresses = async () => {
       const { body } = await own.owner.get(`/organizations/${own.name}/resources`);
       const found = body.data.map(({ attributes }: Json) => attributes.address);

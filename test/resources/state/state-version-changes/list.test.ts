@@ -1,17 +1,7 @@
 /** GET /state-versions/:state_version_id/changes: what differs between two states. */
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Caller, type Json, useApi } from "../../../support/api.ts";
-import {
-  data,
-  details,
-  grantWorkspace,
-  makeMember,
-  makeOrganization,
-  makeTeam,
-  makeWorkspace,
-  type Org,
-  resource,
-} from "../../../support/builders.ts";
+import { data, details, type Org, resource } from "../../../support/builders.ts";
 import { announced, encryptedStateOf, lock, managed, post, stateOf, writeState } from "../../../support/states.ts";
 
 const api = useApi();
@@ -25,8 +15,8 @@ let third: Json;
 const output = (value: unknown, sensitive = false) => ({ value, type: "string", ...(sensitive && { sensitive }) });
 
 beforeAll(async () => {
-  org = await makeOrganization(api);
-  workspaceId = (await makeWorkspace(api, org.name)).id;
+  org = await api.makeOrganization();
+  workspaceId = (await api.makeWorkspace(org.name)).id;
   const write = (serial: number, facts: object) => writeState(org.owner, workspaceId, stateOf({ serial, ...facts }));
   first = await write(1, {
     resources: [managed("kept"), managed("changed"), managed("gone", 2)],
@@ -112,7 +102,7 @@ describe("listStateVersionChanges: 200", () => {
 
 describe("listStateVersionChanges: refused", () => {
   it("400: since a version of another workspace, or one that nobody has, alike", async () => {
-    const other = (await makeWorkspace(api, org.name)).id;
+    const other = (await api.makeWorkspace(org.name)).id;
     const theirs = await writeState(org.owner, other, stateOf());
     for (const id of [theirs.id, "sv-none"]) {
       const answer = await org.owner.get(`${path(second)}?since=${id}`);
@@ -122,7 +112,7 @@ describe("listStateVersionChanges: refused", () => {
   });
 
   it("409: what the engine encrypted, and what has no content", async () => {
-    const id = (await makeWorkspace(api, org.name)).id;
+    const id = (await api.makeWorkspace(org.name)).id;
     const open = await writeState(org.owner, id, stateOf());
     const sealed = await writeState(org.owner, id, encryptedStateOf({ serial: 2 }));
     for (const answer of [await org.owner.get(path(sealed)), await org.owner.get(`${path(open)}?since=${sealed.id}`)])
@@ -134,18 +124,18 @@ describe("listStateVersionChanges: refused", () => {
   });
 
   it("403: for whoever reads outputs alone; 404 for others", async () => {
-    const team = await makeTeam(api, org.name);
+    const team = await api.makeTeam(org.name);
     const relationships = {
       team: { data: { type: "teams", id: team.id } },
       workspace: { data: { type: "workspaces", id: workspaceId } },
     };
     const attributes = { access: "custom", runs: "read", "state-versions": "read-outputs" };
     data(await org.owner.post("/team-workspaces", resource("team-workspaces", attributes, relationships)));
-    const reader = await makeMember(api, org.name, [team.id]);
+    const reader = await api.makeMember(org.name, [team.id]);
     expect((await reader.get(path(second))).status).toBe(403);
-    expect((await (await makeMember(api, org.name)).get(path(second))).status).toBe(404);
-    const plain = (await makeTeam(api, org.name)).id;
-    await grantWorkspace(api, org.id, workspaceId, plain, "read");
-    expect((await changesOf(second, "", await makeMember(api, org.name, [plain]))).length).toBe(8);
+    expect((await (await api.makeMember(org.name)).get(path(second))).status).toBe(404);
+    const plain = (await api.makeTeam(org.name)).id;
+    await api.grantWorkspace(workspaceId, plain, "read");
+    expect((await changesOf(second, "", await api.makeMember(org.name, [plain]))).length).toBe(8);
   });
 });

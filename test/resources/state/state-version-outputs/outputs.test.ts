@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { readLargeStates } from "../../../../src/resources/state/state-versions/upkeep/upkeep.ts";
 import { type Json, useApi } from "../../../support/api.ts";
-import { data, details, makeWorkspace } from "../../../support/builders.ts";
+import { data, makeWorkspace } from "../../../support/builders.ts";
 import { fetchState, lineage, stateOf, upkeepOf, writeState } from "../../../support/states.ts";
 import { useStage } from "../state-versions/support.ts";
 
@@ -108,17 +108,6 @@ describe("an output", () => {
     const state = `{"version":4,"serial":1,"outputs":{"a":{"value":1,"type":"number"},"a":{"value":2,"type":"number"},"b":{"type":"string"},"c":5},"resources":[]}`;
     const version = await stage.write(state);
     expect((await listed(version.id)).map(({ attributes }) => [attributes.name, attributes.value])).toEqual([["a", 2]]);
-  });
-
-  it("that is not there: 404", async () => {
-    for (const path of [
-      "/state-version-outputs/wsout-unknown",
-      "/state-versions/sv-unknown/outputs",
-      "/workspaces/ws-unknown/current-state-version-outputs",
-    ]) {
-      const answer = await stage.owner.get(path);
-      expect([answer.status, details(answer).length]).toEqual([404, 1]);
-    }
   });
 });
 

@@ -1,7 +1,7 @@
 /** A state in the request itself, or announced: what is answered, what is refused, and by which sentence. */
 import { describe, expect, it } from "vitest";
 import { type Json, useApi } from "../../../support/api.ts";
-import { data, details, pointers, resource } from "../../../support/builders.ts";
+import { data, pointers } from "../../../support/builders.ts";
 import { deep } from "../../../support/depth.ts";
 import { base64, fetchState, inRequest, managed, md5, post, stateOf } from "../../../support/states.ts";
 import { contentsOf, expectFault, expectRefused, useStage } from "./support.ts";
@@ -314,13 +314,6 @@ describe("createStateVersion: 409", () => {
 });
 
 describe("createStateVersion: 404", () => {
-  it("of a workspace that is not there", async () => {
-    const body = resource("state-versions", inRequest(stateOf()));
-    const answer = await stage.owner.post("/workspaces/ws-unknown/state-versions", body);
-    expect(answer.status).toBe(404);
-    expect(details(answer)).toHaveLength(1);
-  });
-
   it("and 409 without the lock, before a large body is read at all", async () => {
     const garbage = "x".repeat(2 * 1024 * 1024);
     expect((await stage.owner.post("/workspaces/ws-unknown/state-versions", garbage)).status).toBe(404);

@@ -4,19 +4,7 @@
  */
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type Api, type Caller, type Json, useApi } from "../../../support/api.ts";
-import {
-  data,
-  details,
-  grantWorkspace,
-  makeMember,
-  makeOrganization,
-  makeOrganizationToken,
-  makeTeam,
-  makeTeamWorkspace,
-  makeWorkspace,
-  type Member,
-  type Org,
-} from "../../../support/builders.ts";
+import { data, details, type Member, type Org } from "../../../support/builders.ts";
 import { type Agent, type Job, makeAgent, makeSitePool } from "../../../support/machines.ts";
 import { makeRun, makeRunnable, passCoolOff } from "../../../support/runs.ts";
 import {
@@ -41,8 +29,8 @@ describe("permissions", () => {
   let outputId: string;
   let hiddenId: string;
   beforeAll(async () => {
-    org = await makeOrganization(api);
-    workspace = await makeWorkspace(api, org.name);
+    org = await api.makeOrganization();
+    workspace = await api.makeWorkspace(org.name);
     const outputs = {
       hidden: { value: "hidden", type: "string", sensitive: true },
       open: { value: "open", type: "string" },
@@ -89,9 +77,9 @@ describe("permissions", () => {
   };
 
   async function memberWith(attributes: object): Promise<Caller> {
-    const team = await makeTeam(api, org.name);
-    await makeTeamWorkspace(api, workspace.id, team.id, attributes);
-    return makeMember(api, org.name, [team.id]);
+    const team = await api.makeTeam(org.name);
+    await api.makeTeamWorkspace(workspace.id, team.id, attributes);
+    return api.makeMember(org.name, [team.id]);
   }
 
   describe("levels", () => {
@@ -141,7 +129,7 @@ describe("permissions", () => {
 
     it("an owner, a site admin and the organization's token read all; the token writes nothing", async () => {
       for (const caller of [org.owner, api.admin]) expect(await all(caller)).toEqual(expected(true, true, true));
-      expect(await all(await makeOrganizationToken(api, org.name))).toEqual(expected(true, true, false));
+      expect(await all(await api.makeOrganizationToken(org.name))).toEqual(expected(true, true, false));
     });
   });
 
@@ -149,8 +137,8 @@ describe("permissions", () => {
     const nothing = () => Object.fromEntries(Object.keys(requests).map((name) => [name, 404]));
 
     it("a member without access, another organization's owner and its token: 404", async () => {
-      const other = await makeOrganization(api);
-      for (const caller of [await makeMember(api, org.name), other.owner, await makeOrganizationToken(api, other.name)])
+      const other = await api.makeOrganization();
+      for (const caller of [await api.makeMember(org.name), other.owner, await api.makeOrganizationToken(other.name)])
         expect(await all(caller)).toEqual(nothing());
     });
   });
@@ -194,19 +182,19 @@ describe("permissions", () => {
   describe("custom write without the permission to lock", () => {
     it("writes as soon as it holds the lock, which it can't get by itself", async () => {
       const own: Api = api;
-      const place = await makeWorkspace(own, org.name);
-      const team = await makeTeam(own, org.name);
-      await makeTeamWorkspace(own, place.id, team.id, { access: "custom", "state-versions": "write" });
-      const writer = await makeMember(own, org.name, [team.id]);
+      const place = await own.makeWorkspace(org.name);
+      const team = await own.makeTeam(org.name);
+      await own.makeTeamWorkspace(place.id, team.id, { access: "custom", "state-versions": "write" });
+      const writer = await own.makeMember(org.name, [team.id]);
       expect((await writer.post(`/workspaces/${place.id}/actions/lock`)).status).toBe(404);
       expect((await post(writer, place.id, inRequest(stateOf()))).status).toBe(409);
-      const locking = await makeTeam(own, org.name);
-      await makeTeamWorkspace(own, place.id, locking.id, {
+      const locking = await own.makeTeam(org.name);
+      await own.makeTeamWorkspace(place.id, locking.id, {
         access: "custom",
         "state-versions": "write",
         "workspace-locking": true,
       });
-      const engine = await makeMember(own, org.name, [locking.id]);
+      const engine = await own.makeMember(org.name, [locking.id]);
       await lock(engine, place.id);
       expect((await post(engine, place.id, inRequest(stateOf()))).status).toBe(201);
     });
@@ -219,15 +207,15 @@ describe("run phases", () => {
   let genuine: string;
 
   beforeAll(async () => {
-    org = await makeOrganization(api);
+    org = await api.makeOrganization();
     agent = await makeAgent(api, await makeSitePool(api));
   });
 
   beforeEach(async () => {
     workspace = await makeRunnable(api, org.name, { "terraform-version": "1.9.5" });
-    const team = await makeTeam(api, org.name);
-    await grantWorkspace(api, org.id, workspace.id, team.id, "plan");
-    planner = await makeMember(api, org.name, [team.id]);
+    const team = await api.makeTeam(org.name);
+    await api.grantWorkspace(workspace.id, team.id, "plan");
+    planner = await api.makeMember(org.name, [team.id]);
     genuine = (await writeState(org.owner, workspace.id, stateOf({ serial: 1 }))).id;
   });
 

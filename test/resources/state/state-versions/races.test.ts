@@ -4,15 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openDatabase } from "../../../../src/database/engines/open.ts";
 import { removeAbandonedUploads } from "../../../../src/resources/state/state-versions/upkeep/upkeep.ts";
 import { type Answer, type Api, type Caller, type Json, startApiOn, useApi } from "../../../support/api.ts";
-import {
-  data,
-  grantProject,
-  inProject,
-  makeMember,
-  makeProject,
-  makeTeam,
-  makeWorkspace,
-} from "../../../support/builders.ts";
+import { data, inProject } from "../../../support/builders.ts";
 import { deep } from "../../../support/depth.ts";
 import {
   announced,
@@ -100,15 +92,15 @@ describe("lock, write, unlock, by four at once on three workspaces", () => {
   it(
     "never loses a version, and the last one is in force",
     async () => {
-      const team = await makeTeam(api, stage.org.name);
-      const project = await makeProject(api, stage.org.name);
-      await grantProject(api, stage.org.id, project.id, team.id, "write");
+      const team = await api.makeTeam(stage.org.name);
+      const project = await api.makeProject(stage.org.name);
+      await api.grantProject(project.id, team.id, "write");
       const workspaces: Json[] = [];
       for (let count = 0; count < 3; count += 1)
-        workspaces.push(await makeWorkspace(api, stage.org.name, {}, inProject(project.id)));
+        workspaces.push(await api.makeWorkspace(stage.org.name, {}, inProject(project.id)));
       const people: Caller[] = [];
       for (let count = 0; count < 4; count += 1) {
-        const member = await makeMember(api, stage.org.name, [team.id]);
+        const member = await api.makeMember(stage.org.name, [team.id]);
         people.push(count % 2 === 0 ? member : second.as(member.token));
       }
       const markers: string[] = [];

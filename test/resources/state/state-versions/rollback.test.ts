@@ -1,19 +1,7 @@
 /** PATCH /workspaces/:workspace_id/state-versions: going back to an earlier state. */
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Answer, type Caller, type Json, useApi } from "../../../support/api.ts";
-import {
-  data,
-  details,
-  grantWorkspace,
-  makeMember,
-  makeOrganization,
-  makeOrganizationToken,
-  makeTeam,
-  makeWorkspace,
-  type Member,
-  type Org,
-  pointers,
-} from "../../../support/builders.ts";
+import { data, details, type Member, type Org, pointers } from "../../../support/builders.ts";
 import {
   announced,
   base64,
@@ -35,14 +23,14 @@ let writer: Member;
 let teamId: string;
 
 beforeAll(async () => {
-  org = await makeOrganization(api);
-  teamId = (await makeTeam(api, org.name)).id;
-  writer = await makeMember(api, org.name, [teamId]);
+  org = await api.makeOrganization();
+  teamId = (await api.makeTeam(org.name)).id;
+  writer = await api.makeMember(org.name, [teamId]);
 });
 
 async function makeStateful(): Promise<string> {
-  const { id } = await makeWorkspace(api, org.name);
-  await grantWorkspace(api, org.id, id, teamId, "write");
+  const { id } = await api.makeWorkspace(org.name);
+  await api.grantWorkspace(id, teamId, "write");
   return id;
 }
 const body = (id: string) => ({
@@ -195,10 +183,10 @@ describe("rollBackState: refused", () => {
   it("403: for whoever reads states and does not write them, and with an organization's token; 404 for others", async () => {
     const id = await makeStateful();
     const old = await writeState(writer, id, stateOf());
-    const readers = (await makeTeam(api, org.name)).id;
-    await grantWorkspace(api, org.id, id, readers, "read");
-    expect((await rollBack(await makeMember(api, org.name, [readers]), id, old.id)).status).toBe(403);
-    expect((await rollBack(await makeOrganizationToken(api, org.name), id, old.id)).status).toBe(403);
-    expect((await rollBack(await makeMember(api, org.name), id, old.id)).status).toBe(404);
+    const readers = (await api.makeTeam(org.name)).id;
+    await api.grantWorkspace(id, readers, "read");
+    expect((await rollBack(await api.makeMember(org.name, [readers]), id, old.id)).status).toBe(403);
+    expect((await rollBack(await api.makeOrganizationToken(org.name), id, old.id)).status).toBe(403);
+    expect((await rollBack(await api.makeMember(org.name), id, old.id)).status).toBe(404);
   });
 });

@@ -1,36 +1,16 @@
 /** Neither a signed URL nor anything of a state's content is in the log, in the audit trail, or in plain in any table. */
-import { Writable } from "node:stream";
-import { sql } from "kysely";
 import pino from "pino";
 import { expect, it } from "vitest";
-import { tablesAfter } from "../../../../src/backup/format.ts";
-import { migrations } from "../../../../src/database/migrate.ts";
 import { readLargeStates } from "../../../../src/resources/state/state-versions/upkeep/upkeep.ts";
 import { type Answer, type Json, useApi } from "../../../support/api.ts";
 import { data } from "../../../support/builders.ts";
+import { dump } from "../../../support/register.ts";
 import { base64, fetchState, managed, put, slowPut, stateOf, stateOfSize, upkeepOf } from "../../../support/states.ts";
 import { contentsOf, expectSent, jsonUploadUrlOf, uploadUrlOf, useStage } from "./support.ts";
 
 const lines: string[] = [];
-const sink = new Writable({
-  write(chunk, _, done) {
-    lines.push(String(chunk));
-    done();
-  },
-});
-const api = useApi({ logger: pino({ level: "trace" }, sink) });
+const api = useApi({ logger: pino({ level: "trace" }, { write: (line) => lines.push(line) }) });
 const stage = useStage(api);
-
-/** Every table as text, bytes as they are. */
-async function dump(): Promise<string> {
-  const parts: string[] = [];
-  for (const table of tablesAfter(migrations.map(({ name }) => name))) {
-    const { rows } = await sql<object>`select * from ${sql.table(table)}`.execute(api.database.reader.db);
-    for (const value of rows.flatMap((row) => Object.values(row)))
-      parts.push(value instanceof Uint8Array ? Buffer.from(value).toString("latin1") : String(value));
-  }
-  return parts.join("\n");
-}
 
 const facts = {
   outputs: {
@@ -93,9 +73,9 @@ it("whatever is done with states", async () => {
   const log = lines.join("");
   expect(log).toContain("/upload?…");
   expect(log).not.toContain("secret-");
-  expect(await dump()).not.toContain("secret-");
+  expect(await dump(api.database)).not.toContain("secret-");
   expect(signatures).toHaveLength(4);
-  const register = await dump();
+  const register = await dump(api.database);
   for (const signature of signatures) {
     expect(signature.length).toBeGreaterThan(20);
     expect(log).not.toContain(signature);

@@ -4,15 +4,7 @@
  */
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Caller, type Json, useApi } from "../../../support/api.ts";
-import {
-  data,
-  grantWorkspace,
-  makeMember,
-  makeOrganizationToken,
-  makeTeam,
-  makeTeamToken,
-  type Member,
-} from "../../../support/builders.ts";
+import { data, type Member } from "../../../support/builders.ts";
 import { lineage, managed, md5, put, stateOf } from "../../../support/states.ts";
 import { expectFault, expectRefused, expectSent, uploadUrlOf, useStage, versionRow } from "./support.ts";
 
@@ -159,14 +151,14 @@ describe("only the holder of the lock writes", () => {
   let writer: Member;
   let token: Caller;
   beforeAll(async () => {
-    team = await makeTeam(api, stage.org.name);
+    team = await api.makeTeam(stage.org.name);
     [writer, colleague] = [
-      await makeMember(api, stage.org.name, [team.id]),
-      await makeMember(api, stage.org.name, [team.id]),
+      await api.makeMember(stage.org.name, [team.id]),
+      await api.makeMember(stage.org.name, [team.id]),
     ];
-    token = await makeTeamToken(api, team.id);
+    token = await api.makeTeamToken(team.id);
   });
-  const allow = () => grantWorkspace(api, stage.org.id, stage.workspace.id, team.id, "write");
+  const allow = () => api.grantWorkspace(stage.workspace.id, team.id, "write");
   const heldBy = (name: string) =>
     `Unable to write state. The workspace is locked by ${name}, who alone may write state until it is unlocked.`;
 
@@ -205,7 +197,7 @@ describe("only the holder of the lock writes", () => {
   });
 
   it("never the organization's token", async () => {
-    const organization = await makeOrganizationToken(api, stage.org.name);
+    const organization = await api.makeOrganizationToken(stage.org.name);
     for (const attributes of [{}, { state: undefined }]) {
       await stage.lock();
       const answer = await stage.send(stateOf(), attributes, organization);

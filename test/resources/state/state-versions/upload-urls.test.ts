@@ -1,16 +1,7 @@
 /** Upload URLs are permissions: only ours count, only for what they were signed for, and not for long. */
 import { describe, expect, it, vi } from "vitest";
 import { type Json, useApi } from "../../../support/api.ts";
-import {
-  data,
-  grantWorkspace,
-  makeMember,
-  makeOrganization,
-  makeTeam,
-  makeWorkspace,
-  type Member,
-  resource,
-} from "../../../support/builders.ts";
+import { data, type Member, resource } from "../../../support/builders.ts";
 import { makeRunCaller } from "../../../support/machines.ts";
 import { uploadUrl } from "../../../../src/resources/state/state-versions/arrival/upload-urls.ts";
 import { createVault } from "../../../../src/database/vault.ts";
@@ -135,9 +126,9 @@ describe("a URL has its time", () => {
 
 describe("a URL works as long as its holder may write the state", () => {
   async function announcedBy(): Promise<{ version: Json; member: Member; grantId: string }> {
-    const team = await makeTeam(api, stage.org.name);
-    const grantId = await grantWorkspace(api, stage.org.id, stage.workspace.id, team.id, "write");
-    const member = await makeMember(api, stage.org.name, [team.id]);
+    const team = await api.makeTeam(stage.org.name);
+    const grantId = await api.grantWorkspace(stage.workspace.id, team.id, "write");
+    const member = await api.makeMember(stage.org.name, [team.id]);
     await stage.lock(member);
     return { version: await stage.announce(stateOf(), {}, member), member, grantId };
   }
@@ -214,11 +205,11 @@ describe("a URL of something that is gone", () => {
 
 describe("who is shown a URL", () => {
   it("whoever made the version, with any token; nobody else, whatever they may do", async () => {
-    const team = await makeTeam(api, stage.org.name);
-    await grantWorkspace(api, stage.org.id, stage.workspace.id, team.id, "write");
+    const team = await api.makeTeam(stage.org.name);
+    await api.grantWorkspace(stage.workspace.id, team.id, "write");
     const [maker, colleague] = [
-      await makeMember(api, stage.org.name, [team.id]),
-      await makeMember(api, stage.org.name, [team.id]),
+      await api.makeMember(stage.org.name, [team.id]),
+      await api.makeMember(stage.org.name, [team.id]),
     ];
     await stage.lock(maker);
     const version = await stage.announce(stateOf(), {}, maker);
@@ -235,8 +226,8 @@ describe("who is shown a URL", () => {
   });
 
   it("a URL of one organization says nothing about another's", async () => {
-    const other = await makeOrganization(api);
-    const workspace = await makeWorkspace(api, other.name);
+    const other = await api.makeOrganization();
+    const workspace = await api.makeWorkspace(other.name);
     await lock(other.owner, workspace.id);
     const theirs = data(await post(other.owner, workspace.id, announced(stateOf())));
     await stage.lock();

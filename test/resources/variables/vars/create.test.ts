@@ -5,15 +5,7 @@
  */
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Json, useApi } from "../../../support/api.ts";
-import {
-  data,
-  details,
-  makeOrganization,
-  makeVarset,
-  makeWorkspace,
-  pointers,
-  resource,
-} from "../../../support/builders.ts";
+import { data, details, pointers, resource } from "../../../support/builders.ts";
 import { describeOnce } from "../../../support/once.ts";
 import {
   crowdedSentence,
@@ -98,7 +90,7 @@ describe.each(homes)("a variable of %s", (type) => {
       data(await stage.create({ key: key.toUpperCase() }));
       data(await stage.create({ key, category: "env" }));
       const body = resource("vars", { key, category: "terraform" });
-      for (const home of [await makeWorkspace(api, stage.org.name), await makeVarset(api, stage.org.name)])
+      for (const home of [await api.makeWorkspace(stage.org.name), await api.makeVarset(stage.org.name)])
         expect((await stage.org.owner.post(varsIn(home), body)).status).toBe(201);
     });
   });
@@ -223,16 +215,6 @@ describe.each(homes)("a variable of %s", (type) => {
       expect((await add("")).status).toBe(201);
     });
   });
-
-  describe("createVar answers 404", () => {
-    it("for a workspace or set that is not there, or another organization's", async () => {
-      const other = await makeOrganization(api);
-      const theirs = type === "workspaces" ? await makeWorkspace(api, other.name) : await makeVarset(api, other.name);
-      const body = resource("vars", { key: newKey(), category: "env" });
-      for (const id of ["none-0000000000000000", theirs.id])
-        expect((await stage.org.owner.post(varsIn({ type, id }), body)).status).toBe(404);
-    });
-  });
 });
 
 describe.each(homes)("a variable of %s", (type) => {
@@ -318,10 +300,6 @@ describe.each(lists)("%s", (_, type, pathIn) => {
     const answer = await stage.org.owner.get(`${pathIn(await stage.makeHome())}?page[size]=5`);
     expect(data(answer)).toEqual([]);
     expect(answer.body.meta.pagination["total-count"]).toBe(0);
-  });
-
-  it("answers 404 for one that is not there", async () => {
-    expect((await stage.org.owner.get(pathIn({ type, id: "none-0000000000000000" }))).status).toBe(404);
   });
 });
 

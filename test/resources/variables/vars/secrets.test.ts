@@ -1,35 +1,15 @@
 /** A sensitive value goes in and never comes out: in no answer, no event, no line of the log, nor in plain in any table. */
-import { Writable } from "node:stream";
-import { sql } from "kysely";
 import pino from "pino";
 import { describe, expect, it } from "vitest";
-import { tablesAfter } from "../../../../src/backup/format.ts";
-import { migrations } from "../../../../src/database/migrate.ts";
 import { createVault } from "../../../../src/database/vault.ts";
 import { type Answer, useApi } from "../../../support/api.ts";
 import { data, makeWorkspace } from "../../../support/builders.ts";
+import { dump } from "../../../support/register.ts";
 import { homes, useStage } from "./support.ts";
 
 const lines: string[] = [];
-const sink = new Writable({
-  write(chunk, _, done) {
-    lines.push(String(chunk));
-    done();
-  },
-});
-const api = useApi({ logger: pino({ level: "trace" }, sink) });
+const api = useApi({ logger: pino({ level: "trace" }, { write: (line) => lines.push(line) }) });
 const vault = createVault(Buffer.alloc(32, 7));
-
-/** Every table as text, bytes as they are. */
-async function dump(): Promise<string> {
-  const parts: string[] = [];
-  for (const table of tablesAfter(migrations.map(({ name }) => name))) {
-    const { rows } = await sql<object>`select * from ${sql.table(table)}`.execute(api.database.reader.db);
-    for (const value of rows.flatMap((row) => Object.values(row)))
-      parts.push(value instanceof Uint8Array ? Buffer.from(value).toString("latin1") : String(value));
-  }
-  return parts.join("\n");
-}
 
 describe.each(homes)("of %s", (type) => {
   const stage = useStage(api, type);
@@ -68,14 +48,14 @@ describe.each(homes)("of %s", (type) => {
       for (const index of [0, 1, 4, 5, 6]) expect(data(answers[index] as Answer).attributes.value).toBeNull();
       expect(lines.length).toBeGreaterThan(0);
       expect(lines.join("")).not.toContain("secret-");
-      expect(await dump()).not.toContain("secret-");
+      expect(await dump(api.database)).not.toContain("secret-");
     });
 
     it("that was shown before is in no event either", async () => {
       const made = data(await stage.create({ value: "later-secret" }));
       const body = { data: { type: "vars", attributes: { sensitive: true } } };
       data(await stage.org.owner.patch(`${stage.path}/${made.id}`, body));
-      expect(await dump()).not.toContain("later-secret");
+      expect(await dump(api.database)).not.toContain("later-secret");
     });
 
     it("is told to be replaced, in the trail", async () => {

@@ -3,17 +3,7 @@ import { beforeAll, beforeEach, expect } from "vitest";
 import type { VarTable } from "../../../../src/database/schema/variables.ts";
 import { createVault } from "../../../../src/database/vault.ts";
 import { type Answer, type Api, type Caller, type Json } from "../../../support/api.ts";
-import {
-  data,
-  details,
-  makeOrganization,
-  makeVarset,
-  makeWorkspace,
-  type Org,
-  pointers,
-  resource,
-  unique,
-} from "../../../support/builders.ts";
+import { data, details, type Org, pointers, resource, unique } from "../../../support/builders.ts";
 
 const vault = createVault(Buffer.alloc(32, 7));
 
@@ -56,9 +46,9 @@ export function useStage(api: Api, type: HomeType = "workspaces"): Stage {
   let home: Json;
   let variable: Json;
   beforeAll(async () => {
-    org = await makeOrganization(api);
+    org = await api.makeOrganization();
   });
-  const makeHome = () => (type === "workspaces" ? makeWorkspace(api, org.name) : makeVarset(api, org.name));
+  const makeHome = () => (type === "workspaces" ? api.makeWorkspace(org.name) : api.makeVarset(org.name));
   const path = () => varsIn(home);
   const create: Stage["create"] = (attributes = {}, caller = org.owner) =>
     caller.post(path(), resource("vars", { key: newKey(), value: "a value", category: "terraform", ...attributes }));

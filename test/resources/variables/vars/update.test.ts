@@ -4,7 +4,7 @@
  */
 import { describe, expect, it } from "vitest";
 import { type Json, useApi } from "../../../support/api.ts";
-import { data, details, grantWorkspace, makeMember, makeTeam, pointers } from "../../../support/builders.ts";
+import { data, details, pointers } from "../../../support/builders.ts";
 import {
   crowdedSentence,
   envSentence,
@@ -317,9 +317,9 @@ describe("updateVars", () => {
     ["read", 403],
     ["write", 204],
   ] as const)("with '%s' on the workspace: %i", async (level, status) => {
-    const team = await makeTeam(api, stage.org.name);
-    await grantWorkspace(api, stage.org.id, stage.home.id, team.id, level);
-    const member = await makeMember(api, stage.org.name, [team.id]);
+    const team = await api.makeTeam(stage.org.name);
+    await api.grantWorkspace(stage.home.id, team.id, level);
+    const member = await api.makeMember(stage.org.name, [team.id]);
     expect((await patch([item(stage.variable, { value: "x" })], member)).status).toBe(status);
   });
 });

@@ -5,20 +5,7 @@
  */
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type Caller, type Json, useApi } from "../../../support/api.ts";
-import {
-  data,
-  inProject,
-  makeMember,
-  makeOrganization,
-  makeProject,
-  makeTeam,
-  makeTeamWorkspace,
-  makeVarset,
-  makeWorkspace,
-  type Org,
-  pointers,
-  resource,
-} from "../../../support/builders.ts";
+import { data, inProject, type Org, pointers, resource } from "../../../support/builders.ts";
 import { addVar, expectRefused, globalSentence, kinds, linkage, useStage } from "./support.ts";
 
 const api = useApi();
@@ -29,9 +16,9 @@ describe("in force", () => {
   let workspace: string;
 
   beforeEach(async () => {
-    org = await makeOrganization(api);
-    project = (await makeProject(api, org.name)).id;
-    workspace = (await makeWorkspace(api, org.name, {}, inProject(project))).id;
+    org = await api.makeOrganization();
+    project = (await api.makeProject(org.name)).id;
+    workspace = (await api.makeWorkspace(org.name, {}, inProject(project))).id;
   });
 
   const scopes = {
@@ -43,7 +30,7 @@ describe("in force", () => {
 
   /** A set of this scope with the variable `key`, whose value is the set's name. */
   async function given(name: string, scope: Scope, attributes: object = {}, variable: object = {}): Promise<string> {
-    const set = await makeVarset(api, org.name, { name, global: scope === "global", ...attributes }, scopes[scope]());
+    const set = await api.makeVarset(org.name, { name, global: scope === "global", ...attributes }, scopes[scope]());
     return addVar(org, `/varsets/${set.id}/relationships/vars`, { key: "key", value: name, ...variable });
   }
 
@@ -63,7 +50,7 @@ describe("in force", () => {
         await own({ key: "c" }),
         await given("three", "global", {}, { key: "d" }),
       ];
-      await makeVarset(api, org.name);
+      await api.makeVarset(org.name);
       const answer = await org.owner.get(`/workspaces/${workspace}/all-vars`);
       expect(data(answer).map(({ id }: Json) => id)).toEqual(ids);
       for (const item of data(answer)) expect(data(await org.owner.get(item.links.self))).toEqual(item);
@@ -77,18 +64,18 @@ describe("in force", () => {
     });
 
     it("are not those of sets for others", async () => {
-      const other = await makeProject(api, org.name);
-      const neighbour = await makeWorkspace(api, org.name, {}, inProject(project));
+      const other = await api.makeProject(org.name);
+      const neighbour = await api.makeWorkspace(org.name, {}, inProject(project));
       for (const relationships of [
         { projects: linkage("projects", [other.id]) },
         { workspaces: linkage("workspaces", [neighbour.id]) },
         { parent: { data: { type: "projects", id: project } } },
       ]) {
-        const set = await makeVarset(api, org.name, {}, relationships);
+        const set = await api.makeVarset(org.name, {}, relationships);
         await addVar(org, `/varsets/${set.id}/relationships/vars`, { key: "key" });
       }
-      const elsewhere = await makeOrganization(api);
-      const global = await makeVarset(api, elsewhere.name, { global: true });
+      const elsewhere = await api.makeOrganization();
+      const global = await api.makeVarset(elsewhere.name, { global: true });
       await addVar(elsewhere, `/varsets/${global.id}/relationships/vars`, { key: "key" });
       expect(await inForce()).toEqual([]);
     });
@@ -104,17 +91,17 @@ describe("in force", () => {
 
     it("are shown to whoever reads the workspace's variables, whatever they may see of the sets", async () => {
       const parent = { data: { type: "projects", id: project } };
-      const set = await makeVarset(api, org.name, {}, { parent, projects: linkage("projects", [project]) });
+      const set = await api.makeVarset(org.name, {}, { parent, projects: linkage("projects", [project]) });
       await addVar(org, `/varsets/${set.id}/relationships/vars`, { key: "key", value: "owned" });
-      const team = await makeTeam(api, org.name);
-      const record = await makeTeamWorkspace(api, workspace, team.id, { access: "read" });
-      const caller = await makeMember(api, org.name, [team.id]);
+      const team = await api.makeTeam(org.name);
+      const record = await api.makeTeamWorkspace(workspace, team.id, { access: "read" });
+      const caller = await api.makeMember(org.name, [team.id]);
       expect(await inForce(caller)).toEqual(["key of owned"]);
       expect(record).toBeDefined();
       expect((await caller.get(`/varsets/${set.id}`)).status).toBe(404);
-      const none = await makeTeam(api, org.name);
-      await makeTeamWorkspace(api, workspace, none.id, { access: "custom", variables: "none" });
-      const blind = await makeMember(api, org.name, [none.id]);
+      const none = await api.makeTeam(org.name);
+      await api.makeTeamWorkspace(workspace, none.id, { access: "custom", variables: "none" });
+      const blind = await api.makeMember(org.name, [none.id]);
       expect((await blind.get(`/workspaces/${workspace}/all-vars`)).status).toBe(403);
     });
   });
@@ -175,7 +162,7 @@ describe("in force", () => {
         if (name === "own") await own();
         else {
           const attributes = { name, priority, global: relationships === undefined };
-          const set = await makeVarset(api, org.name, attributes, relationships);
+          const set = await api.makeVarset(org.name, attributes, relationships);
           await addVar(org, `/varsets/${set.id}/relationships/vars`, { key: "key", value: name });
         }
         expect(await inForce()).toEqual([`key of ${name}`]);
@@ -184,7 +171,7 @@ describe("in force", () => {
 
     it("the narrower scope, of a set that has two", async () => {
       const both = { ...scopes.workspace(), ...scopes.project() };
-      const set = await makeVarset(api, org.name, { name: "z both" }, both);
+      const set = await api.makeVarset(org.name, { name: "z both" }, both);
       await addVar(org, `/varsets/${set.id}/relationships/vars`, { key: "key", value: "both" });
       await given("a project", "project");
       expect(await inForce()).toEqual(["key of both"]);
@@ -203,8 +190,8 @@ describe("listWorkspaceVarsetVars, showWorkspaceVarsetVar", () => {
   let org: Org;
   let workspace: Json;
   beforeAll(async () => {
-    org = await makeOrganization(api);
-    workspace = await makeWorkspace(api, org.name);
+    org = await api.makeOrganization();
+    workspace = await api.makeWorkspace(org.name);
   });
 
   const linked = () => ({ workspaces: { data: [{ type: "workspaces", id: workspace.id }] } });
@@ -215,10 +202,10 @@ describe("listWorkspaceVarsetVars, showWorkspaceVarsetVar", () => {
   const identifier = ({ id }: Json) => ({ id, type: "vars" });
 
   it("200: by key, each with what is in force instead and what comes after it", async () => {
-    const set = await makeVarset(api, org.name, {}, linked());
+    const set = await api.makeVarset(org.name, {}, linked());
     const [priority, global] = [
-      await makeVarset(api, org.name, { priority: true }, linked()),
-      await makeVarset(api, org.name, { global: true }),
+      await api.makeVarset(org.name, { priority: true }, linked()),
+      await api.makeVarset(org.name, { global: true }),
     ];
     const ours = await addTo(varsOf(set), "region");
     const alone = await addTo(varsOf(set), "alone");
@@ -243,7 +230,7 @@ describe("listWorkspaceVarsetVars, showWorkspaceVarsetVar", () => {
   });
 
   it("200: an empty set; a sensitive value stays hidden", async () => {
-    const set = await makeVarset(api, org.name, {}, linked());
+    const set = await api.makeVarset(org.name, {}, linked());
     expect(data(await org.owner.get(seen(set)))).toEqual([]);
     const secret = resource("vars", { key: "secret", value: "s3cret", category: "env", sensitive: true });
     const { id } = data(await org.owner.post(varsOf(set), secret));
@@ -252,9 +239,9 @@ describe("listWorkspaceVarsetVars, showWorkspaceVarsetVar", () => {
   });
 
   it("404: a set that does not apply to the workspace, and a variable of another set", async () => {
-    const elsewhere = await makeVarset(api, org.name);
+    const elsewhere = await api.makeVarset(org.name);
     const variable = await addTo(varsOf(elsewhere), "region");
-    const applied = await makeVarset(api, org.name, {}, linked());
+    const applied = await api.makeVarset(org.name, {}, linked());
     for (const path of [seen(elsewhere), `${seen(elsewhere)}/${variable.id}`, `${seen(applied)}/${variable.id}`])
       expect((await org.owner.get(path)).status, path).toBe(404);
   });
@@ -263,11 +250,11 @@ describe("listWorkspaceVarsetVars, showWorkspaceVarsetVar", () => {
     ["read", 200],
     ["none", 403],
   ] as const)("with '%s' on the workspace's variables: %i", async (variables, status) => {
-    const set = await makeVarset(api, org.name, {}, linked());
+    const set = await api.makeVarset(org.name, {}, linked());
     const variable = await addTo(varsOf(set), "zone");
-    const team = await makeTeam(api, org.name);
-    await makeTeamWorkspace(api, workspace.id, team.id, { access: "custom", runs: "read", variables });
-    const member = await makeMember(api, org.name, [team.id]);
+    const team = await api.makeTeam(org.name);
+    await api.makeTeamWorkspace(workspace.id, team.id, { access: "custom", runs: "read", variables });
+    const member = await api.makeMember(org.name, [team.id]);
     expect((await member.get(seen(set))).status).toBe(status);
     expect((await member.get(`${seen(set)}/${variable.id}`)).status).toBe(status);
   });
@@ -278,7 +265,7 @@ describe("links", () => {
 
   describe.each(kinds)("%s", (kind) => {
     const make = async (name: string): Promise<string> =>
-      (await (kind === "workspaces" ? makeWorkspace : makeProject)(api, name)).id;
+      (await (kind === "workspaces" ? api.makeWorkspace : api.makeProject)(name)).id;
 
     it("are added and removed: 204, shown and counted, each change with a version and an event", async () => {
       const [one, two] = stage.two(kind);
@@ -316,7 +303,7 @@ describe("links", () => {
     });
 
     it("of another organization, or that are not there: 422 with their places, and nothing changes", async () => {
-      const other = await makeOrganization(api);
+      const other = await api.makeOrganization();
       const ids = [stage.two(kind)[0], await make(other.name), "none-0000000000000000"];
       for (const answer of [await stage.add(kind, ids), await stage.remove(kind, ids)]) {
         expect(answer.status).toBe(422);
@@ -370,7 +357,7 @@ describe("links", () => {
 
     it("lets go of a workspace that has left the project", async () => {
       const [project, other] = stage.projects as [string, string];
-      const { id } = await makeWorkspace(api, stage.org.name, {}, inProject(project));
+      const { id } = await api.makeWorkspace(stage.org.name, {}, inProject(project));
       const relationships = {
         parent: { data: { type: "projects", id: project } },
         workspaces: linkage("workspaces", [id]),

@@ -1,20 +1,7 @@
 /** What `variable-sets` on a project gives: that project's own sets, to read or to manage, and nothing more. */
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Answer, type Caller, type Json, useApi } from "../../../support/api.ts";
-import {
-  data,
-  details,
-  makeHolder,
-  makeMember,
-  makeProject,
-  makeTeam,
-  makeTeamProject,
-  makeTeamToken,
-  makeTeamWorkspace,
-  pointers,
-  resource,
-  unique,
-} from "../../../support/builders.ts";
+import { data, details, pointers, resource, unique } from "../../../support/builders.ts";
 import { addVar, linkage, useStage } from "./support.ts";
 
 const api = useApi();
@@ -29,10 +16,10 @@ let teamToken: Caller;
 
 /** Chosen one by one, so that nothing but this permission tells them apart. */
 async function onFirstProject(sets: Sets): Promise<{ caller: Caller; teamId: string }> {
-  const { id } = await makeTeam(api, stage.org.name);
+  const { id } = await api.makeTeam(stage.org.name);
   const access = { access: "custom", "project-access": { settings: "read", "variable-sets": sets } };
-  await makeTeamProject(api, stage.projects[0] ?? "", id, access);
-  return { caller: await makeMember(api, stage.org.name, [id]), teamId: id };
+  await api.makeTeamProject(stage.projects[0] ?? "", id, access);
+  return { caller: await api.makeMember(stage.org.name, [id]), teamId: id };
 }
 
 beforeAll(async () => {
@@ -42,7 +29,7 @@ beforeAll(async () => {
     await onFirstProject("write"),
   ];
   callers = { none: none.caller, read: read.caller, write: write.caller };
-  teamToken = await makeTeamToken(api, write.teamId);
+  teamToken = await api.makeTeamToken(write.teamId);
 });
 
 const parentOf = (id: string | undefined) => ({ parent: { data: { type: "projects", id } } });
@@ -175,12 +162,12 @@ describe("write", () => {
   });
 
   it("403 for making sets of other projects, whether they are there or not", async () => {
-    const readable = await makeProject(api, stage.org.name);
-    const { id } = await makeTeam(api, stage.org.name);
+    const readable = await api.makeProject(stage.org.name);
+    const { id } = await api.makeTeam(stage.org.name);
     const access = { access: "custom", "project-access": { "variable-sets": "write" } };
-    await makeTeamProject(api, stage.projects[0] ?? "", id, access);
-    await makeTeamProject(api, readable.id, id, { access: "custom" });
-    const caller = await makeMember(api, stage.org.name, [id]);
+    await api.makeTeamProject(stage.projects[0] ?? "", id, access);
+    await api.makeTeamProject(readable.id, id, { access: "custom" });
+    const caller = await api.makeMember(stage.org.name, [id]);
     for (const project of [readable.id, stage.projects[1], "prj-0000000000000000"]) {
       const answer = await stage.create({}, parentOf(project), caller);
       expect(answer.status, project).toBe(403);
@@ -205,9 +192,9 @@ describe("write", () => {
 
   it("is in the named levels write, maintain and admin", async () => {
     for (const access of ["write", "maintain", "admin"]) {
-      const { id } = await makeTeam(api, stage.org.name);
-      await makeTeamProject(api, stage.projects[0] ?? "", id, { access });
-      const caller = await makeMember(api, stage.org.name, [id]);
+      const { id } = await api.makeTeam(stage.org.name);
+      await api.makeTeamProject(stage.projects[0] ?? "", id, { access });
+      const caller = await api.makeMember(stage.org.name, [id]);
       expect((await stage.create({}, inFirst(), caller)).status, access).toBe(201);
     }
   });
@@ -244,9 +231,9 @@ describe("none", () => {
 
   it("is what access to a workspace of the project gives, even admin", async () => {
     const owned = await makeOwned();
-    const { id } = await makeTeam(api, stage.org.name);
-    await makeTeamWorkspace(api, stage.workspaces[0] ?? "", id, { access: "admin" });
-    const caller = await makeMember(api, stage.org.name, [id]);
+    const { id } = await api.makeTeam(stage.org.name);
+    await api.makeTeamWorkspace(stage.workspaces[0] ?? "", id, { access: "admin" });
+    const caller = await api.makeMember(stage.org.name, [id]);
     for (const path of readsOf(owned)) expect((await caller.get(path)).status).toBe(404);
     for (const answer of await writesTo(owned, caller)) expect(answer.status).toBe(404);
   });
@@ -260,7 +247,7 @@ describe("organization-level permissions", () => {
     ["manage-projects", 200, 200],
   ])("%s: %i to read, %i to change", async (permission, read, write) => {
     const owned = await makeOwned();
-    const caller = await makeHolder(api, stage.org.name, permission);
+    const caller = await api.makeHolder(stage.org.name, permission);
     expect((await caller.get(owned.at)).status).toBe(read);
     expect((await caller.patch(owned.at, resource("varsets", { priority: true }))).status).toBe(write);
   });

@@ -11,10 +11,6 @@ const stage = useStage(api);
 const namesIn = (answer: Answer): string[] => data(answer).map((set: Json) => set.attributes.name);
 
 describe("showVarset", () => {
-  it("answers 404 for a set that is not there", async () => {
-    expect((await stage.show("varset-0000000000000000")).status).toBe(404);
-  });
-
   it("names its variables by key, and counts them", async () => {
     const ids: Record<string, string> = {};
     for (const key of ["b", "a"]) ids[key] = await addVar(stage.org, `${stage.at}/relationships/vars`, { key });
@@ -127,14 +123,5 @@ describe("the sets of a workspace and of a project", () => {
     expect(data(answer)).toEqual([data(await stage.show(sets.ofWorkspace.id)), data(await stage.show(sets.owned.id))]);
     expect(answer.body.meta.pagination["total-count"]).toBe(4);
     expect(answer.body.included.map(({ id }: Json) => id)).toEqual([stage.workspaces[0]]);
-  });
-
-  it("are 404 for a workspace or project that is not there", async () => {
-    for (const path of [
-      "/workspaces/ws-0000000000000000/varsets",
-      "/workspaces/ws-0000000000000000/applicable-varsets",
-      "/projects/prj-0000000000000000/varsets",
-    ])
-      expect((await stage.org.owner.get(path)).status).toBe(404);
   });
 });

@@ -1,19 +1,7 @@
 /** What the tests of variable sets share: an organization with projects and workspaces, a set, and requests about it. */
 import { beforeAll, beforeEach, expect } from "vitest";
 import type { Answer, Api, Caller, Json } from "../../../support/api.ts";
-import {
-  data,
-  details,
-  inProject,
-  makeOrganization,
-  makeProject,
-  makeVarset,
-  makeWorkspace,
-  type Org,
-  pointers,
-  resource,
-  unique,
-} from "../../../support/builders.ts";
+import { data, details, inProject, type Org, pointers, resource, unique } from "../../../support/builders.ts";
 
 export type LinkKind = "workspaces" | "projects";
 export const kinds: readonly LinkKind[] = ["workspaces", "projects"];
@@ -51,14 +39,14 @@ export function useStage(api: Api): Stage {
   let workspaces: string[];
   let set: Json;
   beforeAll(async () => {
-    org = await makeOrganization(api);
-    projects = [(await makeProject(api, org.name)).id, (await makeProject(api, org.name)).id];
+    org = await api.makeOrganization();
+    projects = [(await api.makeProject(org.name)).id, (await api.makeProject(org.name)).id];
     workspaces = [];
     for (const project of [projects[0], projects[0], projects[1]])
-      workspaces.push((await makeWorkspace(api, org.name, {}, inProject(project ?? ""))).id);
+      workspaces.push((await api.makeWorkspace(org.name, {}, inProject(project ?? ""))).id);
   });
   beforeEach(async () => {
-    set = await makeVarset(api, org.name);
+    set = await api.makeVarset(org.name);
   });
   const path = () => `/organizations/${org.name}/varsets`;
   const show: Stage["show"] = (id = set.id) => org.owner.get(`/varsets/${id}`);

@@ -1,17 +1,6 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Caller, type Json, useApi } from "../../../../support/api.ts";
-import {
-  data,
-  makeHolder,
-  makeMember,
-  makeOrganization,
-  makeProject,
-  makeTeam,
-  makeTeamProject,
-  makeTeamToken,
-  type Org,
-  pointers,
-} from "../../../../support/builders.ts";
+import { data, type Org, pointers } from "../../../../support/builders.ts";
 
 const api = useApi();
 let org: Org;
@@ -21,11 +10,11 @@ let visible: Json;
 let secret: Json;
 let secretTeam: Json;
 beforeAll(async () => {
-  org = await makeOrganization(api);
-  project = await makeProject(api, org.name);
-  secretTeam = await makeTeam(api, org.name, { visibility: "secret" });
-  visible = await makeTeamProject(api, project.id, (await makeTeam(api, org.name)).id);
-  secret = await makeTeamProject(api, project.id, secretTeam.id);
+  org = await api.makeOrganization();
+  project = await api.makeProject(org.name);
+  secretTeam = await api.makeTeam(org.name, { visibility: "secret" });
+  visible = await api.makeTeamProject(project.id, (await api.makeTeam(org.name)).id);
+  secret = await api.makeTeamProject(project.id, secretTeam.id);
 });
 
 const list = (caller: Caller, query = "") => caller.get(`/team-projects?filter[project][id]=${project.id}${query}`);
@@ -34,9 +23,9 @@ const seen = async (caller: Caller): Promise<boolean[]> => {
   return [ids.includes(visible.id), ids.includes(secret.id)];
 };
 const member = async (attributes: object) => {
-  const team = await makeTeam(api, org.name);
-  await makeTeamProject(api, project.id, team.id, attributes);
-  return makeMember(api, org.name, [team.id]);
+  const team = await api.makeTeam(org.name);
+  await api.makeTeamProject(project.id, team.id, attributes);
+  return api.makeMember(org.name, [team.id]);
 };
 
 describe("listTeamProjects", () => {
@@ -48,8 +37,8 @@ describe("listTeamProjects", () => {
   });
 
   it("404: unknown, empty, foreign, or not readable", async () => {
-    const plain = await makeMember(api, org.name);
-    const other = await makeOrganization(api);
+    const plain = await api.makeMember(org.name);
+    const other = await api.makeOrganization();
     expect((await org.owner.get("/team-projects?filter[project][id]=prj-unknown")).status).toBe(404);
     expect((await org.owner.get("/team-projects?filter[project][id]=")).status).toBe(404);
     expect((await list(plain)).status).toBe(404);
@@ -57,10 +46,10 @@ describe("listTeamProjects", () => {
   });
 
   it("is paged, oldest first", async () => {
-    const fresh = await makeProject(api, org.name);
+    const fresh = await api.makeProject(org.name);
     const made: string[] = [];
     for (let count = 0; count < 5; count += 1)
-      made.push((await makeTeamProject(api, fresh.id, (await makeTeam(api, org.name)).id)).id);
+      made.push((await api.makeTeamProject(fresh.id, (await api.makeTeam(org.name)).id)).id);
     const page = async (number: number) =>
       org.owner.get(`/team-projects?filter[project][id]=${fresh.id}&page[size]=2&page[number]=${number}`);
     const pages = await Promise.all([page(1), page(2), page(3), page(999)]);
@@ -78,14 +67,14 @@ describe("who sees the records of which teams", () => {
     ["maintain on the project", () => member({ access: "maintain" }), [true, false]],
     ["admin on the project", () => member({ access: "admin" }), [true, true]],
     ["teams: read", () => member({ access: "custom", "project-access": { teams: "read" } }), [true, true]],
-    ["read-projects", () => makeHolder(api, org.name, "read-projects"), [true, false]],
+    ["read-projects", () => api.makeHolder(org.name, "read-projects"), [true, false]],
     [
       "read-projects and access-secret-teams",
-      () => makeHolder(api, org.name, "read-projects", "access-secret-teams"),
+      () => api.makeHolder(org.name, "read-projects", "access-secret-teams"),
       [true, true],
     ],
-    ["a member of the secret team", () => makeMember(api, org.name, [secretTeam.id]), [true, true]],
-    ["the secret team's token", () => makeTeamToken(api, secretTeam.id), [true, true]],
+    ["a member of the secret team", () => api.makeMember(org.name, [secretTeam.id]), [true, true]],
+    ["the secret team's token", () => api.makeTeamToken(secretTeam.id), [true, true]],
   ])("%s", async (_, makeCaller, expected) => {
     const caller = await makeCaller();
     expect(await seen(caller)).toEqual(expected);
@@ -97,7 +86,7 @@ describe("who sees the records of which teams", () => {
   });
 
   it("404 for whoever can't read the project, although the team is theirs to see", async () => {
-    const plain = await makeMember(api, org.name);
+    const plain = await api.makeMember(org.name);
     expect((await plain.get(`/team-projects/${visible.id}`)).status).toBe(404);
   });
 });
