@@ -138,7 +138,7 @@ test("going back from what was created doesn't open its dialog again", async () 
   await page.goBack();
   await page.waitForURL(/teams$/);
   await page.getByRole("table", { name: "Teams" }).waitFor();
-  expect(await page.getByRole("dialog").count()).toBe(0);
+  await expect.poll(() => page.getByRole("dialog").count()).toBe(0);
 });
 
 test("nothing is offered that the caller can't do", async () => {
