@@ -12,7 +12,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Api, callerOn, type Json } from "../test/support/api.ts";
 import { archive } from "../test/support/archives.ts";
-import { data, resource } from "../test/support/builders.ts";
+import { buildersOn, data, resource } from "../test/support/builders.ts";
 import { announce, configurationUrlOf } from "../test/support/configurations.ts";
 import { addStandIn } from "../test/support/engines.ts";
 import { type Job, makeAgent, makeSitePool } from "../test/support/machines.ts";
@@ -77,7 +77,12 @@ const schemaText = (size: number): string =>
   });
 
 async function measure(site: Site): Promise<void> {
-  const api = { url: site.url, admin: site.admin, as: (token: string) => callerOn(site.url, token) } as unknown as Api;
+  const served = {
+    url: site.url,
+    admin: site.admin,
+    as: (token: string) => callerOn(site.url, token),
+  } as unknown as Api;
+  const api: Api = { ...served, ...buildersOn(served) };
   const { admin } = site;
   for (let count = 0; count < 500; count += 1) await admin.get("/organizations/acme/workspaces");
   console.log(`${engine}, ${mebibytes} MiB of each:`);

@@ -8,6 +8,7 @@ import { fileURLToPath } from "node:url";
 import type { Database } from "../src/database/database.ts";
 import { openDatabase } from "../src/database/engines/open.ts";
 import { type Api, callerOn } from "../test/support/api.ts";
+import { buildersOn } from "../test/support/builders.ts";
 import { startPostgres, type TestPostgres } from "../test/support/postgres.ts";
 
 const fileBeside = (name: string) => fileURLToPath(new URL(name, import.meta.url));
@@ -40,7 +41,8 @@ export async function openSite(engine: string): Promise<FuzzedSite> {
   const database = openDatabase(address);
   const as = (token: string | undefined) => callerOn(url, token);
   // What the tests' builders need: there is no server in this process.
-  const api = { url, address, database, as, admin: as(adminToken), nobody: as(undefined) } as Api;
+  const served = { url, address, database, as, admin: as(adminToken), nobody: as(undefined) } as Api;
+  const api: Api = { ...served, ...buildersOn(served) };
   const endedAs = () =>
     child.exitCode === null && child.signalCode === null
       ? undefined

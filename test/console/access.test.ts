@@ -104,7 +104,7 @@ describe("who can do what to a workspace", () => {
     await page.getByRole("region", { name: "Why operators, apply" }).getByText("has write").waitFor();
     await expectCount(page.getByRole("button", { name: /What if/ }), 0);
     await expectCount(page.getByRole("link", { name: "Grant access" }), 0);
-    await page.getByText("People", { exact: true }).last().click();
+    await page.getByRole("main").getByText("People", { exact: true }).click();
     await page.getByText("This is your own access.").waitFor();
     await expectCount(page.getByRole("button", { name: /, read: / }), 1);
     await go(`/${org.name}/who-can`);
