@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Database } from "../src/database/database.ts";
 import { openDatabase } from "../src/database/engines/open.ts";
+import { requireEvents } from "../src/resources/shared/audit-events/required.ts";
 import { type Api, callerOn } from "../test/support/api.ts";
 import { buildersOn } from "../test/support/builders.ts";
 import { startPostgres, type TestPostgres } from "../test/support/postgres.ts";
@@ -41,7 +42,8 @@ export async function openSite(engine: string): Promise<FuzzedSite> {
   const database = openDatabase(address);
   const as = (token: string | undefined) => callerOn(url, token);
   // What the tests' builders need: there is no server in this process.
-  const served = { url, address, database, as, admin: as(adminToken), nobody: as(undefined) } as Api;
+  const audited = requireEvents(database);
+  const served = { url, address, database, audited, as, admin: as(adminToken), nobody: as(undefined) } as Api;
   const api: Api = { ...served, ...buildersOn(served) };
   const endedAs = () =>
     child.exitCode === null && child.signalCode === null
