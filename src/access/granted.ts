@@ -47,18 +47,11 @@ export function grant<Row extends object, Permission extends Checked>(
   return row as Granted<Row, Permission>;
 }
 
+const idColumns = ["id", "runId", "workspaceId", "projectId", "oauthClientId", "organizationId"];
+
 /** Whether a row is the thing with this id, or names it as the thing that it is in. */
-export function belongsTo(row: object, id: string): boolean {
-  const {
-    id: own,
-    runId,
-    workspaceId,
-    projectId,
-    oauthClientId,
-    organizationId,
-  } = row as Readonly<Record<string, unknown>>;
-  return [own, runId, workspaceId, projectId, oauthClientId, organizationId].includes(id);
-}
+export const belongsTo = (row: object, id: string): boolean =>
+  idColumns.some((column) => (row as Readonly<Record<string, unknown>>)[column] === id);
 
 /** A row in a granted thing carries the thing's proof: who may create it may fill it. Throws for a row of another thing. */
 export function madeIn<Row extends object, Permission extends string>(

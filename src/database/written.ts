@@ -53,41 +53,43 @@ function writesInText(text: string): TableWrite[] {
 export function valuesNamed(query: CompiledQuery, column: string): readonly unknown[] | undefined {
   const node = query.query;
   if (!isPlain(node)) return undefined;
-  const values = node.kind === "InsertQueryNode" ? inserted(node, column) : compared(node.where?.where, column);
+  const values =
+    node.kind === "InsertQueryNode" ? inserted(node, column) : valuesComparedWith(node.where?.where, column);
   return values?.map((value) => (value instanceof Placeholder ? query.parameters[value.position] : value));
 }
 
 /** What is read of nodes of many kinds. */
-interface Part {
+interface AnyNode {
   readonly kind: string;
   readonly name: string;
-  readonly node: Part;
-  readonly table: Part;
-  readonly identifier: Part;
-  readonly column: Part;
-  readonly left: Part;
-  readonly right: Part;
-  readonly leftOperand: Part;
-  readonly rightOperand: Part;
+  readonly node: AnyNode;
+  readonly table: AnyNode;
+  readonly identifier: AnyNode;
+  readonly column: AnyNode;
+  readonly left: AnyNode;
+  readonly right: AnyNode;
+  readonly leftOperand: AnyNode;
+  readonly rightOperand: AnyNode;
   readonly operator: { readonly operator: string };
   readonly value: unknown;
   readonly values: readonly unknown[];
   readonly sqlFragments: readonly string[];
-  readonly parameters: readonly Part[];
+  readonly parameters: readonly AnyNode[];
 }
 
 function inserted({ columns = [], values }: InsertQueryNode, column: string): unknown[] | undefined {
   const position = columns.findIndex((each) => columnIn(each) === column);
   if (position < 0 || values?.kind !== "ValuesNode") return undefined;
-  return (values as unknown as { values: readonly Part[] }).values.map(({ kind, values: row }) =>
-    kind === "PrimitiveValueListNode" ? row[position] : (row[position] as Part).value,
+  return (values as unknown as { values: readonly AnyNode[] }).values.map(({ kind, values: row }) =>
+    kind === "PrimitiveValueListNode" ? row[position] : (row[position] as AnyNode).value,
   );
 }
 
 /** In a condition that holds for all rows: `column = value`, `column in (…)`, or a dialect's `isOneOf`. */
-function compared(node: OperationNode | undefined, column: string): readonly unknown[] | undefined {
-  const part = node as Part | undefined;
-  if (part?.kind === "AndNode") return compared(part.left as never, column) ?? compared(part.right as never, column);
+function valuesComparedWith(node: OperationNode | undefined, column: string): readonly unknown[] | undefined {
+  const part = node as AnyNode | undefined;
+  if (part?.kind === "AndNode")
+    return valuesComparedWith(part.left as never, column) ?? valuesComparedWith(part.right as never, column);
   if (part?.kind === "BinaryOperationNode" && columnIn(part.leftOperand) === column) {
     const { kind, value, values } = part.rightOperand;
     if (part.operator.operator === "=" && kind === "ValueNode") return [value];
@@ -101,14 +103,14 @@ function compared(node: OperationNode | undefined, column: string): readonly unk
 const isOneOf = /^\?( in \(select value from json_each\(\?\)\)| = any\(\?::text\[\]\))$/;
 
 function tableIn(node: unknown): string {
-  const part = node as Part | undefined;
+  const part = node as AnyNode | undefined;
   if (part?.kind === "AliasNode") return tableIn(part.node);
   if (part?.kind !== "TableNode") throw new Error("a statement writes something that is no table by its name");
   return camel(part.table.identifier.name);
 }
 
 function columnIn(node: unknown): string | undefined {
-  const part = node as Part | undefined;
+  const part = node as AnyNode | undefined;
   if (part?.kind === "ColumnNode") return camel(part.column.name);
   if (part?.kind === "ReferenceNode") return columnIn(part.column);
   return part?.kind === "RawNode" && part.parameters.length === 1 ? columnIn(part.parameters[0]) : undefined;

@@ -299,7 +299,7 @@ export interface IfMatch {
   /** For the locked row, once the caller's right to change it is known; undefined where the thing does not exist yet. */
   check(view: { readonly version: number } | undefined): void;
   /** The same for what is only loaded if the header was sent. */
-  checkLoaded(load: () => Promise<{ readonly version: number }>): Promise<void>;
+  checkIfSent(load: () => Promise<{ readonly version: number }>): Promise<void>;
 }
 
 /** A thing to show beside the main one. */

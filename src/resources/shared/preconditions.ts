@@ -18,7 +18,7 @@ export function etagOf(definition: ResourceDefinition, view: unknown): string | 
 }
 
 /** For callers inside the service, who send no headers. */
-export const noIfMatch: IfMatch = { check: () => {}, checkLoaded: async () => {} };
+export const noIfMatch: IfMatch = { check: () => {}, checkIfSent: async () => {} };
 
 /**
  * The `If-Match` of one request, and a database that refuses to commit before it was checked, also where the header was not sent: so a
@@ -37,7 +37,7 @@ export function requireIfMatch(
       if (sent === undefined || view === undefined || sent.includes("*")) return;
       if (!sent.includes(etagOf(target, view) ?? "")) throw stale();
     },
-    async checkLoaded(load) {
+    async checkIfSent(load) {
       ifMatch.check(sent && (await load()));
     },
   };

@@ -17,7 +17,7 @@ const watching = `
   };
 `;
 
-/** Nothing is on its way, and what has come was drawn. The library of the router names it so. */
+/** Nothing is on its way, and what has come was drawn. `__TSR_ROUTER__` is the router, as its library exposes it. */
 const atRest = `
   globalThis.__TSR_ROUTER__?.state.status === "idle"
   && __TSR_ROUTER__.state.resolvedLocation?.href === __TSR_ROUTER__.state.location.href

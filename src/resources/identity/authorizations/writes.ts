@@ -1,8 +1,7 @@
 /** What is done for a program that sends a code, and by the job that tidies up. */
-import type { Actor } from "../../../access/actor.ts";
 import type { Capability } from "../../../access/capability.ts";
 import type { Tx } from "../../../database/database.ts";
-import type { AuthorizationTable, UserTable } from "../../../database/schema/identity.ts";
+import type { AuthorizationTable } from "../../../database/schema/identity.ts";
 import { codeHash, newId } from "../../../kernel/ids.ts";
 import { now, nowMs } from "../../../kernel/time.ts";
 import { recordEvent } from "../../shared/audit-events/writes.ts";
@@ -13,6 +12,7 @@ import { signedIn } from "../sessions/rules.ts";
 import { authorizations } from "./definition.ts";
 import { isVerified } from "./rules.ts";
 import { deleteOldAuthorizations, findAuthorization, holdHolder, markUsed } from "./store.ts";
+import { sessionActor } from "../sessions/writes.ts";
 
 /** For so long a code that is sent twice is known as such, and takes the token back. */
 const keptMs = 86_400_000;
@@ -62,7 +62,7 @@ async function redeem(tx: Tx, context: Context, authorization: AuthorizationTabl
   if (holder === undefined) return undefined;
   const user = signedIn(holder, true);
   const id = newId("authentication-tokens");
-  const coming = { ...context, actor: asUser(user, id) };
+  const coming = { ...context, actor: sessionActor(user, id) };
   if (!(await markUsed(tx, user, authorization.id, id))) {
     const again = await findAuthorization(tx, authorization.hash);
     if (again?.tokenId != null) await takeTokenBack(tx, coming, user, again.tokenId);
@@ -84,12 +84,3 @@ async function redeem(tx: Tx, context: Context, authorization: AuthorizationTabl
   const seconds = expiredAt === null ? undefined : Math.floor((Date.parse(expiredAt) - Date.parse(createdAt)) / 1000);
   return { token: secret, expiresInSeconds: seconds };
 }
-
-const asUser = (user: UserTable, tokenId: string): Actor => ({
-  kind: "user",
-  userId: user.id,
-  name: user.username,
-  siteAdmin: user.isSiteAdmin === 1,
-  tokenId,
-  tokenAgeMs: 0,
-});

@@ -56,7 +56,7 @@ export async function setPassword(
   await endSessions(tx, context, user);
 }
 
-/** Whoever signs in, by the session that begins with it. */
+/** The user as the caller, by the token that begins now. */
 export const sessionActor = (user: Signing, tokenId: string): Actor => ({
   kind: "user",
   userId: user.id,

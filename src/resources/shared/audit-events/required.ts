@@ -39,7 +39,7 @@ class RequiredEvents implements CommitCheck {
       const rule = rules[write.table];
       if (typeof rule !== "object" || isQuiet(rule, write)) continue;
       if (writes.length === 1 && result.rows.length === 0 && !result.numAffectedRows) continue;
-      this.#writes.push({ ...write, rule, ids: idsIn(query, result, Object.keys(accountsOf(rule, write))) });
+      this.#writes.push({ ...write, rule, ids: idsIn(query, result, Object.keys(subjectColumnsOf(rule, write))) });
     }
   }
 
@@ -71,15 +71,16 @@ function isAccountedFor(write: AuditedWrite, subjects: ReadonlyMap<string, Reado
   const others = Object.entries(rule.with ?? {}).filter(([type]) => subjects.has(type));
   if (others.some(([, columns]) => columns === "all")) return true;
   if (isQuiet(rule, write, new Set(others.flatMap(([, columns]) => columns)))) return true;
-  return Object.entries(accountsOf(rule, write)).some(([column, types = []]) => {
-    const own = [types].flat().flatMap((type) => subjects.get(type) ?? []);
+  return Object.entries(subjectColumnsOf(rule, write)).some(([column, types = []]) => {
+    const recorded = [types].flat().flatMap((type) => subjects.get(type) ?? []);
     const named = ids.get(column);
-    if (named === undefined) return ids.size === 0 && own.length > 0;
-    return named.length > 0 && named.every((id) => own.some((each) => each.has(id)));
+    if (named === undefined) return ids.size === 0 && recorded.length > 0;
+    return named.length > 0 && named.every((id) => recorded.some((each) => each.has(id)));
   });
 }
 
-const accountsOf = ({ by, together }: Rule, { kind }: TableWrite) => (kind === "update" ? by : { ...by, ...together });
+const subjectColumnsOf = ({ by, together }: Rule, { kind }: TableWrite) =>
+  kind === "update" ? by : { ...by, ...together };
 
 /** `others`: columns that something else accounts for. */
 function isQuiet({ quiet = [] }: Rule, { kind, columns }: TableWrite, others?: ReadonlySet<string>): boolean {

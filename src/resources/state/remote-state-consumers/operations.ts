@@ -77,7 +77,7 @@ async function checked(
   const { current, readable } = await lockWithNamed(tx, context.actor, workspace, ids);
   if (current === undefined) throw notFound("workspace");
   // Its row is locked by now.
-  await context.ifMatch?.checkLoaded(() => loadWorkspace(tx, context, { workspaceId: workspace.id }));
+  await context.ifMatch?.checkIfSent(() => loadWorkspace(tx, context, { workspaceId: workspace.id }));
   refuseIfAny([...sharedFaults(current), ...own, ...unknownFaults(body, readable)]);
   return ids;
 }
