@@ -20,7 +20,6 @@ const forTests = new Set([
   "database/migrations/0008-identity.ts shippedReleases",
   "http/kept.ts KeptAnswers",
   "http/log-output.ts readable",
-  "http/log.ts loggedUrl",
   "http/server.ts describeApi",
   "jobs/index.ts backupJob",
   "jobs/index.ts couriers",

@@ -12,11 +12,16 @@ import type { Database } from "../database/database.ts";
 import type { Warrant } from "../jsonapi/warrant.ts";
 import type { Session } from "../resources/identity/authentication-tokens/reads.ts";
 import { type Authenticator, hashOf, type KnownSession, type Moment } from "./authenticate.ts";
+import type { Allowance } from "./limits.ts";
+import { loggedUrl } from "./log.ts";
 import type { WrittenAnswer } from "./respond.ts";
 import { wantsSmaller } from "./negotiation.ts";
 
 export interface KeptAnswer extends WrittenAnswer {
   readonly warrant: Warrant | undefined;
+  /** For the log and the metrics of a response that the framework does not see. */
+  readonly route: string;
+  readonly loggedUrl: string;
   /** The caller as the answer was made for it. */
   readonly caller: string;
   /** When it has to be made anew, whatever was committed: as a session's, or because something that it shows ends. */
@@ -93,6 +98,11 @@ interface Found {
   readonly session: KnownSession;
 }
 
+/** A fresh response, with the caller's remaining requests; undefined where there is no limit. */
+export interface CacheHit extends Found {
+  readonly allowance: Allowance | undefined;
+}
+
 /** For how long an answer is right. */
 interface Lasting {
   readonly warrant: Warrant | undefined;
@@ -114,6 +124,19 @@ export class Keeper {
 
   get bytes(): number {
     return this.#answers.bytes;
+  }
+
+  /** The response that is known to be fresh without a statement, which only SQLite can tell. Raises `too-many-requests`. */
+  lookUp(request: IncomingMessage): CacheHit | undefined {
+    const found = this.#find(request, hashOf(request));
+    if (found === undefined || !this.#isUnchanged(found)) return undefined;
+    return { ...found, allowance: this.#authenticator.admit(found.session) };
+  }
+
+  /** Whether nothing was committed since the response was made for this session. */
+  #isUnchanged({ kept, session }: Found): boolean {
+    const moment = this.#database.moment();
+    return moment !== undefined && kept.moment === moment && session.moment === moment && kept.caller === session.text;
   }
 
   /**
@@ -145,10 +168,8 @@ export class Keeper {
    * a second where the first tells that something was committed.
    */
   async #isRight(kept: KeptAnswer, request: FastifyRequest, known: KnownSession): Promise<Finding> {
-    const moment = this.#database.moment();
-    if (moment !== undefined && kept.moment === moment && known.moment === moment && kept.caller === known.text)
-      return { session: known, isRight: true };
-    const isLatest = moment === undefined && kept.moment === this.#authenticator.latest;
+    if (this.#isUnchanged({ kept, session: known })) return { session: known, isRight: true };
+    const isLatest = this.#database.moment() === undefined && kept.moment === this.#authenticator.latest;
     if (kept.warrant !== undefined && !isLatest) return this.#askWarrant(kept, kept.warrant, request, known);
     const session = await this.#authenticator.identify(request, known.tokenHash);
     if (session.text !== kept.caller) return { session, isRight: false };
@@ -174,12 +195,13 @@ export class Keeper {
   /** For as long as both the caller's session and what the answer shows last. */
   keep(request: FastifyRequest, written: WrittenAnswer, { warrant, until: shownUntil }: Lasting): void {
     const { session } = request;
-    if (session === undefined) return;
+    const { url: route } = request.routeOptions;
+    if (session === undefined || route === undefined) return;
     const { text: caller, moment } = session;
     const until = Math.min(session.until, shownUntil);
     if (until <= nowMs()) return;
     const answer = { ...written, body: alone(written.body), warrant, caller, until, moment };
-    this.#answers.keep(keyOf(session, request.raw), answer);
+    this.#answers.keep(keyOf(session, request.raw), { ...answer, route, loggedUrl: loggedUrl(request.url) });
   }
 }
 

@@ -6,6 +6,7 @@ import { hostname } from "node:os";
 import type { FastifyInstance } from "fastify";
 import pino from "pino";
 import { actorId } from "../access/actor.ts";
+import type { KnownSession } from "./authenticate.ts";
 
 const urlLengthMax = 300;
 
@@ -75,29 +76,57 @@ const probes = new Set(["/healthz", "/readyz", "/metrics"]);
 
 const levelOf = (route: string | undefined) => (route !== undefined && probes.has(route) ? "debug" : "info");
 
-/**
- * One line for each request, after its response, also where the caller has gone before its end. It is put together by hand, because
- * every request waits for it. Of all that is in it only the address can need escapes.
- */
-export function logRequests(server: FastifyInstance): void {
-  const log = server.log as pino.Logger;
+export interface LoggedRequest {
+  readonly id: string;
+  readonly method: string;
+  /** As `loggedUrl` gives it. */
+  readonly url: string;
+  readonly route: string | undefined;
+  readonly status: number;
+  readonly ms: number;
+  readonly session: KnownSession | undefined;
+  /** The caller closed the connection before the end of the response. */
+  readonly isCut: boolean;
+  readonly address: string;
+}
+
+export interface RequestLog {
+  readonly isLogged: (route: string | undefined) => boolean;
+  readonly write: (request: LoggedRequest) => void;
+}
+
+/** One line for each request, assembled by hand because it is on the path of every response. Only the address can need escapes. */
+export function requestLog(log: pino.Logger): RequestLog {
   const stream = (log as unknown as Record<symbol, pino.DestinationStream>)[pino.symbols.streamSym];
   const origin = `"pid":${process.pid},"hostname":${JSON.stringify(hostname())}`;
+  return {
+    isLogged: (route) => log.isLevelEnabled(levelOf(route)),
+    write: ({ id, method, url, route, status, ms, session, isCut, address }) => {
+      const level = pino.levels.values[levelOf(route)];
+      const routed = route === undefined ? "" : `,"route":"${route}"`;
+      const actor = session ? `,"actor":"${actorId(session.actor)}","token":"${session.actor.tokenId}"` : "";
+      const cut = isCut ? `,"cut":true` : "";
+      stream?.write(
+        `{"level":${level},"time":${Date.now()},${origin},"reqId":"${id}","method":"${method}","url":"${url}"${routed},"status":${status},"ms":${ms.toFixed(2)}${actor}${cut},"remoteAddress":${address},"msg":"request"}\n`,
+      );
+    },
+  };
+}
+
+/** Read when the request arrives: it belongs to the connection, and may be unknown later. */
+export const loggedAddress = (address: string | undefined): string => JSON.stringify(address ?? null);
+
+/** The line of each request that the framework answers, after its response. */
+export function logRequests(server: FastifyInstance, log: RequestLog): void {
   server.addHook("onRequest", (request, reply, done) => {
     const { url: route } = request.routeOptions;
-    const level = levelOf(route);
-    if (log.isLevelEnabled(level)) {
-      // Read now: it is the connection's, and may be unknown later.
-      const address = JSON.stringify(request.ip ?? null);
+    if (log.isLogged(route)) {
+      const address = loggedAddress(request.ip);
       reply.raw.once("close", () => {
         const { id, method, session } = request;
+        const { statusCode: status, elapsedTime: ms } = reply;
         const url = loggedUrl(request.url);
-        const routed = route === undefined ? "" : `,"route":"${route}"`;
-        const actor = session ? `,"actor":"${actorId(session.actor)}","token":"${session.actor.tokenId}"` : "";
-        const cut = reply.raw.writableFinished ? "" : `,"cut":true`;
-        stream?.write(
-          `{"level":${pino.levels.values[level]},"time":${Date.now()},${origin},"reqId":"${id}","method":"${method}","url":"${url}"${routed},"status":${reply.statusCode},"ms":${reply.elapsedTime.toFixed(2)}${actor}${cut},"remoteAddress":${address},"msg":"request"}\n`,
-        );
+        log.write({ id, method, url, route, status, ms, session, isCut: !reply.raw.writableFinished, address });
       });
     }
     done();

@@ -33,7 +33,7 @@ export interface MetricsOptions {
 export function mountMetrics(
   server: FastifyInstance,
   { database, authenticator, metricsToken, keeper, version }: MetricsOptions,
-): void {
+): RequestFigures {
   const registry = new Registry();
   const figures = new RequestFigures();
   server.addHook("onResponse", (request, reply, done) => {
@@ -61,6 +61,7 @@ export function mountMetrics(
     await Promise.all(looks.map((look) => look()));
     return reply.header("content-type", registry.contentType).send(`${figures.text()}\n${await registry.metrics()}`);
   });
+  return figures;
 }
 
 /** What runs here, as labels of a constant: whoever watches many servers joins it to the other figures. */
@@ -168,7 +169,7 @@ class RouteFigures {
 
 const [requestsName, durationName] = ["cadastre_http_requests_total", "cadastre_http_request_duration_seconds"];
 
-class RequestFigures {
+export class RequestFigures {
   readonly #byMethod = new Map<string, Map<string, RouteFigures>>();
 
   /** A request that was answered. By the route's pattern, never by the path: paths are without number. */

@@ -138,13 +138,15 @@ export function sendWritten(reply: FastifyReply, { body, etag, encoding }: Writt
   return reply.header("content-type", mediaType).send(body);
 }
 
+export const cachedStatus = statusOf.document;
+
 /** The same, past the framework: nothing more is to be decided about it. */
 export function sendKept(response: ServerResponse, written: WrittenAnswer, headers: readonly string[]): void {
   const { body, etag, encoding } = written;
   const own = ["content-type", mediaType, "content-length", String(body.length)];
   if (etag !== undefined) own.push("etag", etag);
   if (encoding !== undefined) own.push("content-encoding", encoding, "vary", "accept-encoding");
-  response.writeHead(statusOf.document, [...headers, ...own]);
+  response.writeHead(cachedStatus, [...headers, ...own]);
   response.end(body);
 }
 

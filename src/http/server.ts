@@ -7,6 +7,7 @@ import fastify, {
   type FastifyInstance,
   type FastifyRequest,
 } from "fastify";
+import type { Logger } from "pino";
 import type { Database } from "../database/database.ts";
 import type { Vault } from "../database/vault.ts";
 import { openApi } from "../jsonapi/openapi.ts";
@@ -20,11 +21,12 @@ import { acceptBodies, bodyBytesMax, limitDawdling } from "./body.ts";
 import { identityPaths, mountDiscovery, mountIdentity } from "./discovery.ts";
 import { refuseForeignPages } from "./browser.ts";
 import { consoleRoutes, mountConsole, type ServedConsole } from "./console.ts";
+import { mountFastPath } from "./fast-path.ts";
 import { mountFrontPage } from "./pages.ts";
 import { type Headers, headersFor, newRequestId } from "./headers.ts";
 import { mountHealth, refuseWhileStarting } from "./health.ts";
 import { Keeper } from "./kept.ts";
-import { logRequests, serializers } from "./log.ts";
+import { logRequests, requestLog, serializers } from "./log.ts";
 import { mountMetrics } from "./metrics.ts";
 import { mountResources } from "./mount.ts";
 import { authorizePath, mountOauth, oauthPaths, tokenPath } from "./oauth.ts";
@@ -99,7 +101,8 @@ export function createServer(settings: ServerOptions): FastifyInstance {
   server.decorateRequest("session", undefined);
   server.decorateRequest("allowance", undefined);
   answerErrors(server);
-  logRequests(server);
+  const log = requestLog(server.log as Logger);
+  logRequests(server, log);
   letRequestsIn(server, {
     isStarting: settings.isStarting,
     keeper,
@@ -118,8 +121,11 @@ export function createServer(settings: ServerOptions): FastifyInstance {
     isStarting: settings.isStarting ?? (() => false),
     isStopping: () => stopping || isDraining(),
   });
-  const { database, metricsToken, version } = settings;
-  mountMetrics(server, { database, authenticator, metricsToken, keeper, version });
+  const { database, metricsToken, trustedProxies, version } = settings;
+  const figures = mountMetrics(server, { database, authenticator, metricsToken, keeper, version });
+  // PostgreSQL needs a statement to tell whether a cached response is fresh: the framework waits for that.
+  if (database.moment() !== undefined)
+    mountFastPath(server.server, { cache: keeper, headers, log, figures, trustedProxies, isStopping: () => stopping });
   mountIdentity(server, { ...settings, publicUrl: () => options.publicUrl });
   mountPages(server, settings, () => options.publicUrl);
   const contextOf = contextOfNobody(settings, options, authenticator);

@@ -7,6 +7,8 @@ describe("what is kept in memory", () => {
     body: Buffer.alloc(bytes),
     etag: undefined,
     warrant: undefined,
+    route: "/",
+    loggedUrl: "/",
     caller: "",
     until: Number.POSITIVE_INFINITY,
     moment: 1,

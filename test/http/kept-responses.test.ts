@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import { connect } from "node:net";
 import { Writable } from "node:stream";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from "vitest";
 import { openDatabase } from "../../src/database/engines/open.ts";
 import { createVault } from "../../src/database/vault.ts";
 import { newLogger } from "../../src/http/log.ts";
@@ -18,6 +18,8 @@ const path = "/api/v2/account/details";
 interface Watched {
   readonly url: string;
   readonly caller: Caller;
+  /** How many requests the framework has answered. */
+  readonly seen: () => number;
   /** The lines of the log about requests. */
   readonly told: () => Record<string, unknown>[];
   readonly stop: () => Promise<void>;
@@ -26,6 +28,7 @@ interface Watched {
 /** Another server on the same register, with its log. */
 async function watched(more: Partial<ServerOptions> = {}): Promise<Watched> {
   let log = "";
+  let seen = 0;
   const sink = new Writable({
     write: (chunk, _encoding, done) => {
       log += String(chunk);
@@ -44,11 +47,16 @@ async function watched(more: Partial<ServerOptions> = {}): Promise<Watched> {
     metricsToken: "for-metrics",
     ...more,
   });
+  server.addHook("onResponse", (_request, _reply, done) => {
+    seen += 1;
+    done();
+  });
   const url = await server.listen({ host: "127.0.0.1", port: 0 });
   let stopped: Promise<void> | undefined;
   return {
     url,
     caller: callerOn(url, api.admin.token),
+    seen: () => seen,
     told: () => {
       const lines = log.split("\n").filter((line) => line !== "");
       return lines.map((line) => JSON.parse(line)).filter(({ msg }) => msg === "request");
@@ -159,4 +167,70 @@ it("a caller who goes before the end of a response from the cache has a line tha
   await expect.poll(() => left.told().length).toBe(6);
   for (const line of left.told()) expect(line).toHaveProperty("remoteAddress");
   await left.stop();
+});
+
+describe.runIf(inject("engine") === "sqlite")("the fast path", () => {
+  /** How many of two equal requests, after a commit, the framework sees of the second. */
+  async function seenAgain(request: () => Promise<unknown>): Promise<number> {
+    await change(api.database);
+    await request();
+    const before = service.seen();
+    await request();
+    return service.seen() - before;
+  }
+
+  beforeEach(async () => {
+    expect(await seenAgain(() => service.caller.get(path))).toBe(0);
+  });
+
+  it("ends with a commit", async () => {
+    await change(api.database);
+    const before = service.seen();
+    expect((await service.caller.get(path)).status).toBe(200);
+    expect(service.seen() - before).toBe(1);
+  });
+
+  it("answers pipelined requests in their order", async () => {
+    const ping = head().replace(path, "/api/v2/ping");
+    const answer = await speak(service.url, head() + ping + head() + head("Connection: close"));
+    const statuses = `HTTP/1.1 200 OK${answer.body}`.match(/HTTP\/1\.1 \d+/g);
+    expect(statuses).toEqual(["HTTP/1.1 200", "HTTP/1.1 204", "HTTP/1.1 200", "HTTP/1.1 200"]);
+  });
+
+  it.each([
+    ["without a host", () => speak(service.url, head("Connection: close").replace("Host: x\r\n", "")), 400],
+    ["without a token", () => speak(service.url, `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`), 401],
+    ["with an unknown token", () => callerOn(service.url, "unknown").get(path), 401],
+    ["with a body", () => speak(service.url, `${head("Connection: close", "Content-Length: 2")}{}`), 200],
+    [
+      "with chunks",
+      () => speak(service.url, `${head("Connection: close", "Transfer-Encoding: chunked")}0\r\n\r\n`),
+      200,
+    ],
+    ["for a HEAD", () => speak(service.url, head("Connection: close").replace("GET", "HEAD")), 200],
+    ["for another media type", () => ask("Accept: text/plain"), 200],
+  ])("leaves a request %s to the framework", async (_, request, status) => {
+    const before = service.seen();
+    expect((await request()).status).toBe(status);
+    expect(service.seen() - before).toBe(1);
+  });
+
+  it("does not serve a revoked token", async () => {
+    const user = (await service.caller.get(path)).body.data.id;
+    const created = await api.admin.post(`/users/${user}/authentication-tokens`);
+    const caller = callerOn(service.url, created.body.data.attributes.token);
+    expect(await seenAgain(() => caller.get(path))).toBe(0);
+    expect((await api.admin.delete(`/authentication-tokens/${created.body.data.id}`)).status).toBe(204);
+    expect((await caller.get(path)).status).toBe(401);
+  });
+
+  it("counts its requests toward the rate limit", async () => {
+    const limited = await watched({ rateLimit: 3 });
+    const statuses: number[] = [];
+    for (let time = 0; time < 5; time += 1) statuses.push((await limited.caller.get(path)).status);
+    expect(statuses.slice(0, 3)).toEqual([200, 200, 200]);
+    expect(statuses).toContain(429);
+    expect(limited.seen()).toBeLessThan(5);
+    await limited.stop();
+  });
 });

@@ -1,0 +1,86 @@
+/**
+ * Sends cached responses before the framework sees the request: routing, hooks and their objects cost more than all the rest
+ * (docs/performance.md). It decides nothing: whatever is unusual about a request goes to the framework, which refuses it.
+ */
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import proxyAddr from "@fastify/proxy-addr";
+import { type Headers, newRequestId } from "./headers.ts";
+import type { CacheHit, Keeper } from "./kept.ts";
+import { loggedAddress, type RequestLog } from "./log.ts";
+import type { RequestFigures } from "./metrics.ts";
+import { cachedStatus, sendKept } from "./respond.ts";
+
+export interface FastPathOptions {
+  readonly cache: Keeper;
+  readonly headers: Headers;
+  readonly log: RequestLog;
+  readonly figures: RequestFigures;
+  readonly trustedProxies: readonly string[] | undefined;
+  readonly isStopping: () => boolean;
+}
+
+type Listener = (request: IncomingMessage, response: ServerResponse) => void;
+
+/** Replaces the framework's listener, and calls it for everything that has no cached response. */
+export function mountFastPath(server: Server, options: FastPathOptions): void {
+  const [framework, ...others] = server.listeners("request") as Listener[];
+  if (framework === undefined || others.length > 0) throw new Error("expected the framework's listener alone");
+  const addressOf = clientAddress(options.trustedProxies);
+  server.removeListener("request", framework);
+  server.on("request", (request: IncomingMessage, response: ServerResponse) => {
+    const startedAt = performance.now();
+    const hit = options.isStopping() || !isPlain(request) ? undefined : lookUp(options.cache, request);
+    if (hit === undefined) framework(request, response);
+    else send(hit, { request, response, address: addressOf(request), startedAt }, options);
+  });
+}
+
+/** A GET without a body: nothing to refuse, read or wait for. */
+const isPlain = ({ method, headers }: IncomingMessage): boolean =>
+  method === "GET" &&
+  headers.host !== undefined &&
+  headers["transfer-encoding"] === undefined &&
+  (headers["content-length"] ?? "0") === "0";
+
+function lookUp(cache: Keeper, request: IncomingMessage): CacheHit | undefined {
+  try {
+    return cache.lookUp(request);
+  } catch {
+    // The framework raises the same error, and can answer it.
+    return undefined;
+  }
+}
+
+interface Exchange {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly address: string | undefined;
+  readonly startedAt: number;
+}
+
+function send(
+  { kept, session, allowance }: CacheHit,
+  { request: { method = "" }, response, address: from, startedAt }: Exchange,
+  { headers, log, figures }: FastPathOptions,
+): void {
+  const id = newRequestId();
+  const { route, loggedUrl: url } = kept;
+  const isLogged = log.isLogged(route);
+  const address = loggedAddress(from);
+  response.on("close", () => {
+    const ms = performance.now() - startedAt;
+    const isCut = !response.writableFinished;
+    if (!isCut) figures.count(method, route, cachedStatus, ms);
+    if (isLogged) log.write({ id, method, url, route, status: cachedStatus, ms, session, isCut, address });
+  });
+  sendKept(response, kept, headers.inTurn(id, allowance));
+}
+
+/** The client's address, as the framework determines it. */
+function clientAddress(
+  trustedProxies: readonly string[] | undefined,
+): (request: IncomingMessage) => string | undefined {
+  if (trustedProxies === undefined) return ({ socket }) => socket.remoteAddress;
+  const isTrusted = proxyAddr.compile([...trustedProxies]);
+  return (request) => proxyAddr(request, isTrusted);
+}
