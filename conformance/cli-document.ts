@@ -1,4 +1,4 @@
-/** docs/compatibility-cli.md, made from results alone: the same results give the same bytes. */
+/** Builds docs/reference/conformance-cli.md. The same results give the same bytes. */
 import { type Cli, productName } from "./cli-build.ts";
 import type { Scenario } from "./cli-scenario.ts";
 import type { Transport } from "./cli-site.ts";
@@ -35,24 +35,21 @@ type ByCli = ReadonlyMap<string, readonly Combination[]>;
 function introduction(byCli: ByCli): string {
   const names = [...byCli.keys()];
   const places = [...byCli.values()][0]?.map(placeOf).join("; ");
-  return `# Compatibility with the Terraform and OpenTofu CLI
+  return `# Conformance: Terraform and OpenTofu CLI
 
-For those who want to keep state here with the Terraform CLI or with OpenTofu; how to set it up is in [clients.md](clients.md).
-\`npm run conformance:cli\` writes this file; don't edit it. It runs the real CLIs, ${listOf(names)}, against
-this service, and after each step looks at the exit code, at what the CLI says, and at what the service's own API then shows.
+\`npm run conformance:cli\` writes this file; don't edit it. It runs ${listOf(names)} against this service and, after each step, checks the
+exit code, the CLI's output, and what the service's API shows. How to set up a CLI is in [clients.md](../clients.md).
 
-- Each is built from its released source, without the code that keeps state elsewhere (\`s3\`, \`azurerm\` and their like).
-- "passed" means: in each of these places. ${places}. A dash means that this CLI does not know what is done there. Logging in
-  is by HTTP with a pasted token, and by HTTPS in a browser.
-- The organization's \`default-execution-mode\` is \`local\`: the CLI runs on the machine where it is started, and the service keeps the state and the
-  lock. Under "Runs on the service" the workspaces are in \`remote\` mode, and under "Runs by agents of a pool" in \`agent\` mode: what is planned and
-  applied there is executed by the service's own workers, or by an agent of a pool, with the same version of the engine.
-- Over HTTP, the CLI configuration file names the services in a \`host\` block, and the token is in a \`TF_TOKEN_…\` variable. Over HTTPS
-  the CLI finds the services by itself; the service has a certificate of its own, which \`SSL_CERT_FILE\` makes the CLI trust, and the
-  token is in a \`credentials\` block.
-- Grace is in a team with \`maintain\` on the default project, Linus in one with \`write\`, and Ada in one with \`read\`. None of them is
-  an owner or a site admin. Where no name is told, it is Grace.
-- The configurations have nothing but \`terraform_data\` and \`terraform_remote_state\`, which are part of the CLI.
+- Each CLI is built from its released source, without the code for other state backends (\`s3\`, \`azurerm\` and so on).
+- "passed" means with each of: ${places}. A dash means that this CLI doesn't have the feature. Login uses a pasted token over HTTP, and a browser
+  over HTTPS.
+- The organization's \`default-execution-mode\` is \`local\`: the CLI runs on the machine where it is started, and the service stores the state and the
+  lock. Under "Runs on the service" workspaces are in \`remote\` mode, and under "Runs by agents of a pool" in \`agent\` mode.
+- Over HTTP, a \`host\` block in the CLI configuration file names the services, and the token is in a \`TF_TOKEN_…\` variable. Over HTTPS the CLI
+  discovers the services, \`SSL_CERT_FILE\` makes it trust the service's certificate, and the token is in a \`credentials\` block.
+- Grace is in a team with \`maintain\` on the default project, Linus in one with \`write\`, and Ada in one with \`read\`. None of them is an owner or a
+  site admin. Steps without a name are Grace's.
+- The configurations use only \`terraform_data\` and \`terraform_remote_state\`, which are part of the CLI.
 `;
 }
 

@@ -6,7 +6,7 @@ import { until as become } from "../test/support/waiting.ts";
 export interface Scenario {
   /** What is done, in the words of the CLI; a row of the table. */
   readonly name: string;
-  /** What is checked, for those who read docs/compatibility-cli.md. */
+  /** What is checked, for docs/reference/conformance-cli.md. */
   readonly checks: string;
   /** Left out of the quick run. */
   readonly slow?: boolean;

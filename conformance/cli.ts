@@ -1,7 +1,7 @@
 /**
  * Runs real CLIs, Terraform and OpenTofu, against this service, and tells what works.
  *
- *   npm run conformance:cli                      every CLI, both databases, HTTP and HTTPS; writes docs/compatibility-cli.md
+ *   npm run conformance:cli                      every CLI, both databases, HTTP and HTTPS; writes docs/reference/conformance-cli.md
  *   npm run conformance:cli -- --quick           SQLite only, Terraform only, without the slow scenarios, by HTTPS what needs it; writes nothing
  *   npm run conformance:cli -- --only '`init`'   only the scenarios whose names, or whose chapters' titles, match; writes nothing
  *
@@ -126,9 +126,9 @@ async function main(): Promise<number> {
   if (combinations.length === 0) throw new Error("--only matches no scenario.");
   tell(combinations);
   if (asked.whole && named === undefined) {
-    const file = new URL("../docs/compatibility-cli.md", import.meta.url);
+    const file = new URL("../docs/reference/conformance-cli.md", import.meta.url);
     writeFileSync(file, cliDocument(chapters, combinations));
-    say("\nWritten to docs/compatibility-cli.md.");
+    say("\nWritten to docs/reference/conformance-cli.md.");
   }
   return combinations.some(({ failures }) => [...failures.values()].some((failure) => failure !== undefined)) ? 1 : 0;
 }

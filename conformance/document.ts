@@ -1,5 +1,5 @@
-/** docs/compatibility.md, made from results alone: the same results give the same bytes. Each script writes a part of it. */
-import { readFileSync, writeFileSync } from "node:fs";
+/** Writes the results of the official clients' tests to docs/reference/. The same results give the same bytes. */
+import { writeFileSync } from "node:fs";
 import { clientModule } from "./client.ts";
 import type { Exception } from "./exceptions.ts";
 import { table } from "./markdown.ts";
@@ -9,74 +9,58 @@ import { say } from "./script.ts";
 import type { Suite } from "./suite.ts";
 import { skipReason } from "./verbose.ts";
 
-const file = new URL("../docs/compatibility.md", import.meta.url);
-const parts = ["client", "provider"] as const;
-type Part = (typeof parts)[number];
+const files = { client: "conformance-go-client.md", provider: "conformance-provider.md" } as const;
 
-const begins = (part: Part) => `<!-- ${part} -->\n`;
-const ends = (part: Part) => `<!-- end of ${part} -->\n`;
-
-/** The other part stays as it is. */
-export function writePart(part: Part, text: string): void {
-  const old = readFileSync(file, "utf8");
-  const texts = parts.map((name) => {
-    const [, rest = ""] = old.split(begins(name));
-    return `${begins(name)}\n${name === part ? text : (rest.split(ends(name))[0] ?? "").trim()}\n\n${ends(name)}`;
-  });
-  writeFileSync(file, [introduction, ...texts].join("\n"));
-  say("\nWritten to docs/compatibility.md.");
+export function writeResults(suite: keyof typeof files, text: string): void {
+  const path = `docs/reference/${files[suite]}`;
+  writeFileSync(new URL(`../${path}`, import.meta.url), text);
+  say(`\nWritten to ${path}.`);
 }
 
-const introduction = `# Compatibility
+const howToRead = `Each column is one run against a fresh service. The tests have two modes and skip in one mode what they expect only in the other, so each mode
+runs against the edition that it was written for: without \`ENABLE_TFE\` (HCP Terraform) against \`CADASTRE_EDITION=hosted\`, with \`ENABLE_TFE=1\`
+(Terraform Enterprise) against \`self-hosted\`. \`ENABLE_BETA=1\` is set in both. A test counts once; its checks are its subtests.
 
-For those who want to know how far the service can be trusted to behave like the API that it follows: the official Go client and the
-official Terraform provider, each with its own tests, unchanged, against this service. \`npm run conformance\` and
-\`npm run conformance:provider\` write this file; don't edit it. What the CLI does is in [compatibility-cli.md](compatibility-cli.md).
-
-Each column is one run, against a fresh service; what has no column was not run. The tests have two modes, and skip in one what they
-expect only in the other, so each mode meets the edition that it was written for. Without \`ENABLE_TFE\` they expect what HCP Terraform
-has (assessments, an organization's plan) and run against \`CADASTRE_EDITION=hosted\`; with \`ENABLE_TFE=1\` they expect what Terraform
-Enterprise has (data retention policies) and run against \`self-hosted\`. \`ENABLE_BETA=1\` is set in both.
-
-A test is counted once; its checks are its subtests.
+What the results mean is in [compatibility.md](../compatibility.md).
 `;
 
-export function clientPart(version: string, suite: Suite, combinations: readonly Combination[]): string {
-  const text = `## The Go client
+export function clientDocument(version: string, suite: Suite, combinations: readonly Combination[]): string {
+  const text = `# Conformance: Go client
 
-\`${clientModule}\` ${version}. With the modes the other way round, \`TestWorkspacesUpdate\` and \`TestWorkspace_DataRetentionPolicy\`
-could not pass.
-`;
-  return partOf(text, suite, combinations);
+The tests of \`${clientModule}\` ${version}, unchanged, against this service. \`npm run conformance\` writes this file; don't edit it.
+
+${howToRead}`;
+  return documentOf(text, suite, combinations);
 }
 
-export function providerPart(suite: Suite, combinations: readonly Combination[]): string {
+export function providerDocument(suite: Suite, combinations: readonly Combination[]): string {
   const scope = combinations[0]?.results.length ?? 0;
-  const text = `## The Terraform provider
+  const text = `# Conformance: Terraform provider
 
-\`${providerModule.path}\` v${providerModule.version}, over HTTPS. ${scope} of its ${suite.tests.length} tests are about what the service
-has; the others are about policies, the registry, run tasks, stacks, single sign-on by SAML and their like.
+The acceptance tests of \`${providerModule.path}\` v${providerModule.version}, unchanged, over HTTPS. \`npm run conformance:provider\` writes this file;
+don't edit it. ${scope} of the ${suite.tests.length} tests concern features of this service; the others concern policies, the registry, run tasks, stacks, SAML and so on.
 
-The tests get what they expect to find: two users, an organization \`hashicorp\` with one of them, an organization \`xxx\` with an agent pool, names
-of repositories and tokens for GitHub, which the service never asks. Self-hosted, \`CADASTRE_GLOBAL_REMOTE_STATE_DEFAULT\` is true.
-`;
-  return partOf(text, suite, combinations);
+The tests find what they expect: two users, an organization \`hashicorp\` with one of them, an organization \`xxx\` with an agent pool, and names of
+repositories and tokens for GitHub, which the service never contacts. Self-hosted, \`CADASTRE_GLOBAL_REMOTE_STATE_DEFAULT\` is true.
+
+${howToRead}`;
+  return documentOf(text, suite, combinations);
 }
 
-function partOf(text: string, { areas, exceptions }: Suite, combinations: readonly Combination[]): string {
+function documentOf(text: string, { areas, exceptions }: Suite, combinations: readonly Combination[]): string {
   const sections = [
     text,
-    "### By area\n",
+    "## By area\n",
     byArea(areas, combinations),
-    "### Test by test\n",
+    "## Test by test\n",
     ...areas.map((area) => byTest(area.name, combinations)),
-    "### Skipped by the tests themselves\n",
-    "They decide this before or while they run; the reason is their own.\n",
+    "## Skipped by the tests themselves\n",
+    "The tests decide this; the reason is their own.\n",
     skipped(combinations),
-    "### Out of scope\n",
+    "## Out of scope\n",
     outOfScope(exceptions),
   ];
-  return sections.join("\n");
+  return `${sections.join("\n")}\n`;
 }
 
 function byArea(areas: Suite["areas"], combinations: readonly Combination[]): string {
@@ -98,7 +82,7 @@ function byTest(areaName: string, combinations: readonly Combination[]): string 
     const verdicts = combinations.map(({ results }) => results.find((result) => result.test === test));
     return [`\`${test}\``, ...verdicts.map((result) => (result === undefined ? "–" : verdict(result)))];
   });
-  return `#### ${areaName}\n\n${table(["Test", ...combinations.map(nameOf)], rows)}`;
+  return `### ${areaName}\n\n${table(["Test", ...combinations.map(nameOf)], rows)}`;
 }
 
 function skipped(combinations: readonly Combination[]): string {

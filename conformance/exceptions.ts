@@ -7,7 +7,7 @@ import type { Edition } from "./server.ts";
 export interface Exception {
   /** A test, or a subtest as Go writes it: `TestTeamsRead/with_scim_attributes`. */
   readonly test: string;
-  /** A sentence for those who read docs/compatibility.md. */
+  /** A sentence for docs/reference/conformance-*.md. */
   readonly reason: string;
   /** Where it holds in one edition only. */
   readonly edition?: Edition;

@@ -2,7 +2,7 @@
  * Runs the official Terraform provider's own acceptance tests against this service, and tells which pass.
  *
  *   npm run conformance:provider                        both databases, both editions, two versions of Terraform; writes its part of
- *                                                       docs/compatibility.md
+ *                                                       docs/reference/conformance-provider.md
  *   npm run conformance:provider -- --quick             some tests, on SQLite in the self-hosted edition with the newer Terraform;
  *                                                       writes nothing
  *   npm run conformance:provider -- --only TeamAccess   only the tests whose names match; writes nothing
@@ -17,7 +17,7 @@ import { join } from "node:path";
 import { apiOf } from "./api.ts";
 import { makeCertificate, servedWith } from "./certificate.ts";
 import { builtCli } from "./cli-build.ts";
-import { providerPart, writePart } from "./document.ts";
+import { providerDocument, writeResults } from "./document.ts";
 import { executing, preferEngine } from "./engines.ts";
 import { runTest, testsOf } from "./go.ts";
 import { startListener } from "./listener.ts";
@@ -77,7 +77,7 @@ async function main(): Promise<number> {
       listener.stop();
     }
   }
-  if (asked.whole) writePart("provider", providerPart(suite, combinations));
+  if (asked.whole) writeResults("provider", providerDocument(suite, combinations));
   return combinations.some(({ results }) => count(results, "failed") > 0) ? 1 : 0;
 }
 

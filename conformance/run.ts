@@ -2,7 +2,7 @@
  * Runs the official Go client's own integration tests against this service, and tells which pass; tries the basic calls of the
  * generated client; and checks our responses against the official OpenAPI document.
  *
- *   npm run conformance                        both databases, both modes of the client; writes docs/compatibility.md
+ *   npm run conformance                        both databases, both modes of the client; writes docs/reference/conformance-go-client.md
  *   npm run conformance -- --quick             SQLite and the self-hosted edition only; writes nothing
  *   npm run conformance -- --only TestTeams    only the tests whose names match, and nothing else; writes nothing
  *
@@ -15,7 +15,7 @@ import { join } from "node:path";
 import { apiOf } from "./api.ts";
 import { alone, areas } from "./areas.ts";
 import { buildClient, testEnvironment } from "./client.ts";
-import { clientPart, writePart } from "./document.ts";
+import { clientDocument, writeResults } from "./document.ts";
 import { executing, preferEngine } from "./engines.ts";
 import { exceptions } from "./exceptions.ts";
 import { runTest, testsOf } from "./go.ts";
@@ -61,7 +61,7 @@ async function main(): Promise<number> {
   }
   const checked = asked.only === undefined ? new Set(asked.combinations.map(({ engine }) => engine)) : [];
   for (const engine of checked) differs = (await checkResponses(engine)) > 0 || differs;
-  if (asked.whole) writePart("client", clientPart(client.version, suite, combinations));
+  if (asked.whole) writeResults("client", clientDocument(client.version, suite, combinations));
   return differs || combinations.some(({ results }) => count(results, "failed") > 0) ? 1 : 0;
 }
 

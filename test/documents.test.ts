@@ -86,25 +86,6 @@ describe("the names in docs/api.md", () => {
   );
 });
 
-describe("the index of decisions", () => {
-  const folder = "docs/decisions";
-  const notes = readdirSync(folder).filter((file) => /^\d{4}-/.test(file));
-  const lines = readFileSync(`${folder}/README.md`, "utf8").split("\n");
-  const listed = lines.flatMap((line) => {
-    const [, number, file, subject] = /^\| \[(\d{4})\]\(([^)]+)\) \| (.+?) \|/.exec(line) ?? [];
-    return file === undefined ? [] : [{ file, title: `# ${number}. ${subject}` }];
-  });
-
-  it("names every note, and each once", () => {
-    expect(notes.length).toBeGreaterThan(60);
-    expect(listed.map(({ file }) => file).toSorted()).toEqual(notes.toSorted());
-  });
-
-  it.each(listed)("calls $file what it calls itself", ({ file, title }) => {
-    expect(readFileSync(`${folder}/${file}`, "utf8").split("\n")[0]).toBe(title);
-  });
-});
-
 const roots = [
   "src",
   "console",
@@ -159,5 +140,76 @@ describe("the documents", () => {
     const links = [...text.matchAll(/\]\(([^)#:]+)(?:#[^)]*)?\)/g), ...text.matchAll(/ (?:src|srcset)="([^":]+)"/g)];
     const targets = links.map(([, target = ""]) => join(dirname(document), target));
     expect(targets.filter((target) => !existsSync(target))).toEqual([]);
+  });
+});
+
+describe("the decisions", () => {
+  const folder = "docs/decisions";
+  const index = readFileSync(`${folder}/README.md`, "utf8");
+  const decisions = readdirSync(folder).filter((file) => /^\d{4}-/.test(file));
+  const listed = index.split("\n").flatMap((line) => {
+    const [, number, file, subject] = /^\| \[(\d{4})\]\(([^)]+)\) \| (.+?) \|/.exec(line) ?? [];
+    return file === undefined ? [] : [{ file, title: `# ${number}. ${subject}` }];
+  });
+
+  /** First and last of each run of numbers that were used up to 0186. Later numbers have a file. */
+  const usedNumbers = (
+    [
+      [1, 57],
+      [60, 63],
+      [65, 65],
+      [70, 72],
+      [75, 78],
+      [80, 91],
+      [95, 95],
+      [100, 118],
+      [120, 154],
+      [156, 157],
+      [159, 173],
+      [175, 176],
+      [178, 178],
+      [180, 180],
+      [186, 186],
+    ] as const
+  ).flatMap(([first, last]) =>
+    Array.from({ length: last - first + 1 }, (_, offset) => String(first + offset).padStart(4, "0")),
+  );
+
+  /** Text files that can link to a decision, without the decisions themselves. */
+  const texts = files
+    .map((file) => file.slice(1))
+    .filter((file) => /\.(tsx?|js|md|go|sh|ya?ml|css|html)$/.test(file) && !/(^|\/)(node_modules|dist)\//.test(file))
+    .map((file) => ({ file, text: readFileSync(file, "utf8") }));
+  const links = texts.flatMap(({ file, text }) =>
+    [...text.matchAll(/decisions\/(\d{4}-[\w-]+\.md)/g)].map(([, decision = ""]) => ({ file, decision })),
+  );
+
+  it("are all in the index, each once", () => {
+    expect(decisions.length).toBeGreaterThan(30);
+    expect(listed.map(({ file }) => file).toSorted()).toEqual(decisions.toSorted());
+  });
+
+  it.each(listed)("$file has the title that the index gives it", ({ file, title }) => {
+    expect(readFileSync(`${folder}/${file}`, "utf8").split("\n")[0]).toBe(title);
+  });
+
+  it("are in the index under every number that was ever used", () => {
+    expect(usedNumbers).toHaveLength(158);
+    const named = new Set(index.match(/\b\d{4}\b/g));
+    expect(usedNumbers.filter((number) => !named.has(number))).toEqual([]);
+  });
+
+  it("are all linked from the code or from a document other than a decision", () => {
+    const linked = new Set(links.filter(({ file }) => !file.startsWith(folder)).map(({ decision }) => decision));
+    expect(decisions.filter((decision) => !linked.has(decision))).toEqual([]);
+  });
+
+  it("are there where a file links to one or names its number", () => {
+    expect(links.filter(({ decision }) => !decisions.includes(decision))).toEqual([]);
+    const numbers = new Set(decisions.map((decision) => decision.slice(0, 4)));
+    const named = texts.flatMap(({ file, text }) =>
+      [...text.matchAll(/\bdecision (\d{4})\b/gi)].map(([, number = ""]) => ({ file, number })),
+    );
+    expect(named.filter(({ number }) => !numbers.has(number))).toEqual([]);
   });
 });
