@@ -7,7 +7,7 @@
  *   npm run fuzz -- --minutes 10                        no longer than that, however many they are by then
  *   npm run fuzz -- --seed 17                           the same drafts again; ids are new, so answers may differ
  *   npm run fuzz -- --quick                             what the gate runs
- *   npm run fuzz -- --write                             also writes its lines of docs/reliability.md
+ *   npm run fuzz -- --write                             also writes its lines of docs/reference/reliability-results.md
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";

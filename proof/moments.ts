@@ -24,7 +24,7 @@ const [documentFolder, documentMoment] = ["/archive", "2030-01-31 11:59:00+00"];
 
 /** The blocks of the part of the document that tells of this, in their order. */
 function blocksOfDocument(): [settings: string, copy: string, recovery: string] {
-  const [, part = ""] = readFileSync(document, "utf8").split("### Back to a moment in between\n");
+  const [, part = ""] = readFileSync(document, "utf8").split("### Point-in-time recovery\n");
   const [settings, copy, recovery] = [...part.matchAll(/^```\w*\n([\s\S]*?)^```/gm)].map(([, block = ""]) => block);
   if (settings === undefined || copy === undefined || recovery === undefined)
     throw new Error("docs/operations.md tells no longer how to go back to a moment: settings, copy, recovery");

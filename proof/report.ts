@@ -1,4 +1,4 @@
-/** What a proof comes to: a line of the table in docs/reliability.md. */
+/** What a proof comes to: a line of the tables in docs/reference/reliability-results.md. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { Scenario } from "./scenarios.ts";
@@ -26,7 +26,7 @@ export function lineOf(scenario: Scenario, figures: Figures, faults: readonly st
   return { scenario, figures, faults, found, told };
 }
 
-const document = fileURLToPath(new URL("../docs/reliability.md", import.meta.url));
+const document = fileURLToPath(new URL("../docs/reference/reliability-results.md", import.meta.url));
 
 const head = [
   "| What happens | Requests | Refused (503) | Outcome unknown | Longest time without a write | Slowest answer | Acknowledged writes looked for | Faults |",
@@ -56,7 +56,7 @@ export function writeBetween(mark: string, lines: readonly string[]): void {
   const [begin, end] = [`<!-- ${mark}: begin -->`, `<!-- ${mark}: end -->`];
   const [before, rest] = text.split(begin);
   const after = rest?.split(end)[1];
-  if (before === undefined || after === undefined) throw new Error(`docs/reliability.md has no place for ${mark}`);
+  if (before === undefined || after === undefined) throw new Error(`docs/reference/reliability-results.md has no place for ${mark}`);
   writeFileSync(document, `${before}${begin}\n\n${lines.join("\n")}\n\n${end}${after}`);
 }
 
