@@ -56,7 +56,8 @@ export function writeBetween(mark: string, lines: readonly string[]): void {
   const [begin, end] = [`<!-- ${mark}: begin -->`, `<!-- ${mark}: end -->`];
   const [before, rest] = text.split(begin);
   const after = rest?.split(end)[1];
-  if (before === undefined || after === undefined) throw new Error(`docs/reference/reliability-results.md has no place for ${mark}`);
+  if (before === undefined || after === undefined)
+    throw new Error(`docs/reference/reliability-results.md has no place for ${mark}`);
   writeFileSync(document, `${before}${begin}\n\n${lines.join("\n")}\n\n${end}${after}`);
 }
 
