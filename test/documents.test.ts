@@ -191,25 +191,10 @@ it("docs/reference/cli.md has the help of every command", async () => {
   await expect([head, ...sections].join("\n")).toMatchFileSnapshot("../docs/reference/cli.md");
 });
 
-describe("the documents", () => {
-  const documents = files
-    .map((file) => file.slice(1))
-    .filter((file) => /^((docs|src|console|deploy)\/.*|[^/]+)\.md$/.test(file));
-
-  it.each(documents)("%s links to what is there", (document) => {
-    const text = readFileSync(document, "utf8");
-    const links = [...text.matchAll(/\]\(([^)#:]+)(?:#[^)]*)?\)/g), ...text.matchAll(/ (?:src|srcset)="([^":]+)"/g)];
-    const targets = links.map(([, target = ""]) => join(dirname(document), target));
-    expect(targets.filter((target) => !existsSync(target))).toEqual([]);
-  });
-
-  it.each(documents)("%s links to headings that are there", (document) => {
-    const links = [...readFileSync(document, "utf8").matchAll(/\]\(([^)#:]*)#([^)]+)\)/g)]
-      .map(([, path = "", anchor = ""]) => ({ file: path === "" ? document : join(dirname(document), path), anchor }))
-      .filter(({ file }) => file.endsWith(".md") && existsSync(file));
-    expect(links.filter(({ file, anchor }) => !anchorsIn(file).has(anchor))).toEqual([]);
-  });
-});
+/** Every document, also those of modules. */
+const documents = files
+  .map((file) => file.slice(1))
+  .filter((file) => /^((docs|src|console|deploy)\/.*|[^/]+)\.md$/.test(file));
 
 /** As GitHub makes them of headings. */
 function anchorsIn(document: string): Set<string> {
@@ -226,3 +211,21 @@ function anchorsIn(document: string): Set<string> {
   }
   return anchors;
 }
+
+describe("headings", () => {
+  it.each(documents)("%s links to those that are there", (document) => {
+    const links = [...readFileSync(document, "utf8").matchAll(/\]\(([^)#:]*)#([^)]+)\)/g)]
+      .map(([, path = "", anchor = ""]) => ({ file: path === "" ? document : join(dirname(document), path), anchor }))
+      .filter(({ file }) => file.endsWith(".md") && existsSync(file));
+    expect(links.filter(({ file, anchor }) => !anchorsIn(file).has(anchor))).toEqual([]);
+  });
+});
+
+describe("the documents", () => {
+  it.each(documents)("%s links to what is there", (document) => {
+    const text = readFileSync(document, "utf8");
+    const links = [...text.matchAll(/\]\(([^)#:]+)(?:#[^)]*)?\)/g), ...text.matchAll(/ (?:src|srcset)="([^":]+)"/g)];
+    const targets = links.map(([, target = ""]) => join(dirname(document), target));
+    expect(targets.filter((target) => !existsSync(target))).toEqual([]);
+  });
+});
