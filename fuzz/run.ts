@@ -96,7 +96,7 @@ function summarize(
     const name = engine === "sqlite" ? "SQLite" : "PostgreSQL";
     const without = never.length === 0 ? "" : `; none of ${never.join(", ")}`;
     writeBetween(`fuzz-${engine}`, [
-      `${name}, ${day}: ${sent} requests, of which ${reached.size} of ${operations.length} operations succeeded at least once${without}. **${problems} things were wrong.** Answers by status: ${told.join(", ")}.`,
+      `${name}, ${day}: ${sent} requests; ${reached.size} of ${operations.length} operations succeeded at least once${without}. **${problems} problems.** Responses by status: ${told.join(", ")}.`,
     ]);
   }
   console.log(`  ${problems === 0 ? "nothing wrong" : `${problems} things are wrong`}\n`);

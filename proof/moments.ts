@@ -109,7 +109,7 @@ async function judged(all: Used, register: Register, window: Window, told: strin
       ({ isWrite, outcome, calledMs }) => isWrite && outcome === "done" && calledMs > window.toMs,
     );
     return {
-      told: `back ${told}; ${after.length} writes that came later are gone, as they should be`,
+      told: `recovered ${told}; ${after.length} later writes are absent, as expected`,
       found,
       faults: [
         ...whole,
