@@ -136,8 +136,8 @@ export async function proveSqliteMoments(options: ProofOptions): Promise<Proven>
       await all.service.part.stop();
       const restored = movedTo(register, `sqlite:${join(folder, "restored.db")}`);
       await cadastre(["restore", scheduled.file], restored);
-      const byBackup = await judged(all, restored, scheduled.window, "to a backup of the schedule");
-      const bySnapshot = await judged(all, movedTo(register, snapshot.database), snapshot.window, "to a snapshot");
+      const byBackup = await judged(all, restored, scheduled.window, "from a scheduled backup");
+      const bySnapshot = await judged(all, movedTo(register, snapshot.database), snapshot.window, "from a snapshot");
       return {
         told: `${byBackup.told}; ${bySnapshot.told}`,
         found: byBackup.found + bySnapshot.found,
