@@ -1,4 +1,4 @@
-/** The figures of a run as tables that can be pasted into docs/performance.md. */
+/** The figures of a run as tables that can be pasted into docs/reference/benchmarks.md. */
 
 export interface Row {
   readonly engine: string;

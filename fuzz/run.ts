@@ -7,7 +7,7 @@
  *   npm run fuzz -- --minutes 10                        no longer than that, however many they are by then
  *   npm run fuzz -- --seed 17                           the same drafts again; ids are new, so answers may differ
  *   npm run fuzz -- --quick                             what the gate runs
- *   npm run fuzz -- --write                             also writes its lines of docs/reliability.md
+ *   npm run fuzz -- --write                             also writes its lines of docs/reference/reliability-results.md
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
@@ -96,7 +96,7 @@ function summarize(
     const name = engine === "sqlite" ? "SQLite" : "PostgreSQL";
     const without = never.length === 0 ? "" : `; none of ${never.join(", ")}`;
     writeBetween(`fuzz-${engine}`, [
-      `${name}, ${day}: ${sent} requests, of which ${reached.size} of ${operations.length} operations succeeded at least once${without}. **${problems} things were wrong.** Answers by status: ${told.join(", ")}.`,
+      `${name}, ${day}: ${sent} requests; ${reached.size} of ${operations.length} operations succeeded at least once${without}. **${problems} problems.** Responses by status: ${told.join(", ")}.`,
     ]);
   }
   console.log(`  ${problems === 0 ? "nothing wrong" : `${problems} things are wrong`}\n`);

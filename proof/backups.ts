@@ -99,7 +99,7 @@ async function taken(
   const final = await rowsIn(last.file);
   for (const { file } of kept) faults.push(...lostSince(await rowsIn(file), final));
   faults.push(...(await sameElsewhere(last.file, places, register)));
-  const told = `${rounds} backups while ${history.events.length} requests were answered, and one at rest with ${countOf(final)} rows, which came through both databases the same`;
+  const told = `${rounds} backups during ${history.events.length} requests; one without load with ${countOf(final)} rows, unchanged after both databases`;
   return { told, found, faults };
 }
 

@@ -112,7 +112,7 @@ async function filled(
   const whole = await halves(service.register.environment["CADASTRE_DATABASE"] ?? "");
   const restarts =
     keeper === undefined || keeper.starts === 0 ? "" : `; PostgreSQL was started again ${keeper.starts} times`;
-  const told = `full for ${4 * seconds} s: ${asked} requests, ${refused} refused, ${unknown} of unknown outcome${restarts}; writes were taken again ${back} s after there was room`;
+  const told = `full for ${4 * seconds} s: ${asked} requests, ${refused} refused, ${unknown} with unknown outcome${restarts}; writes succeeded ${back} s after there was space`;
   return { told, found: aftermath.found, faults: [...faults, ...whole, ...faultsOf(history), ...aftermath.faults] };
 }
 

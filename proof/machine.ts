@@ -37,26 +37,26 @@ const needsMounts = () =>
 const proofs: readonly MachineProof[] = [
   {
     name: "backup",
-    title: "Backups while everybody writes, restored and compared",
+    title: "Backups under load, restored and compared",
     engines: both,
     prove: proveBackups,
   },
   {
     name: "point-in-time",
-    title: "Back to a moment, as operations.md tells it",
+    title: "Point-in-time recovery, as in operations.md",
     engines: both,
     prove: (engine, options) => (engine === "postgres" ? provePostgresMoment(options) : proveSqliteMoments(options)),
   },
   {
     name: "disk-full",
-    title: "The disk of the data is full",
+    title: "Full data disk",
     engines: both,
     obstacle: needsMounts,
     prove: (engine, options) => proveFullDisk("disk-full", engine, options),
   },
   {
     name: "log-full",
-    title: "The disk of PostgreSQL's log is full: the database ends",
+    title: "Full disk of PostgreSQL's write-ahead log: the database stops",
     engines: ["postgres"],
     obstacle: needsMounts,
     prove: (engine, options) => proveFullDisk("log-full", engine, options),

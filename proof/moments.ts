@@ -24,7 +24,7 @@ const [documentFolder, documentMoment] = ["/archive", "2030-01-31 11:59:00+00"];
 
 /** The blocks of the part of the document that tells of this, in their order. */
 function blocksOfDocument(): [settings: string, copy: string, recovery: string] {
-  const [, part = ""] = readFileSync(document, "utf8").split("### Back to a moment in between\n");
+  const [, part = ""] = readFileSync(document, "utf8").split("### Point-in-time recovery\n");
   const [settings, copy, recovery] = [...part.matchAll(/^```\w*\n([\s\S]*?)^```/gm)].map(([, block = ""]) => block);
   if (settings === undefined || copy === undefined || recovery === undefined)
     throw new Error("docs/operations.md tells no longer how to go back to a moment: settings, copy, recovery");
@@ -109,7 +109,7 @@ async function judged(all: Used, register: Register, window: Window, told: strin
       ({ isWrite, outcome, calledMs }) => isWrite && outcome === "done" && calledMs > window.toMs,
     );
     return {
-      told: `back ${told}; ${after.length} writes that came later are gone, as they should be`,
+      told: `recovered ${told}; ${after.length} later writes are absent, as expected`,
       found,
       faults: [
         ...whole,
@@ -136,8 +136,8 @@ export async function proveSqliteMoments(options: ProofOptions): Promise<Proven>
       await all.service.part.stop();
       const restored = movedTo(register, `sqlite:${join(folder, "restored.db")}`);
       await cadastre(["restore", scheduled.file], restored);
-      const byBackup = await judged(all, restored, scheduled.window, "to a backup of the schedule");
-      const bySnapshot = await judged(all, movedTo(register, snapshot.database), snapshot.window, "to a snapshot");
+      const byBackup = await judged(all, restored, scheduled.window, "from a scheduled backup");
+      const bySnapshot = await judged(all, movedTo(register, snapshot.database), snapshot.window, "from a snapshot");
       return {
         told: `${byBackup.told}; ${bySnapshot.told}`,
         found: byBackup.found + bySnapshot.found,

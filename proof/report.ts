@@ -1,4 +1,4 @@
-/** What a proof comes to: a line of the table in docs/reliability.md. */
+/** What a proof comes to: a line of the tables in docs/reference/reliability-results.md. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { Scenario } from "./scenarios.ts";
@@ -22,14 +22,14 @@ const inSeconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`;
 
 export function lineOf(scenario: Scenario, figures: Figures, faults: readonly string[], found: number): Proven {
   const { asked, refused, unknown, unavailableMs, slowestMs } = figures;
-  const told = `${asked} requests, ${refused} refused, ${unknown} of unknown outcome; no write for ${inSeconds(unavailableMs)} at most; slowest answer ${inSeconds(slowestMs)}; ${found} acknowledged writes looked for; ${faults.length} faults`;
+  const told = `${asked} requests, ${refused} refused, ${unknown} with unknown outcome; no write for ${inSeconds(unavailableMs)} at most; slowest response ${inSeconds(slowestMs)}; ${found} acknowledged writes checked; ${faults.length} violations`;
   return { scenario, figures, faults, found, told };
 }
 
-const document = fileURLToPath(new URL("../docs/reliability.md", import.meta.url));
+const document = fileURLToPath(new URL("../docs/reference/reliability-results.md", import.meta.url));
 
 const head = [
-  "| What happens | Requests | Refused (503) | Outcome unknown | Longest time without a write | Slowest answer | Acknowledged writes looked for | Faults |",
+  "| Scenario | Requests | Refused (503) | Outcome unknown | Longest time without a write | Slowest response | Acknowledged writes checked | Violations |",
   "| --- | --- | --- | --- | --- | --- | --- | --- |",
 ];
 
@@ -56,13 +56,14 @@ export function writeBetween(mark: string, lines: readonly string[]): void {
   const [begin, end] = [`<!-- ${mark}: begin -->`, `<!-- ${mark}: end -->`];
   const [before, rest] = text.split(begin);
   const after = rest?.split(end)[1];
-  if (before === undefined || after === undefined) throw new Error(`docs/reliability.md has no place for ${mark}`);
+  if (before === undefined || after === undefined)
+    throw new Error(`docs/reference/reliability-results.md has no place for ${mark}`);
   writeFileSync(document, `${before}${begin}\n\n${lines.join("\n")}\n\n${end}${after}`);
 }
 
 export function writeTable(lines: readonly Line[]): void {
   const day = new Date().toISOString().slice(0, 10);
-  writeBetween("cluster", [`The last whole run was on ${day}.`, "", ...head, ...lines.map(rowOf)]);
+  writeBetween("cluster", [`Last complete run: ${day}.`, "", ...head, ...lines.map(rowOf)]);
 }
 
 const nameOf = { sqlite: "SQLite", postgres: "PostgreSQL" } as const;
@@ -72,13 +73,13 @@ export function soakLines(result: SoakResult, isKilled: boolean): string[] {
   const { engine, minutes, asked, missed, kills, found, faults } = result;
   const day = new Date().toISOString().slice(0, 10);
   const killed = isKilled ? `; killed ${kills} times` : "";
-  const told = `${nameOf[engine]}, ${minutes} minutes on ${day}${killed}: ${asked} requests, ${missed} refused or unanswered, ${found} acknowledged writes looked for, **${faults.length} faults**.`;
+  const told = `${nameOf[engine]}, ${minutes} minutes on ${day}${killed}: ${asked} requests, ${missed} refused or unanswered, ${found} acknowledged writes checked, **${faults.length} violations**.`;
   // A process that has just been started says nothing of its memory or of how soon it answers.
   return isKilled ? [told] : [told, "", ...stretchLines(result)];
 }
 
 const stretchHead = [
-  "| Minutes | Requests | Memory | Median latency | 99 of 100 | A bare server's median |",
+  "| Minutes | Requests | Memory | Median latency | 99th percentile | Bare server's median |",
   "| --- | --- | --- | --- | --- | --- |",
 ];
 
@@ -102,7 +103,7 @@ function stretchLines({ looks, minutes }: SoakResult): string[] {
 }
 
 const machineHead = [
-  "| What happens | Database | What was done and seen | Acknowledged writes looked for | Faults |",
+  "| Scenario | Database | Result | Acknowledged writes checked | Violations |",
   "| --- | --- | --- | --- | --- |",
 ];
 
@@ -119,5 +120,5 @@ export function machineLines(lines: readonly MachineLine[]): string[] {
     typeof proven === "string"
       ? `| ${title} | ${nameOf[engine]} | not run: ${proven} | | |`
       : `| ${title} | ${nameOf[engine]} | ${proven.told} | ${proven.found} | ${proven.faults.length} |`;
-  return [`The last whole run was on ${day}.`, "", ...machineHead, ...lines.map(row)];
+  return [`Last complete run: ${day}.`, "", ...machineHead, ...lines.map(row)];
 }

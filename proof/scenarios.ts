@@ -38,7 +38,7 @@ async function untilServing(server: Server): Promise<void> {
 
 const primaryKilled: Scenario = {
   name: "primary-killed",
-  title: "The primary's machine is lost (PostgreSQL and Patroni killed), and comes back later",
+  title: "the primary's machine is lost (PostgreSQL and Patroni killed) and comes back later",
   run: async (cluster, { history }) => {
     const node = await primaryOf(cluster);
     history.mark(`${node.name} is killed`);
@@ -52,7 +52,7 @@ const primaryKilled: Scenario = {
 
 const databaseKilled: Scenario = {
   name: "database-killed",
-  title: "The primary's PostgreSQL alone is killed (every process of it, kill -9)",
+  title: "only the primary's PostgreSQL is killed (all its processes, kill -9)",
   run: async (cluster, { history }) => {
     const node = await primaryOf(cluster);
     history.mark(`PostgreSQL of ${node.name} is killed`);
@@ -63,7 +63,7 @@ const databaseKilled: Scenario = {
 
 const primaryHangs: Scenario = {
   name: "primary-hangs",
-  title: "The primary's machine stops for 40 s and goes on as if nothing had been (SIGSTOP, SIGCONT)",
+  title: "the primary's machine is paused for 40 s (SIGSTOP, SIGCONT)",
   run: async (cluster, { history }) => {
     const node = await primaryOf(cluster);
     history.mark(`${node.name} hangs`);
@@ -80,7 +80,7 @@ const primaryHangs: Scenario = {
 
 const serverKilled: Scenario = {
   name: "server-killed",
-  title: "Each server in turn is killed (kill -9) and started again",
+  title: "each server in turn is killed (kill -9) and restarted",
   run: async (cluster, stage) => {
     for (const server of cluster.servers) {
       stage.goesDown(server);
@@ -97,8 +97,7 @@ const serverKilled: Scenario = {
 
 const serverCut: Scenario = {
   name: "server-cut",
-  title:
-    "A server's wire to the database: cut for 15 s, cut for so long that connections are forgotten, broken off six times",
+  title: "a server's connection to the database is cut for 15 s, cut until connections time out, and reset six times",
   run: async (cluster, { history }) => {
     const [{ wire, name }] = cluster.servers as [Server, ...Server[]];
     for (const isForgotten of [false, true]) {
@@ -118,8 +117,7 @@ const serverCut: Scenario = {
 
 const primaryCut: Scenario = {
   name: "primary-cut",
-  title:
-    "The primary is cut from everybody (nodes, etcd, servers) until another leads and 10 s more, and both sides go on",
+  title: "the primary is cut off (from nodes, etcd and servers) until another one leads, and 10 s more",
   run: async (cluster, { history }) => {
     const node = await primaryOf(cluster);
     history.mark(`${node.name} is cut off`);
@@ -137,7 +135,7 @@ const primaryCut: Scenario = {
 
 const standbyCut: Scenario = {
   name: "standby-cut",
-  title: "The node that commits wait for is cut off for 25 s",
+  title: "the synchronous standby is cut off for 25 s",
   run: async (cluster, { history }) => {
     const rows = await cluster.ask<{ application_name: string }>(
       "select application_name from pg_stat_replication where sync_state = 'sync'",
@@ -157,7 +155,7 @@ const standbyCut: Scenario = {
 
 const etcdKilled: Scenario = {
   name: "etcd-killed",
-  title: "One of three members of etcd is killed, then started again",
+  title: "one of three etcd members is killed and restarted",
   run: async (cluster, { history }) => {
     const [member] = cluster.members;
     history.mark("a member of etcd is killed");
@@ -170,7 +168,7 @@ const etcdKilled: Scenario = {
 
 const slowDatabase: Scenario = {
   name: "database-slow",
-  title: "Every statement takes 2 s longer, for 40 s",
+  title: "every statement takes 2 s longer, for 40 s",
   run: async (cluster, { history }) => {
     history.mark("statements take 2 s");
     for (const { wire } of cluster.servers) wire.slow(2_000);
@@ -185,7 +183,7 @@ const slowDatabase: Scenario = {
 
 const diskFull: Scenario = {
   name: "disk-full",
-  title: "The primary's disk is full for 40 s",
+  title: "the primary's disk is full for 40 s",
   onSmallDisks: true,
   obstacle: () =>
     hasSmallDisks() ? undefined : "it takes a mount namespace, which this machine does not give (see unshare)",
@@ -208,7 +206,7 @@ const diskFull: Scenario = {
 
 const clocksMoved: Scenario = {
   name: "clocks-moved",
-  title: "Clocks jump for 45 s: one server's an hour ahead, another's an hour back",
+  title: "for 45 s one server's clock is an hour ahead, another's an hour behind",
   obstacle: (cluster) => (cluster.canMoveClocks ? undefined : "it takes libfaketime: apt-get install libfaketime"),
   run: async (cluster, { history }) => {
     const [ahead, back] = cluster.servers as [Server, Server];
@@ -227,7 +225,7 @@ const clocksMoved: Scenario = {
 
 const nothing: Scenario = {
   name: "nothing",
-  title: "Nothing happens, for 20 s: what the other lines are to be compared with",
+  title: "no fault for 20 s, as a baseline",
   run: async () => {
     await seconds(20);
   },

@@ -2,6 +2,8 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { commands } from "../src/cli/commands.ts";
+import { commandHelp } from "../src/cli/help.ts";
 import { describeApi } from "../src/http/server.ts";
 
 interface Schema {
@@ -118,23 +120,89 @@ function spelledOut(path: string): string[] {
   return choices === undefined ? [path] : choices.split(",").map((choice) => `${before}${choice}${after}`);
 }
 
-describe.each(["docs/architecture.md", "docs/security.md", "docs/adding-a-resource.md", "CONTRIBUTING.md"])(
-  "%s",
-  (document) => {
-    it("names files and folders that are there", () => {
-      const named = [...readFileSync(document, "utf8").matchAll(/`([\w./{},-]+(?:\.(?:tsx?|js|md|txt|json)|\/))`/g)]
-        .flatMap(([, path = ""]) => spelledOut(path))
-        // What the reader is going to make.
-        .filter((path) => !path.includes("widgets"));
-      expect(named.length).toBeGreaterThan(5);
-      expect(named.filter((path) => !files.some((file) => file.endsWith(`/${path}`)))).toEqual([]);
-    });
-  },
-);
+/** Each has a README: what it is responsible for, its files and its rules. */
+const modules = ["src", "src/resources"]
+  .flatMap((parent) => readdirSync(parent, { withFileTypes: true }))
+  .filter((entry) => entry.isDirectory() && entry.name !== "resources")
+  .map((entry) => `${entry.parentPath}/${entry.name}`)
+  .concat("console");
+
+const wordsIn = (text: string): number => text.split(/\s+/).filter((word) => word !== "").length;
+
+describe.each([
+  "docs/architecture.md",
+  "docs/reference/security-controls.md",
+  "docs/adding-a-resource.md",
+  "CONTRIBUTING.md",
+  ...modules.map((folder) => `${folder}/README.md`),
+])("%s", (document) => {
+  it("names files and folders that are there", () => {
+    const named = [...readFileSync(document, "utf8").matchAll(/`([\w./{},-]+(?:\.(?:tsx?|js|md|txt|json)|\/))`/g)]
+      .flatMap(([, path = ""]) => spelledOut(path))
+      // What the reader is going to make.
+      .filter((path) => !path.includes("widgets"));
+    expect(named.length).toBeGreaterThan(5);
+    expect(named.filter((path) => !files.some((file) => file.endsWith(`/${path}`)))).toEqual([]);
+  });
+});
+
+describe("the README of a module", () => {
+  it.each(modules)("is short: %s", (folder) => {
+    const words = wordsIn(readFileSync(`${folder}/README.md`, "utf8"));
+    expect(words).toBeGreaterThanOrEqual(80);
+    expect(words).toBeLessThanOrEqual(250);
+  });
+});
+
+it("docs/architecture.md has at most 1,500 words and one diagram", () => {
+  const text = readFileSync("docs/architecture.md", "utf8");
+  expect(wordsIn(text)).toBeLessThanOrEqual(1500);
+  expect(text.match(/^```mermaid$/gm)).toHaveLength(1);
+});
+
+it("docs/reference/cli.md has the help of every command", async () => {
+  const head = `# Commands
+
+\`cadastre COMMAND --help\` prints the same, and the settings that the command reads ([settings](settings.md)). A test writes this page from the code.
+`;
+  const sections = commands.map((command) => {
+    const help = commandHelp({ ...command, settings: [], ownSettings: {} });
+    return `## \`cadastre ${command.name}\`\n\n\`\`\`\n${help}\n\`\`\`\n`;
+  });
+  await expect([head, ...sections].join("\n")).toMatchFileSnapshot("../docs/reference/cli.md");
+});
+
+/** Every document, also those of modules. */
+const documents = files
+  .map((file) => file.slice(1))
+  .filter((file) => /^((docs|src|console|deploy)\/.*|[^/]+)\.md$/.test(file));
+
+/** As GitHub makes them of headings. */
+function anchorsIn(document: string): Set<string> {
+  const text = readFileSync(document, "utf8").replaceAll(/^ *```.*?^ *```/gms, "");
+  const anchors = new Set<string>();
+  for (const [, heading = ""] of text.matchAll(/^#+ (.+)$/gm)) {
+    const anchor = heading
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N} _-]/gu, "")
+      .replaceAll(" ", "-");
+    let unique = anchor;
+    for (let count = 1; anchors.has(unique); count += 1) unique = `${anchor}-${count}`;
+    anchors.add(unique);
+  }
+  return anchors;
+}
+
+describe("headings", () => {
+  it.each(documents)("%s links to those that are there", (document) => {
+    const links = [...readFileSync(document, "utf8").matchAll(/\]\(([^)#:]*)#([^)]+)\)/g)]
+      .map(([, path = "", anchor = ""]) => ({ file: path === "" ? document : join(dirname(document), path), anchor }))
+      .filter(({ file }) => file.endsWith(".md") && existsSync(file));
+    expect(links.filter(({ file, anchor }) => !anchorsIn(file).has(anchor))).toEqual([]);
+  });
+});
 
 describe("the documents", () => {
-  const documents = files.map((file) => file.slice(1)).filter((file) => /^(docs\/.*|[^/]+)\.md$/.test(file));
-
   it.each(documents)("%s links to what is there", (document) => {
     const text = readFileSync(document, "utf8");
     const links = [...text.matchAll(/\]\(([^)#:]+)(?:#[^)]*)?\)/g), ...text.matchAll(/ (?:src|srcset)="([^":]+)"/g)];

@@ -262,11 +262,27 @@ test("TLS files go together", () => {
   }
 });
 
-test("the operator's guide lists every setting with its default", () => {
-  const guide = readFileSync(new URL("../docs/operations.md", import.meta.url), "utf8");
-  for (const { variable, initially } of Object.values(settingTable)) {
-    expect(guide).toContain(`| \`${variable}\` | ${initially === undefined ? "" : `\`${initially}\` `}| `);
-  }
+/** A table of settings, made from the code. */
+function referenceTable(title: string, table: Readonly<Record<string, Setting<unknown>>>): string {
+  const rows = Object.entries(table).map(([name, { variable, initially, doc, isSecret }]) => {
+    const file = isSecret === true ? ` \`${variable}_FILE\` names a file with the value.` : "";
+    return `| \`${variable}\` | \`${flagOf(name)}\` | ${initially === undefined ? "" : `\`${initially}\` `}| ${doc.replaceAll("|", "\\|")}${file} |`;
+  });
+  return [`## ${title}`, "", "| Setting | Flag | Default | Meaning |", "|---|---|---|---|", ...rows, ""].join("\n");
+}
+
+test("the settings reference lists every setting, its flag and its default", async () => {
+  const head = `# Settings
+
+Every setting is an environment variable, a flag, or a line of a settings file ([how](../operations.md#settings)). A test writes this page from the code.
+`;
+  const text = [
+    head,
+    referenceTable("Server", settingTable),
+    referenceTable("Agents and workers", agentSettingTable),
+    referenceTable("Commands over the API", commandSettingTable),
+  ].join("\n");
+  await expect(text).toMatchFileSnapshot("../docs/reference/settings.md");
 });
 
 test("the operator's guide names the file variant of every secret", () => {

@@ -10,7 +10,7 @@ import { type Service, startService, stopService, useFolder } from "./support.ts
 const folder = useFolder();
 const token = "the-reader-of-the-readme";
 const readme = readFileSync("README.md", "utf8");
-const quickStart = readme.slice(readme.indexOf("## Quick start"), readme.indexOf("## Tests"));
+const quickStart = readme.split("\n## Quick start\n")[1]?.split("\n## ")[0] ?? "";
 /** Those after the start itself. */
 const blocks = [...quickStart.matchAll(/```sh\n(.*?)```/gs)].map(([, block = ""]) => block).slice(1);
 

@@ -28,9 +28,10 @@ function commandLinesIn(text: string): string[] {
     .filter((line) => !/^help\b/.test(line));
 }
 
-const documents = ["README.md", ...readdirSync("docs").map((name) => `docs/${name}`)].filter((name) =>
-  name.endsWith(".md"),
-);
+const documents = [
+  "README.md",
+  ...readdirSync("docs", { recursive: true, encoding: "utf8" }).map((name) => `docs/${name}`),
+].filter((name) => name.endsWith(".md") && !/^docs\/(?:decisions|reference\/cli)/.test(name));
 const written = documents.flatMap((document) =>
   commandLinesIn(readFileSync(document, "utf8")).map((line) => [document, line] as const),
 );

@@ -28,7 +28,18 @@ export const plans: Readonly<Record<string, readonly BlockPlan[]>> = {
     { begins: "api /organizations/acme/workspaces \\", run: "paste", needs: ["curl"] },
     { begins: 'api "/organizations/acme/workspaces?', run: "paste", needs: ["curl"] },
     { begins: "npm ci && npm test", cannot: "it is the run that this test is a part of" },
-    { begins: "npm run cadastre -- serve --help", run: "paste" },
+  ],
+  "docs/tutorial.md": [
+    { begins: "VERSION=$(terraform version", run: "paste", needs: ["terraform"] },
+    { begins: "export CADASTRE_WORKERS=1", run: "serve", needs: ["terraform"] },
+    { begins: "api() {", run: "paste", needs: ["terraform", "curl"] },
+    { begins: "mkdir -p data/hello", run: "paste", needs: ["terraform", "curl"] },
+    { begins: "cat > data/hello/main.tf", run: "paste", needs: ["terraform", "curl"] },
+    { begins: "node bin/cadastre.js user create grace", run: "paste", needs: ["terraform", "curl"] },
+    { begins: "TEAM=$(api", run: "paste", needs: ["terraform", "curl"] },
+    { begins: "WORKSPACE=$(api", run: "paste", needs: ["terraform", "curl"] },
+    { begins: 'api "/workspaces/$WORKSPACE/access', run: "paste", needs: ["terraform", "curl"] },
+    { begins: 'api "/organizations/acme/audit-events', run: "paste", needs: ["terraform", "curl"] },
   ],
   "docs/install.md": [
     { begins: "npm ci && npm start", run: "serve" },
@@ -70,7 +81,7 @@ export const plans: Readonly<Record<string, readonly BlockPlan[]>> = {
     { begins: "cadastre backup verify", run: "paste" },
     {
       begins: "pg_basebackup",
-      cannot: "needs a PostgreSQL that archives its log; 'npm run machine -- point-in-time' carries it out",
+      cannot: "needs a PostgreSQL that archives its log; 'npm run proof:faults -- point-in-time' carries it out",
     },
     { begins: "# 1. Stop the service", run: "serve" },
   ],

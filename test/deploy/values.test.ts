@@ -46,7 +46,7 @@ const values = valuesIn(lines);
 const head = `# The chart's values
 
 \`helm install cadastre deploy/helm/cadastre --set image.repository=registry.example/cadastre --set publicUrl=https://cadastre.example\` is enough for one server on a volume;
-[how to install](../../../docs/install.md#kubernetes) tells of the rest. Written by a test from \`values.yaml\`.
+see [how to install](../../../docs/install.md#kubernetes) for more. A test writes this page from \`values.yaml\`.
 
 | Value | Default | What it is |
 | --- | --- | --- |

@@ -61,14 +61,16 @@ describeOnce("the metrics", () => {
     );
   });
 
-  it("are all in docs/operations.md, and none that there is not", async () => {
-    const rows = readFileSync("docs/operations.md", "utf8").matchAll(/^\| `((?:cadastre|process)_[a-z_]+)` \|/gm);
+  it("are exactly those in docs/reference/metrics.md", async () => {
+    const rows = readFileSync("docs/reference/metrics.md", "utf8").matchAll(
+      /^\| `((?:cadastre|process)_[a-z_]+)` \|/gm,
+    );
     const documented = [...rows].map(([, name]) => name!);
     expect(documented.toSorted()).toEqual([...(await types()).keys()].toSorted());
   });
 
-  it("name jobs that docs/operations.md tells of, all of them", () => {
-    const rows = readFileSync("docs/operations.md", "utf8").matchAll(
+  it("name the jobs of docs/reference/jobs.md, all of them", () => {
+    const rows = readFileSync("docs/reference/jobs.md", "utf8").matchAll(
       /^\| `([a-z-]+)` \| \d+ (?:second|minute|hour|day)/gm,
     );
     expect([...rows].map(([, name]) => name!).toSorted()).toEqual(

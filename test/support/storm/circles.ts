@@ -2,11 +2,10 @@
 import { readFileSync } from "node:fs";
 import { conflict, type Step } from "./witness.ts";
 
-/** The lines of the table in docs/architecture.md: the tables of each, in their order. One names none: it is about all others. */
+/** The lines of the table in docs/reference/lock-order.md: the tables of each, in their order. One names none: it is about all others. */
 export function writtenOrder(): string[][] {
-  const document = readFileSync("docs/architecture.md", "utf8");
-  const section = document.split("\n## The order of locks\n")[1]?.split("\n## ")[0] ?? "";
-  return [...section.matchAll(/^\| \d+ \|([^|]*)\|/gm)].map(([, cell = ""]) =>
+  const document = readFileSync("docs/reference/lock-order.md", "utf8");
+  return [...document.matchAll(/^\| \d+ \|([^|]*)\|/gm)].map(([, cell = ""]) =>
     [...cell.matchAll(/`([a-z_]+)`/g)].map(([, table]) => table as string),
   );
 }
