@@ -5,7 +5,7 @@
 import { existsSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import type { Logger } from "pino";
-import { loopbackOf } from "./kernel/settings.ts";
+import { type DeprecatedSetting, loopbackOf } from "./kernel/settings.ts";
 import { consolePath } from "./http/console.ts";
 import { firstCommand } from "./http/pages.ts";
 import { type FirstAdmin, sqlitePath } from "./service.ts";
@@ -81,6 +81,17 @@ export function logStart(logger: Logger, { settings, url, admin }: Started): voi
         ? `its token is in ${firstTokenFile}`
         : "it has no token that anybody knows: make one with 'cadastre token create admin'";
   logger.warn(`the first site admin, ${admin.username}, was made; ${where}`);
+}
+
+export function logDeprecated(
+  logger: { warn(fields: object, message: string): void },
+  deprecated: readonly DeprecatedSetting[],
+): void {
+  for (const { setting, replacement, isIgnored } of deprecated)
+    logger.warn(
+      { setting, replacement },
+      isIgnored ? "deprecated setting ignored: its replacement is also set" : "deprecated setting",
+    );
 }
 
 /** How this program is called from another terminal: in a checkout by npm, in a package by its path. */

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Server as SecureServer } from "node:tls";
 import type { FastifyInstance } from "fastify";
 import type { Logger } from "pino";
-import { announcement, logStart, type Started } from "./announcement.ts";
+import { announcement, logDeprecated, logStart, type Started } from "./announcement.ts";
 import { ConsoleFiles } from "./console.ts";
 import { type ClockWatch, watchClock } from "./database/clock.ts";
 import type { Database } from "./database/database.ts";
@@ -18,7 +18,7 @@ import { JobRunner } from "./jobs/runner.ts";
 import type { ServiceOptions } from "./resources/shared/context.ts";
 import { describeFetching } from "./resources/vcs/fetching/workshop.ts";
 import { ensureFirstAdmin, openUnprepared } from "./service.ts";
-import { SettingError } from "./kernel/settings.ts";
+import { type DeprecatedSetting, SettingError } from "./kernel/settings.ts";
 import { counted } from "./kernel/text.ts";
 import { type Settings } from "./settings.ts";
 import { readPair, type TlsPair, TlsWatch } from "./tls.ts";
@@ -36,19 +36,22 @@ export interface RunningService {
 
 export interface ServeOptions {
   readonly say?: (line: string) => void;
-  /** Whether a person looks on. */
+  /** Whether standard output is a terminal. */
   readonly isTerminal?: boolean;
+  /** Settings that were set under a former name. */
+  readonly deprecated?: readonly DeprecatedSetting[];
   /** Other migrations than this version's, to try what a later one would do. */
   readonly migrations?: readonly Migration[];
 }
 
 /** Starts the service and says so. Raises SettingError or AppError with a sentence for the person who starts it. */
 export async function serve(settings: Settings, options: ServeOptions = {}): Promise<RunningService> {
-  const { say = console.log, isTerminal = false, migrations } = options;
+  const { say = console.log, isTerminal = false, migrations, deprecated = [] } = options;
   const tls = readTls(settings);
   await refuseWithoutEngine(settings);
   const { database, vault, prepare } = openUnprepared(settings, migrations);
   const logger = loggerFor(settings, isTerminal);
+  logDeprecated(logger, deprecated);
   const consoleFiles = settings.console === "on" ? new ConsoleFiles(logger) : undefined;
   configureFence(database.fence, settings, logger);
   let phase: "starting" | "serving" | "draining" = "starting";
@@ -62,7 +65,7 @@ export async function serve(settings: Settings, options: ServeOptions = {}): Pro
     version,
     logger,
     rateLimit: settings.rateLimit,
-    keptBytes: settings.keptMegabytes * 2 ** 20,
+    keptBytes: settings.cacheMb * 2 ** 20,
     trustedProxies: settings.trustedProxies.length > 0 ? settings.trustedProxies : undefined,
     metricsToken: settings.metricsToken,
     tls,

@@ -39,7 +39,7 @@ export interface Settings {
   readonly organizationCreation: "site-admins" | "anyone";
   readonly globalRemoteStateDefault: boolean;
   readonly rateLimit: number;
-  readonly keptMegabytes: number;
+  readonly cacheMb: number;
   readonly console: "on" | "off";
   readonly trustedProxies: readonly string[];
   readonly metricsToken: string | undefined;
@@ -203,10 +203,11 @@ export const settingTable: { readonly [Name in keyof Settings]: Setting<NonNulla
     initially: "0",
     parse: wholeNumber(0, 1_000_000),
   },
-  keptMegabytes: {
-    variable: "CADASTRE_KEPT_MEGABYTES",
+  cacheMb: {
+    variable: "CADASTRE_CACHE_MB",
+    formerly: "CADASTRE_KEPT_MEGABYTES",
     shape: "NUMBER",
-    doc: "Memory for answers that are kept to be given again while they are right; 0 keeps none.",
+    doc: "Memory for the response cache, in MiB; 0 disables the cache.",
     initially: "64",
     parse: wholeNumber(0, 65_536),
   },

@@ -4,6 +4,7 @@
  */
 import { readFileSync } from "node:fs";
 import { isIP } from "node:net";
+import { camel } from "./names.ts";
 import { passwordLengthMax, passwordLengthMin } from "./passwords.ts";
 
 /** Settings that can't be used; each fault is a sentence for the person who set them. */
@@ -21,6 +22,8 @@ export class SettingError extends Error {
 
 export interface Setting<Value> {
   readonly variable: `CADASTRE_${string}`;
+  /** The variable's name in earlier releases: still accepted, and reported by `deprecatedSettings`. */
+  readonly formerly?: `CADASTRE_${string}`;
   /** How the value is shown in `--help`: `HOST:PORT`. */
   readonly shape: string;
   readonly doc: string;
@@ -43,11 +46,22 @@ export function flagOf(name: string): string {
 export const fileVariable = (variable: string): string => `${variable}_FILE`;
 export const fileFlag = (name: string): string => `${name}File`;
 
-/** Every variable by which a setting of the table may be given. */
-export const variablesOf = (table: SettingTable): string[] =>
-  Object.values(table).flatMap(({ variable, isSecret }) =>
-    isSecret === true ? [variable, fileVariable(variable)] : [variable],
-  );
+/** `CADASTRE_TLS_CERT` → `tlsCert` */
+export const formerName = (formerly: string): string => camel(formerly.replace(/^CADASTRE_/, "").toLowerCase());
+
+const variablesNamed = (variable: string, isSecret: true | undefined): string[] =>
+  isSecret === true ? [variable, fileVariable(variable)] : [variable];
+
+const currentVariables = (table: SettingTable): string[] =>
+  Object.values(table).flatMap(({ variable, isSecret }) => variablesNamed(variable, isSecret));
+
+/** Every variable that can set a setting of the table, former names included. */
+export const variablesOf = (table: SettingTable): string[] => [
+  ...currentVariables(table),
+  ...Object.values(table).flatMap(({ formerly, isSecret }) =>
+    formerly === undefined ? [] : variablesNamed(formerly, isSecret),
+  ),
+];
 
 export interface SettingSources {
   /** Values of flags, by the setting's name. */
@@ -90,14 +104,7 @@ export function readTable(
   const unusable: string[] = [];
   for (const [name, setting] of Object.entries(table)) {
     const { variable, isRequired } = setting;
-    const levels: Level[] = [
-      { value: flags[name], path: flags[fileFlag(name)] },
-      ...[environment, fromFile.values].map((level) => ({
-        value: nonEmpty(level[variable]),
-        path: nonEmpty(level[fileVariable(variable)]),
-      })),
-    ];
-    const level = levels.find(({ value, path }) => value !== undefined || (setting.isSecret && path !== undefined));
+    const level = levelOf(name, setting, { flags, environment, fromFile });
     if (level !== undefined) given.add(name);
     else if (isRequired === true && !fromFile.isUnreadable)
       faults.push(`${variable} must be set. '${help}' describes it.`);
@@ -116,24 +123,78 @@ export function readTable(
   throw Object.assign(new SettingError(first, ...others), { rest: { settings, unusable } });
 }
 
-/** What one source says of a setting. */
-interface Level {
+/** A setting's value in one source. */
+interface SourceValue {
+  /** The name under which it was set. */
+  readonly variable: string;
   readonly value: string | undefined;
   readonly path: string | undefined;
 }
 
-function valueOf(setting: Setting<unknown>, level: Level | undefined): unknown {
-  const { variable, initially, parse } = setting;
-  const text = level === undefined ? initially : textOf(variable, level);
+interface ReadSources {
+  readonly flags: Readonly<Record<string, string | undefined>>;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly fromFile: SettingsFile;
+}
+
+/** The value from the source with the highest precedence; the former name counts only where the current one is not set at all. */
+function levelOf(name: string, setting: Setting<unknown>, sources: ReadSources): SourceValue | undefined {
+  const { variable, formerly, isSecret } = setting;
+  return (
+    valueNamed({ flag: name, variable, isSecret }, sources) ??
+    (formerly && valueNamed({ flag: formerName(formerly), variable: formerly, isSecret }, sources))
+  );
+}
+
+function valueNamed(
+  { flag, variable, isSecret }: { flag: string; variable: string; isSecret: true | undefined },
+  { flags, environment, fromFile }: ReadSources,
+): SourceValue | undefined {
+  const values: SourceValue[] = [
+    { variable, value: flags[flag], path: flags[fileFlag(flag)] },
+    ...[environment, fromFile.values].map((source) => ({
+      variable,
+      value: nonEmpty(source[variable]),
+      path: nonEmpty(source[fileVariable(variable)]),
+    })),
+  ];
+  return values.find(({ value, path }) => value !== undefined || (isSecret && path !== undefined));
+}
+
+export interface DeprecatedSetting {
+  /** The former name, which was set. */
+  readonly setting: string;
+  readonly replacement: string;
+  /** Whether the replacement is set too, and wins. */
+  readonly isIgnored: boolean;
+}
+
+/** The settings that are set under a former name. Raises nothing: `readTable` reports a file that can't be read. */
+export function deprecatedSettings(table: SettingTable, sources: SettingSources): DeprecatedSetting[] {
+  const { flags = {}, environment = {}, file } = sources;
+  const fromFile = file === undefined ? noFile : readSettingsFile(table, file, "");
+  return Object.entries(table).flatMap(([name, { variable, formerly, isSecret }]) => {
+    if (formerly === undefined) return [];
+    const isSet = (flag: string, named: string) =>
+      valueNamed({ flag, variable: named, isSecret }, { flags, environment, fromFile }) !== undefined;
+    if (!isSet(formerName(formerly), formerly)) return [];
+    return [{ setting: formerly, replacement: variable, isIgnored: isSet(name, variable) }];
+  });
+}
+
+function valueOf(setting: Setting<unknown>, given: SourceValue | undefined): unknown {
+  const { initially, parse } = setting;
+  const text = given === undefined ? initially : textOf(given);
   try {
     return text === undefined ? undefined : parse(text);
   } catch (error) {
-    if (error instanceof SettingError) throw new SettingError(`${variable} ${error.message}`);
+    if (error instanceof SettingError)
+      throw new SettingError(`${given?.variable ?? setting.variable} ${error.message}`);
     throw error;
   }
 }
 
-function textOf(variable: string, { value, path }: Level): string | undefined {
+function textOf({ variable, value, path }: SourceValue): string | undefined {
   if (path === undefined) return value;
   if (value !== undefined)
     throw new SettingError(`${variable} and ${fileVariable(variable)} are both set: set one of them.`);
@@ -179,7 +240,7 @@ function readSettingsFile(table: SettingTable, path: string, help: string): Sett
     if (/^\s*(#|$)/.test(line)) return;
     const [, name, value] = /^\s*([A-Z_]+)\s*=\s*(.*?)\s*$/.exec(line) ?? [];
     if (name === undefined || value === undefined || !known.includes(name)) {
-      const hint = name === undefined ? "" : ` Did you mean ${nearest(name, known)}?`;
+      const hint = name === undefined ? "" : ` Did you mean ${nearest(name, currentVariables(table))}?`;
       faults.push(
         `Line ${index + 1} of ${path} is not a setting. Write NAME=VALUE with a name that '${help}' lists.${hint}`,
       );
