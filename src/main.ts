@@ -8,7 +8,7 @@ import { ConsoleFiles } from "./console.ts";
 import { type ClockWatch, watchClock } from "./database/clock.ts";
 import type { Database } from "./database/database.ts";
 import type { Fence } from "./database/fence.ts";
-import { type MigrationReport, noteServed } from "./database/migrate.ts";
+import { type MigrationReport, recordServedMigration } from "./database/migrate.ts";
 import type { Migration } from "./database/migrations/migration.ts";
 import { batchedDestination, readableDestination } from "./http/log-output.ts";
 import { newLogger } from "./http/log.ts";
@@ -86,7 +86,7 @@ export async function serve(settings: Settings, options: ServeOptions = {}): Pro
     workers = await startWorkers({ database, settings, url, logger });
     const admin = await ensureFirstAdmin(database, settings);
     phase = "serving";
-    await noteServed(database, migrations);
+    await recordServedMigration(database, migrations);
     announce({ settings, url, admin }, { say, logger });
     const watch = watchTls(server, settings, tls);
     runner.start();
@@ -104,7 +104,7 @@ export async function serve(settings: Settings, options: ServeOptions = {}): Pro
       },
     };
   } catch (error) {
-    await abandon({ server, runner, database, clock }, workers);
+    await closeAfterFailedStart({ server, runner, database, clock }, workers);
     throw error;
   }
 }
@@ -184,7 +184,7 @@ async function drain({ drainSeconds }: Settings, logger: Pick<Logger, "info">): 
 
 const sweepMs = 50;
 
-interface Parts {
+interface ServiceParts {
   readonly server: FastifyInstance;
   readonly runner: JobRunner;
   readonly database: Database;
@@ -192,13 +192,16 @@ interface Parts {
 }
 
 /** After a start that failed. Where the database can't be written to, the workers' token stays until the next start revokes it. */
-async function abandon({ server, runner, database, clock }: Parts, workers: Workers | undefined): Promise<void> {
+async function closeAfterFailedStart(
+  { server, runner, database, clock }: ServiceParts,
+  workers: Workers | undefined,
+): Promise<void> {
   await Promise.all([server.close(), runner.stop(), workers?.stop(0).catch(() => undefined)]);
   clock?.stop();
   await database.close();
 }
 
-async function stop({ server, runner, database, clock }: Parts, graceSeconds: number): Promise<void> {
+async function stop({ server, runner, database, clock }: ServiceParts, graceSeconds: number): Promise<void> {
   server.log.info("stopping: running requests are finished first");
   // A connection that is kept alive falls idle only when its running request is answered; nobody else closes it then.
   const sweep = setInterval(() => server.server.closeIdleConnections(), sweepMs);

@@ -23,7 +23,7 @@ export function readPair({ tlsCert, tlsKey }: TlsFiles): TlsPair {
     const pair = { cert: readFileSync(tlsCert), key: readFileSync(tlsKey) };
     // Fails here, with a sentence, for files that are not PEM, and for some that don't belong together.
     createSecureContext(pair);
-    refuseStrangers(pair);
+    refuseForeignKey(pair);
     return pair;
   } catch (error) {
     throw new SettingError(
@@ -33,17 +33,17 @@ export function readPair({ tlsCert, tlsKey }: TlsFiles): TlsPair {
 }
 
 /** A context is made of a certificate and a key of different kinds as well; only every handshake with it fails. */
-function refuseStrangers({ cert, key }: TlsPair): void {
+function refuseForeignKey({ cert, key }: TlsPair): void {
   if (!new X509Certificate(cert).checkPrivateKey(createPrivateKey(key)))
     throw new Error("the key is not that of the first certificate in the file");
 }
 
 /** What takes a new pair up: connections that are open stay with theirs. */
-interface Secured {
+interface ContextReceiver {
   setSecureContext(pair: TlsPair): void;
 }
 
-interface Told {
+interface TlsLogger {
   info(line: string): void;
   error(line: string): void;
 }
@@ -54,8 +54,8 @@ const lookEveryMs = 5_000;
 /** Looks at the files rather than waiting to be told of changes: links that are turned around, and mounted secrets, change unheard. */
 export class TlsWatch {
   readonly #files: TlsFiles;
-  readonly #server: Secured;
-  readonly #logger: Told;
+  readonly #server: ContextReceiver;
+  readonly #logger: TlsLogger;
   readonly #timer: NodeJS.Timeout;
   #inUse: TlsPair;
   #seen: string;
@@ -63,7 +63,7 @@ export class TlsWatch {
   constructor(
     files: TlsFiles,
     pair: TlsPair,
-    { server, logger }: { server: Secured; logger: Told },
+    { server, logger }: { server: ContextReceiver; logger: TlsLogger },
     everyMs = lookEveryMs,
   ) {
     this.#files = files;
@@ -101,13 +101,13 @@ export class TlsWatch {
   }
 
   #look(): string {
-    return [this.#files.tlsCert, this.#files.tlsKey].map(traceOf).join();
+    return [this.#files.tlsCert, this.#files.tlsKey].map(fingerprintOf).join();
   }
 }
 
 const validUntil = ({ cert }: TlsPair): string => new X509Certificate(cert).validToDate.toISOString();
 
-function traceOf(path: string): string {
+function fingerprintOf(path: string): string {
   const found = statSync(path, { throwIfNoEntry: false });
   return found === undefined ? "none" : `${found.ino} ${found.size} ${found.mtimeMs}`;
 }

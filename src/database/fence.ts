@@ -19,9 +19,9 @@ export const servedFact = "served-migration";
 const fact = (name: string) => `(select value from meta where name = '${name}')`;
 
 /** One row, by whichever way an engine asks for it. */
-export const standingStatement = `select (select count(*) from migrations) as migrations, ${fact(retiredKeysFact)} as retired_keys, ${fact(compatibleFact)} as compatible, ${fact(servedFact)} as served`;
+export const fenceStateStatement = `select (select count(*) from migrations) as migrations, ${fact(retiredKeysFact)} as retired_keys, ${fact(compatibleFact)} as compatible, ${fact(servedFact)} as served`;
 
-export interface Standing {
+export interface FenceState {
   readonly migrations: number;
   /** Ids between spaces; null where none was retired. */
   readonly retiredKeys: string | null;
@@ -76,19 +76,19 @@ export class Fence {
   }
 
   /** Raises `unavailable`. */
-  check(standing: Standing): void {
-    this.#refuse(this.#keyRefusal(standing) ?? this.#schemaRefusal(standing));
+  check(state: FenceState): void {
+    this.#refuse(this.#keyRefusal(state) ?? this.#schemaRefusal(state));
   }
 
   /**
    * Whether the server can be sent requests, and which. One that may not write still answers reads, so it stays ready until a newer server
    * is, and for as long as balancers take to notice that one. Raises `unavailable`.
    */
-  readiness(standing: Standing): "ready" | "read-only" {
-    this.#refuse(this.#keyRefusal(standing));
-    const sentence = this.#schemaRefusal(standing);
+  readiness(state: FenceState): "ready" | "read-only" {
+    this.#refuse(this.#keyRefusal(state));
+    const sentence = this.#schemaRefusal(state);
     if (sentence === undefined) return "ready";
-    const { served } = standing;
+    const { served } = state;
     if (served !== null && this.#known?.has(served) === false) this.#replacedAt ??= performance.now();
     else this.#replacedAt = undefined;
     if (this.#replacedAt !== undefined && performance.now() - this.#replacedAt >= this.handoverMs)
@@ -103,7 +103,7 @@ export class Fence {
     throw new AppError("unavailable", sentence, { retryAfterSeconds });
   }
 
-  #schemaRefusal({ migrations, compatible }: Standing): string | undefined {
+  #schemaRefusal({ migrations, compatible }: FenceState): string | undefined {
     const known = this.#known;
     if (known === undefined || migrations === known.size) return undefined;
     const usable = [...parseCompatible(compatible)].filter(([name, needs]) => !known.has(name) && known.has(needs));
@@ -111,14 +111,14 @@ export class Fence {
     return "The database was brought to another version of Cadastre than this server's, which therefore changes nothing any more. Nothing was changed; try again shortly, when servers of that version have taken over.";
   }
 
-  #keyRefusal({ retiredKeys }: Standing): string | undefined {
+  #keyRefusal({ retiredKeys }: FenceState): string | undefined {
     if (!this.isHeld || this.#keyId === undefined || !isRetired(this.#keyId, retiredKeys)) return undefined;
     return `The encryption key ${this.#keyId} was rotated out, and this server still encrypts under it, so it changes nothing any more. Nothing was changed; the operator has to start it again, with the new key first (in CADASTRE_ENCRYPTION_KEY, or in the key file beside the embedded database).`;
   }
 }
 
 /** For callers that want to know without writing: one statement. */
-export async function readStanding(db: Kysely<Schema>): Promise<Standing> {
-  const { rows } = await sql<Standing>`${sql.raw(standingStatement)}`.execute(db);
-  return rows[0] as Standing;
+export async function readFenceState(db: Kysely<Schema>): Promise<FenceState> {
+  const { rows } = await sql<FenceState>`${sql.raw(fenceStateStatement)}`.execute(db);
+  return rows[0] as FenceState;
 }

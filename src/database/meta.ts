@@ -7,7 +7,7 @@ export async function readFact(tx: Tx, name: string): Promise<string | undefined
 }
 
 /** Leaves it where there is none yet: of several who do so at once, one does. */
-export async function leaveFact(tx: Tx, name: string, value: string): Promise<void> {
+export async function setFactIfAbsent(tx: Tx, name: string, value: string): Promise<void> {
   await tx.db
     .insertInto("meta")
     .values({ name, value })

@@ -224,7 +224,10 @@ const readCompatible = async (tx: Tx): Promise<CompatibleMigrations> =>
   parseCompatible(await readFact(tx, compatibleFact));
 
 /** For older servers: from now on there is one that takes what they refuse. */
-export async function noteServed(database: Database, known: readonly Migration[] = migrations): Promise<void> {
+export async function recordServedMigration(
+  database: Database,
+  known: readonly Migration[] = migrations,
+): Promise<void> {
   const newest = known.at(-1)?.name ?? "";
   if ((await readFact(database.reader, servedFact)) === newest) return;
   await database.write((tx) => setFact(tx, servedFact, newest), { isUnseen: true });

@@ -13,11 +13,12 @@ import { keyIdBytes, type Vault } from "./vault.ts";
 /** How many rows are looked at by one statement, of which nothing but the ids of the keys is brought. */
 const windowRows = 1_000;
 
-type Row = Readonly<Record<string, unknown>>;
+type SealedRow = Readonly<Record<string, unknown>>;
 
 const keyIdIn = (column: string): RawBuilder<Uint8Array> => sql`substr(${sql.ref(column)}, 2, ${keyIdBytes})`;
 const columnsOf = ({ owners }: SealedTable): string[] => Object.keys(owners);
-const keyOf = ({ key }: SealedTable, row: Row): KeyValues => key.map((column) => row[camel(column)] as string | number);
+const keyOf = ({ key }: SealedTable, row: SealedRow): KeyValues =>
+  key.map((column) => row[camel(column)] as string | number);
 const idOf = (value: unknown): string => Buffer.from(value as Uint8Array).toString("hex");
 
 /** How many values there are under each key, by its id. */
@@ -63,14 +64,14 @@ export async function resealAll(
 async function* outdated(database: Database, table: SealedTable, keyId: string): AsyncGenerator<readonly KeyValues[]> {
   const keyColumns = sql.join(table.key.map((column) => sql.ref(column)));
   const ids = columnsOf(table).map((column) => sql`${keyIdIn(column)} as ${sql.ref(`${column}_key`)}`);
-  const isOutdated = (row: Row) =>
+  const isOutdated = (row: SealedRow) =>
     columnsOf(table).some((column) => {
       const id = row[camel(`${column}_key`)];
       return id !== null && idOf(id) !== keyId;
     });
   for (let last: KeyValues | undefined; ;) {
     const after = last === undefined ? sql`` : sql`where (${keyColumns}) > (${sql.join(last)})`;
-    const { rows } = await sql<Row>`
+    const { rows } = await sql<SealedRow>`
       select ${keyColumns}, ${sql.join(ids)} from ${sql.table(table.table)} ${after}
       order by ${keyColumns} limit ${windowRows}`.execute(database.reader.db);
     const keys = rows.filter(isOutdated).map((row) => keyOf(table, row));
@@ -91,7 +92,9 @@ async function resealRows(tx: Tx, vault: Vault, table: SealedTable, keys: readon
       sql` and `,
     );
     const columns = sql.join(columnsOf(table).map((column) => sql.ref(column)));
-    const { rows } = await sql<Row>`select ${columns} from ${sql.table(table.table)} where ${isRow}`.execute(tx.db);
+    const { rows } = await sql<SealedRow>`select ${columns} from ${sql.table(table.table)} where ${isRow}`.execute(
+      tx.db,
+    );
     for (const [column, owner] of Object.entries(table.owners)) {
       const sealed = rows[0]?.[camel(column)] as Uint8Array | null | undefined;
       if (sealed === null || sealed === undefined || vault.isCurrent(sealed)) continue;

@@ -18,7 +18,7 @@ import { CompiledQuery } from "kysely";
 import { AppError } from "../kernel/errors.ts";
 import type { Database, Tx } from "./database.ts";
 import { isRetired, retiredKeysFact } from "./fence.ts";
-import { leaveFact, readFact, setFact } from "./meta.ts";
+import { setFactIfAbsent, readFact, setFact } from "./meta.ts";
 
 const nonceBytes = 12;
 const tagBytes = 16;
@@ -47,13 +47,13 @@ export interface Vault {
   isSignature(text: string, signature: string): boolean;
 }
 
-interface Key {
+interface VaultKey {
   readonly bytes: Uint8Array;
   readonly id: Buffer;
   readonly hmac: (text: string) => Buffer;
 }
 
-function keyOf(bytes: Uint8Array): Key {
+function keyOf(bytes: Uint8Array): VaultKey {
   const id = createHash("sha256").update("cadastre key id").update(bytes).digest().subarray(0, keyIdBytes);
   // Another key than the one that encrypts, so that neither use tells anything of the other.
   const signingKey = Buffer.from(hkdfSync("sha256", bytes, "", "cadastre signatures", 32));
@@ -157,7 +157,7 @@ export async function retireOlderKeys(tx: Tx, vault: Vault): Promise<string[]> {
 /** Of several servers that start together, one leaves its value; the others find that one. */
 async function leaveCheck(tx: Tx, vault: Vault): Promise<string> {
   const sealed = sealedCheck(vault);
-  await leaveFact(tx, checkName, sealed);
+  await setFactIfAbsent(tx, checkName, sealed);
   return (await readFact(tx, checkName)) ?? sealed;
 }
 

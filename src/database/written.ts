@@ -25,12 +25,16 @@ export function writesOf({ query: node, sql }: CompiledQuery): readonly TableWri
   return writes;
 }
 
-type Plain = Extract<CompiledQuery["query"], { kind: "InsertQueryNode" | "UpdateQueryNode" | "DeleteQueryNode" }>;
+type PlainWriteNode = Extract<
+  CompiledQuery["query"],
+  { kind: "InsertQueryNode" | "UpdateQueryNode" | "DeleteQueryNode" }
+>;
 
-const isPlain = (node: CompiledQuery["query"]): node is Plain =>
-  ["InsertQueryNode", "UpdateQueryNode", "DeleteQueryNode"].includes(node.kind) && (node as Plain).with === undefined;
+const isPlain = (node: CompiledQuery["query"]): node is PlainWriteNode =>
+  ["InsertQueryNode", "UpdateQueryNode", "DeleteQueryNode"].includes(node.kind) &&
+  (node as PlainWriteNode).with === undefined;
 
-function writeOf(node: Plain): TableWrite {
+function writeOf(node: PlainWriteNode): TableWrite {
   if (node.kind === "InsertQueryNode") return { table: tableIn(node.into), kind: "insert" };
   if (node.kind === "DeleteQueryNode") return { table: tableIn(node.from.froms[0]), kind: "delete" };
   const columns = (node.updates ?? []).map(({ column }) => columnIn(column) ?? "");
@@ -59,35 +63,35 @@ export function valuesNamed(query: CompiledQuery, column: string): readonly unkn
 }
 
 /** What is read of nodes of many kinds. */
-interface AnyNode {
+interface LooseNode {
   readonly kind: string;
   readonly name: string;
-  readonly node: AnyNode;
-  readonly table: AnyNode;
-  readonly identifier: AnyNode;
-  readonly column: AnyNode;
-  readonly left: AnyNode;
-  readonly right: AnyNode;
-  readonly leftOperand: AnyNode;
-  readonly rightOperand: AnyNode;
+  readonly node: LooseNode;
+  readonly table: LooseNode;
+  readonly identifier: LooseNode;
+  readonly column: LooseNode;
+  readonly left: LooseNode;
+  readonly right: LooseNode;
+  readonly leftOperand: LooseNode;
+  readonly rightOperand: LooseNode;
   readonly operator: { readonly operator: string };
   readonly value: unknown;
   readonly values: readonly unknown[];
   readonly sqlFragments: readonly string[];
-  readonly parameters: readonly AnyNode[];
+  readonly parameters: readonly LooseNode[];
 }
 
 function inserted({ columns = [], values }: InsertQueryNode, column: string): unknown[] | undefined {
   const position = columns.findIndex((each) => columnIn(each) === column);
   if (position < 0 || values?.kind !== "ValuesNode") return undefined;
-  return (values as unknown as { values: readonly AnyNode[] }).values.map(({ kind, values: row }) =>
-    kind === "PrimitiveValueListNode" ? row[position] : (row[position] as AnyNode).value,
+  return (values as unknown as { values: readonly LooseNode[] }).values.map(({ kind, values: row }) =>
+    kind === "PrimitiveValueListNode" ? row[position] : (row[position] as LooseNode).value,
   );
 }
 
 /** In a condition that holds for all rows: `column = value`, `column in (…)`, or a dialect's `isOneOf`. */
 function valuesComparedWith(node: OperationNode | undefined, column: string): readonly unknown[] | undefined {
-  const part = node as AnyNode | undefined;
+  const part = node as LooseNode | undefined;
   if (part?.kind === "AndNode")
     return valuesComparedWith(part.left as never, column) ?? valuesComparedWith(part.right as never, column);
   if (part?.kind === "BinaryOperationNode" && columnIn(part.leftOperand) === column) {
@@ -103,14 +107,14 @@ function valuesComparedWith(node: OperationNode | undefined, column: string): re
 const isOneOf = /^\?( in \(select value from json_each\(\?\)\)| = any\(\?::text\[\]\))$/;
 
 function tableIn(node: unknown): string {
-  const part = node as AnyNode | undefined;
+  const part = node as LooseNode | undefined;
   if (part?.kind === "AliasNode") return tableIn(part.node);
   if (part?.kind !== "TableNode") throw new Error("a statement writes something that is no table by its name");
   return camel(part.table.identifier.name);
 }
 
 function columnIn(node: unknown): string | undefined {
-  const part = node as AnyNode | undefined;
+  const part = node as LooseNode | undefined;
   if (part?.kind === "ColumnNode") return camel(part.column.name);
   if (part?.kind === "ReferenceNode") return columnIn(part.column);
   return part?.kind === "RawNode" && part.parameters.length === 1 ? columnIn(part.parameters[0]) : undefined;

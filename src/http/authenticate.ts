@@ -12,7 +12,7 @@ import { noteAgentTokenUses } from "../resources/connections/agent-tokens/writes
 import { type Session, sessionOf } from "../resources/identity/authentication-tokens/reads.ts";
 import { noteUses } from "../resources/identity/authentication-tokens/writes.ts";
 import { sessionSecretIn } from "./browser.ts";
-import { type Allowance, placeOf, RateLimiter } from "./limits.ts";
+import { type Allowance, rateLimitKey, RateLimiter } from "./limits.ts";
 
 export interface AuthenticatorOptions {
   /** Requests a second per caller; 0 for no limit. */
@@ -30,16 +30,16 @@ export interface AuthenticatorOptions {
 const failuresByDefault = { burst: 60, perSecond: 0.5 };
 const nameFailuresByDefault = { burst: 10, perSecond: 1 / 30 };
 const everywhereByDefault = { burst: 100, perSecond: 1 / 10 };
-const knownPlacesMax = 50_000;
+const knownSignInsMax = 50_000;
 const flushEveryMsByDefault = 5_000;
 const sessionsMax = 10_000;
 
 /** A moment of the database; null where there is none to compare with. */
-export type Moment = number | string | null;
+export type SnapshotId = number | string | null;
 
 /** A session as it was right at a moment. It is never changed, only replaced: whoever began with it goes on with it. */
 export interface KnownSession extends Omit<Session, "moment"> {
-  readonly moment: Moment;
+  readonly moment: SnapshotId;
 }
 
 export class Authenticator {
@@ -48,13 +48,13 @@ export class Authenticator {
   readonly #names: RateLimiter;
   readonly #namesEverywhere: RateLimiter;
   /** Names at addresses that somebody has signed in from with the right password. */
-  readonly #knownPlaces = new Set<string>();
+  readonly #knownSignIns = new Set<string>();
   readonly #calls: RateLimiter | undefined;
   /** By their hashes. They go on while their address is being slowed down for the failures of others. */
   readonly #sessions = new Map<string, KnownSession>();
-  readonly #looking = new Map<string, Promise<Session | undefined>>();
+  readonly #lookups = new Map<string, Promise<Session | undefined>>();
   /** The moment that was seen last, by whomever. */
-  latest: Moment = null;
+  latest: SnapshotId = null;
   /** When tokens were last used, in milliseconds. */
   #uses = new Map<string, number>();
   readonly #timer: NodeJS.Timeout;
@@ -100,15 +100,15 @@ export class Authenticator {
   #lookUp(hash: string, known: KnownSession | undefined, before: number | undefined): Promise<Session | undefined> {
     const look = () => sessionOf(this.#database.reader, hash, known);
     if (before !== undefined) return look();
-    let looking = this.#looking.get(hash);
-    if (looking === undefined) {
-      looking = turn().then(() => {
-        this.#looking.delete(hash);
+    let lookup = this.#lookups.get(hash);
+    if (lookup === undefined) {
+      lookup = turn().then(() => {
+        this.#lookups.delete(hash);
         return look();
       });
-      this.#looking.set(hash, looking);
+      this.#lookups.set(hash, lookup);
     }
-    return looking;
+    return lookup;
   }
 
   /** A session that was just looked up, after `before`. Raises `unauthorized`. */
@@ -122,7 +122,7 @@ export class Authenticator {
       // Whoever sends nothing guesses nothing: a page that is opened before anybody has signed in, for one.
       if (hash !== undefined) {
         this.#sessions.delete(hash);
-        this.#failures.take(placeOf(request.ip));
+        this.#failures.take(rateLimitKey(request.ip));
       }
       throw new AppError(
         "unauthorized",
@@ -182,25 +182,25 @@ export class Authenticator {
   signInsFrom(address: string): SignIns {
     return {
       check: () => this.#refuseGuessing(address),
-      failed: () => void this.#failures.take(placeOf(address)),
-      attempt: (name, isRight) => this.#attempt(placeOf(address), fold(name), isRight),
-      succeeded: (name) => this.#know(`${placeOf(address)} ${fold(name)}`),
+      failed: () => void this.#failures.take(rateLimitKey(address)),
+      attempt: (name, isRight) => this.#attempt(rateLimitKey(address), fold(name), isRight),
+      succeeded: (name) => this.#know(`${rateLimitKey(address)} ${fold(name)}`),
     };
   }
 
   /** Counted before it is looked at: whoever sends many at once would else have them all looked at before the first one counts. */
-  async #attempt(place: string, name: string, isRight: () => Promise<boolean>): Promise<boolean> {
-    const here = `${place} ${name}`;
+  async #attempt(key: string, name: string, isRight: () => Promise<boolean>): Promise<boolean> {
+    const here = `${key} ${name}`;
     const counts: [RateLimiter, string, string][] = [
-      [this.#failures, place, tooManyFromAddress],
+      [this.#failures, key, tooManyFromAddress],
       [this.#names, here, tooManyByName],
-      ...(this.#knownPlaces.has(here)
+      ...(this.#knownSignIns.has(here)
         ? []
         : [[this.#namesEverywhere, name, tooManyByName] as [RateLimiter, string, string]]),
     ];
     const taken: [RateLimiter, string][] = [];
     const giveBack = () => taken.forEach(([limiter, key]) => limiter.giveBack(key));
-    for (const [limiter, key, sentence] of counts) {
+    for (const [limiter, counted, sentence] of counts) {
       const allowance = limiter.take(key);
       if (!allowance.allowed) giveBack();
       refuseBeyond(allowance, sentence);
@@ -217,12 +217,12 @@ export class Authenticator {
   }
 
   #know(here: string): void {
-    if (this.#knownPlaces.size >= knownPlacesMax) this.#knownPlaces.clear();
-    this.#knownPlaces.add(here);
+    if (this.#knownSignIns.size >= knownSignInsMax) this.#knownSignIns.clear();
+    this.#knownSignIns.add(here);
   }
 
   #refuseGuessing(address: string): void {
-    refuseBeyond(this.#failures.check(placeOf(address)), tooManyFromAddress);
+    refuseBeyond(this.#failures.check(rateLimitKey(address)), tooManyFromAddress);
   }
 
   #remember(hash: string, session: KnownSession): KnownSession {

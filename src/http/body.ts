@@ -33,7 +33,7 @@ export function acceptBodies(server: FastifyInstance): void {
 }
 
 /** For routes that take bytes as they come: no media type is asked for, nothing is gathered, the operation bounds them. */
-export function passBodiesOn(server: FastifyInstance): void {
+export function streamBodies(server: FastifyInstance): void {
   server.removeAllContentTypeParsers();
   server.addContentTypeParser("*", { bodyLimit: Number.MAX_SAFE_INTEGER }, (_request, payload, done) =>
     done(null, payload),
@@ -46,7 +46,7 @@ const bodyTimeoutMsByDefault = 60_000;
 const silenceMs = 60_000;
 
 /** Ends requests that dawdle: without it, a few clients that send a byte a minute would take all the connections. */
-export function limitDawdling({ raw, routeOptions }: FastifyRequest, bodyTimeoutMs = bodyTimeoutMsByDefault): void {
+export function limitSlowBodies({ raw, routeOptions }: FastifyRequest, bodyTimeoutMs = bodyTimeoutMsByDefault): void {
   const { "content-length": length, "transfer-encoding": encoding } = raw.headers;
   if (raw.complete || ((length === undefined || length === "0") && encoding === undefined)) return;
   const passedOn = routeOptions.config.signed === true;

@@ -11,10 +11,10 @@ const cookieCalled = (name: string): RegExp =>
   new RegExp(`(?:^|;)\\s*${name}=([\\x21\\x23-\\x2b\\x2d-\\x3a\\x3c-\\x5b\\x5d-\\x7e]+)`);
 const cookie = cookieCalled(cookieName);
 
-type Headers = Pick<IncomingMessage, "headers">;
+type RequestHeaders = Pick<IncomingMessage, "headers">;
 
 /** The secret of a session. Whoever sends a token as well means the token. */
-export function sessionSecretIn({ headers }: Headers): string | undefined {
+export function sessionSecretIn({ headers }: RequestHeaders): string | undefined {
   if (headers.cookie === undefined || headers.authorization !== undefined) return undefined;
   return cookie.exec(headers.cookie)?.[1];
 }
@@ -22,7 +22,7 @@ export function sessionSecretIn({ headers }: Headers): string | undefined {
 const harmless = ["GET", "HEAD", "OPTIONS"];
 
 /**
- * A page of any host can have a browser send a form here, with our cookie. It can't choose this media type without being asked for
+ * A page of any host can have a browser send a form here, with our cookie. It can't choose this media type without being sent for
  * leave first, nor hide where it comes from. Raises `forbidden` or `unsupported-media-type`.
  */
 export function refuseForeignPages(request: FastifyRequest, publicUrl: () => string, isSigningIn = false): void {
@@ -48,8 +48,8 @@ export const isOfMediaType = (sent: string | undefined): boolean =>
 
 /** By its public name, or by the one that the browser reached it by. */
 function isOwnOrigin(origin: string, host: string | undefined, publicUrl: string): boolean {
-  const asked = URL.canParse(origin) ? new URL(origin) : undefined;
-  return asked !== undefined && (asked.host === host || asked.origin === new URL(publicUrl).origin);
+  const sent = URL.canParse(origin) ? new URL(origin) : undefined;
+  return sent !== undefined && (sent.host === host || sent.origin === new URL(publicUrl).origin);
 }
 
 /** For no script, and only of this host; a link from elsewhere brings it along, another site's form does not. */
@@ -61,10 +61,11 @@ const flowName = "cadastre_sso";
 const flowCookie = cookieCalled(flowName);
 const flowPath = "/app/sign-in/sso";
 
-export const flowIn = ({ headers }: Headers): string | undefined => flowCookie.exec(headers.cookie ?? "")?.[1];
+export const flowCookieIn = ({ headers }: RequestHeaders): string | undefined =>
+  flowCookie.exec(headers.cookie ?? "")?.[1];
 
 /** Takes it back where nothing is to be kept. */
-export function keepFlow(
+export function setFlowCookie(
   reply: FastifyReply,
   publicUrl: string,
   kept?: { readonly flow: string; readonly seconds: number },
@@ -75,7 +76,8 @@ export function keepFlow(
 
 /** The colours that somebody chose in the console, which writes this cookie: the first thing a page shows has them already. */
 const schemeCookie = /(?:^|;)\s*cadastre_scheme=(light|dark)(?:;|$)/;
-export const colourSchemeIn = ({ headers }: Headers): string => schemeCookie.exec(headers.cookie ?? "")?.[1] ?? "auto";
+export const colourSchemeIn = ({ headers }: RequestHeaders): string =>
+  schemeCookie.exec(headers.cookie ?? "")?.[1] ?? "auto";
 
 const nameLengthMax = 256;
 

@@ -5,7 +5,7 @@ import { brotliCompress, constants, gzip } from "node:zlib";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { notFound } from "../kernel/errors.ts";
 import { colourSchemeIn, sessionSecretIn } from "./browser.ts";
-import { sendError, statusOfWaiting } from "./respond.ts";
+import { sendError, unavailableStatus } from "./respond.ts";
 
 export interface ServedConsole {
   files(): ReadonlyMap<string, Buffer> | undefined;
@@ -43,12 +43,12 @@ const policy = (nonce: string): string =>
   ].join("; ");
 
 export function mountConsole(server: FastifyInstance, served: ServedConsole | undefined): void {
-  const squeezed = new Squeezed();
+  const compressed = new CompressedFiles();
   for (const route of consoleRoutes)
     server.get(route, async (request, reply) => {
       if (served === undefined) return sendError(reply, notFound("path"));
       const files = served.files();
-      if (files === undefined) return sendWaiting(reply, served.failure());
+      if (files === undefined) return sendUnavailable(reply, served.failure());
       const name = (request.params as { "*"?: string })["*"] ?? "";
       const file = name === "index.html" ? undefined : files.get(name);
       if (file === undefined && name.startsWith(assets)) return sendError(reply, notFound("path"));
@@ -59,7 +59,7 @@ export function mountConsole(server: FastifyInstance, served: ServedConsole | un
         "cache-control",
         name.startsWith(assets) ? "public, max-age=31536000, immutable" : "public, max-age=3600",
       );
-      return squeezed.send(reply, name, file, accepted);
+      return compressed.send(reply, name, file, accepted);
     });
 }
 
@@ -97,12 +97,12 @@ const asPage = (reply: FastifyReply, policy: string): FastifyReply =>
     .header("cache-control", "no-store");
 
 /** Nobody waits for longer than a few seconds here; the page looks again by itself. */
-function sendWaiting(reply: FastifyReply, failure: string | undefined): FastifyReply {
+function sendUnavailable(reply: FastifyReply, failure: string | undefined): FastifyReply {
   const words = failure === undefined ? "The console is being built. This page reloads automatically." : failure;
   if (failure === undefined) reply.header("refresh", "1");
   const text = words.replace(/[&<>]/g, (letter) => `&#${letter.charCodeAt(0)};`);
   return asPage(reply, "default-src 'none'; frame-ancestors 'none'")
-    .code(statusOfWaiting)
+    .code(unavailableStatus)
     .send(
       `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="color-scheme" content="light dark"><title>Cadastre</title><p>${text}</p></html>`,
     );
@@ -112,7 +112,7 @@ const brotli = promisify(brotliCompress);
 const gzipped = promisify(gzip);
 
 /** Each file is made smaller once, when it is first asked for, off the thread that answers. */
-class Squeezed {
+class CompressedFiles {
   readonly #done = new Map<string, Promise<Buffer>>();
 
   async send(reply: FastifyReply, name: string, file: Buffer, accepted: string): Promise<FastifyReply> {

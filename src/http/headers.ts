@@ -25,10 +25,10 @@ export interface HeaderFacts {
   readonly isLeaving: () => boolean;
 }
 
-export interface Headers {
-  readonly named: (requestId: string, allowance?: Allowance) => Record<string, string>;
+export interface ResponseHeaders {
+  readonly byName: (requestId: string, allowance?: Allowance) => Record<string, string>;
   /** Names and values in turn, as Node writes them without a further look. */
-  readonly inTurn: (requestId: string, allowance?: Allowance) => string[];
+  readonly flat: (requestId: string, allowance?: Allowance) => string[];
 }
 
 /** Of this server alone: each counts for itself. */
@@ -38,7 +38,7 @@ const rateHeaders = ({ remaining, retryAfterSeconds }: Allowance): Record<string
 });
 
 /** All but the request id is the same for every answer, so it is put together once. */
-export function headersFor({ rateLimit, edition, publicUrl, isLeaving }: HeaderFacts): Headers {
+export function headersFor({ rateLimit, edition, publicUrl, isLeaving }: HeaderFacts): ResponseHeaders {
   const same = {
     "tfp-api-version": apiVersion,
     ...(edition === "hosted" && { "tfp-appname": hostedName }),
@@ -51,18 +51,18 @@ export function headersFor({ rateLimit, edition, publicUrl, isLeaving }: HeaderF
     // Not for subdomains, which may be somebody else's.
     ...(publicUrl?.startsWith("https:") && { "strict-transport-security": "max-age=31536000" }),
   };
-  const flat = Object.entries(same).flat();
+  const sameFlat = Object.entries(same).flat();
   return {
-    named: (requestId, allowance) => ({
+    byName: (requestId, allowance) => ({
       "x-request-id": requestId,
       ...same,
       ...(allowance && rateHeaders(allowance)),
       ...(isLeaving() && { connection: "close" }),
     }),
-    inTurn: (requestId, allowance) => [
+    flat: (requestId, allowance) => [
       "x-request-id",
       requestId,
-      ...flat,
+      ...sameFlat,
       ...(allowance === undefined ? [] : Object.entries(rateHeaders(allowance)).flat()),
       ...(isLeaving() ? ["connection", "close"] : []),
     ],

@@ -62,7 +62,7 @@ export class RateLimiter {
 }
 
 /** Whoever has an IPv6 address has all 2⁶⁴ of its network, and could fail by each: so they are one. */
-export function placeOf(address: string): string {
+export function rateLimitKey(address: string): string {
   if (isIP(address) !== 6 || /^::ffff:/i.test(address)) return address;
   const [before = "", after] = address.split("::");
   const groupsOf = (text: string) => (text === "" ? [] : text.split(":"));

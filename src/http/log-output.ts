@@ -56,10 +56,21 @@ const levels: Readonly<Record<number, string>> = {
 const colours: Readonly<Record<number, string>> = { 40: "\u001b[33m", 50: "\u001b[31m", 60: "\u001b[31m" };
 const plain = "\u001b[0m";
 
-/** Told in another way, or of no use to somebody who looks on. */
-const leftOut = new Set(["level", "time", "pid", "hostname", "msg", "err", "reqId", "remoteAddress", "actor", "token"]);
+/** LogRecord in another way, or of no use to somebody who looks on. */
+const omittedFields = new Set([
+  "level",
+  "time",
+  "pid",
+  "hostname",
+  "msg",
+  "err",
+  "reqId",
+  "remoteAddress",
+  "actor",
+  "token",
+]);
 
-interface Told {
+interface LogRecord {
   readonly level?: number;
   readonly time?: number;
   readonly msg?: string;
@@ -73,30 +84,30 @@ export function readableDestination(to: pino.DestinationStream, isColoured: bool
 }
 
 export function readable(line: string, isColoured = false): string {
-  let told: Told;
+  let record: LogRecord;
   try {
-    told = JSON.parse(line) as Told;
+    record = JSON.parse(line) as LogRecord;
   } catch {
     return withoutControls(line.trimEnd());
   }
-  const { level = 30, time = 0 } = told;
+  const { level = 30, time = 0 } = record;
   const name = (levels[level] ?? String(level)).padEnd(5);
   const colour = isColoured ? colours[level] : undefined;
   const head = `${new Date(time).toTimeString().slice(0, 8)} ${colour === undefined ? name : `${colour}${name}${plain}`}`;
-  return [`${head} ${withoutControls(wordsOf(told))}`, ...causeOf(told)].join("\n");
+  return [`${head} ${withoutControls(messageOf(record))}`, ...errorLines(record)].join("\n");
 }
 
-function wordsOf(told: Told): string {
-  if (told.msg === "request")
-    return `${String(told["method"])} ${String(told["url"])} ${String(told["status"])}, ${String(told["ms"])} ms${told["cut"] === true ? ", cut off" : ""}`;
-  const others = Object.entries(told)
-    .filter(([name]) => !leftOut.has(name))
+function messageOf(record: LogRecord): string {
+  if (record.msg === "request")
+    return `${String(record["method"])} ${String(record["url"])} ${String(record["status"])}, ${String(record["ms"])} ms${record["cut"] === true ? ", cut off" : ""}`;
+  const others = Object.entries(record)
+    .filter(([name]) => !omittedFields.has(name))
     .map(([name, value]) => `${name}=${typeof value === "string" ? value : JSON.stringify(value)}`);
-  return [told.msg ?? "", ...others].join("  ");
+  return [record.msg ?? "", ...others].join("  ");
 }
 
 /** An error that was logged without a word of its own has its message in the line already. */
-function causeOf({ msg, err }: Told): string[] {
+function errorLines({ msg, err }: LogRecord): string[] {
   if (err === undefined) return [];
   const { type = "Error", message = "", stack = "" } = err;
   const words = message === "" || message === msg ? type : `${type}: ${message}`;

@@ -19,13 +19,13 @@ const plainPath = /^[\w./~-]*/;
 export function loggedUrl(url: string): string {
   const path = url.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, "");
   const plain = (plainPath.exec(path)?.[0] ?? "").slice(0, urlLengthMax);
-  const told = withoutPermission(plain.includes("cadastre-") ? withoutSecrets(plain) : plain);
-  if (plain === path) return told;
-  return path[plain.length] === "?" ? `${told}?…` : `${told}…`;
+  const shown = withoutLogSignature(plain.includes("cadastre-") ? withoutSecrets(plain) : plain);
+  if (plain === path) return shown;
+  return path[plain.length] === "?" ? `${shown}?…` : `${shown}…`;
 }
 
 /** The path that leads to a log is a permission: of it only whose log it is. */
-const withoutPermission = (path: string): string => path.replace(/(\/logs\/[\w-]*)\..*/, "$1.…");
+const withoutLogSignature = (path: string): string => path.replace(/(\/logs\/[\w-]*)\..*/, "$1.…");
 
 /** For sentences of others, which may quote a request: queries, and whatever looks like a token. */
 function withoutSecrets(text: string): string {
@@ -41,7 +41,16 @@ interface ErrorLike extends Partial<Error> {
 }
 
 /** What engines and Node tell besides the message, without the values that they were given: no `detail`, no `rawPacket`. */
-const toldOfErrors = ["code", "severity", "table", "column", "constraint", "routine", "syscall", "reason"] as const;
+const loggedErrorFields = [
+  "code",
+  "severity",
+  "table",
+  "column",
+  "constraint",
+  "routine",
+  "syscall",
+  "reason",
+] as const;
 
 const causesMax = 5;
 
@@ -54,7 +63,7 @@ function loggedError(error: unknown, depth = 0): unknown {
     message: withoutSecrets(withoutValues(message, code)),
     stack: frames.join("\n"),
     ...Object.fromEntries(
-      toldOfErrors.flatMap((property) => {
+      loggedErrorFields.flatMap((property) => {
         const value = (error as ErrorLike)[property];
         return typeof value === "string" || typeof value === "number" ? [[property, value]] : [];
       }),
@@ -70,7 +79,7 @@ function withoutValues(message: string, code: unknown): string {
 
 export const serializers = { err: (error: unknown) => loggedError(error) };
 
-/** What watches the service asks every few seconds: that is told only to whoever wants to know everything. */
+/** What watches the service asks every few seconds: that is shown only to whoever wants to know everything. */
 const probes = new Set(["/healthz", "/readyz", "/metrics"]);
 
 const levelOf = (route: string | undefined) => (route !== undefined && probes.has(route) ? "debug" : "info");
@@ -104,24 +113,24 @@ export function logRequests(server: FastifyInstance): void {
   });
 }
 
-type Words = Parameters<pino.LogFn>;
+type LogArguments = Parameters<pino.LogFn>;
 
-/** An error that is logged without a word about it would be told in its own. */
-function cleaned([first, ...rest]: readonly unknown[]): unknown[] {
-  const told = first instanceof Error ? { err: first } : first;
-  const { err } = (told ?? {}) as { err?: unknown };
-  const words = rest.length === 0 && err instanceof Error ? [told, err.message] : [told, ...rest];
+/** An error that is logged without a word about it would be shown in its own. */
+function sanitized([first, ...rest]: readonly unknown[]): unknown[] {
+  const shown = first instanceof Error ? { err: first } : first;
+  const { err } = (shown ?? {}) as { err?: unknown };
+  const words = rest.length === 0 && err instanceof Error ? [shown, err.message] : [shown, ...rest];
   return words.map((word) => (typeof word === "string" ? withoutSecrets(word) : word));
 }
 
-/** The service's log: JSON lines on standard output, or where it is told. */
+/** The service's log: JSON lines on standard output, or where it is shown. */
 export function newLogger(level: string, destination?: pino.DestinationStream): pino.Logger {
   const options: pino.LoggerOptions = {
     level,
     serializers,
     hooks: {
       logMethod(words, method) {
-        method.apply(this, cleaned(words) as Words);
+        method.apply(this, sanitized(words) as LogArguments);
       },
     },
   };

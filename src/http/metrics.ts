@@ -10,7 +10,7 @@ import { notFound } from "../kernel/errors.ts";
 import { tokenHash } from "../kernel/ids.ts";
 import { hearAttempts, hearVcsEvents } from "../resources/shared/measures.ts";
 import type { Authenticator } from "./authenticate.ts";
-import type { Keeper } from "./kept.ts";
+import type { ResponseCache } from "./kept.ts";
 import {
   countEndedPhases,
   watchBacklogs,
@@ -26,13 +26,13 @@ export interface MetricsOptions {
   readonly authenticator: Authenticator;
   /** Opens the metrics without a site admin's token. */
   readonly metricsToken: string | undefined;
-  readonly keeper: Keeper;
+  readonly cache: ResponseCache;
   readonly version: string;
 }
 
 export function mountMetrics(
   server: FastifyInstance,
-  { database, authenticator, metricsToken, keeper, version }: MetricsOptions,
+  { database, authenticator, metricsToken, cache, version }: MetricsOptions,
 ): void {
   const registry = new Registry();
   const figures = new RequestFigures();
@@ -40,11 +40,11 @@ export function mountMetrics(
     figures.count(request.method, request.routeOptions.url ?? "unknown", reply.statusCode, reply.elapsedTime);
     done();
   });
-  tellBuild(registry, { version, engine: database.dialect.name });
+  setBuildInfo(registry, { version, engine: database.dialect.name });
   watchProcess(server, registry);
   watchDatabase(registry, database);
-  gauge(registry, "cadastre_kept_answers_bytes", "Memory of answers that are kept to be given again.", (kept) => {
-    kept.set(keeper.bytes);
+  gauge(registry, "cadastre_kept_answers_bytes", "Memory of answers that are kept to be given again.", (size) => {
+    size.set(cache.bytes);
   });
   const looks = [watchJobs, watchRuns, watchLocks, watchBacklogs, watchFigures, watchBackups].map((watch) =>
     watch(registry, database),
@@ -64,7 +64,7 @@ export function mountMetrics(
 }
 
 /** What runs here, as labels of a constant: whoever watches many servers joins it to the other figures. */
-function tellBuild(registry: Registry, { version, engine }: { version: string; engine: string }): void {
+function setBuildInfo(registry: Registry, { version, engine }: { version: string; engine: string }): void {
   const labels = { version, node: process.versions.node, database: engine };
   const build = new Gauge({
     name: "cadastre_build_info",

@@ -21,12 +21,12 @@ import { hooks } from "../resources/index.ts";
 import type { Context, ServiceOptions } from "../resources/shared/context.ts";
 import { requireIfMatch } from "../resources/shared/preconditions.ts";
 import type { Authenticator, KnownSession } from "./authenticate.ts";
-import { isLarge, LargeBodies, passBodiesOn } from "./body.ts";
+import { isLarge, LargeBodies, streamBodies } from "./body.ts";
 import { browserOf } from "./browser.ts";
-import type { Keeper } from "./kept.ts";
+import type { ResponseCache } from "./kept.ts";
 import type { Allowance } from "./limits.ts";
-import { prefers, smaller, wantsSmaller } from "./negotiation.ts";
-import { basePath, mediaType, sendAnswer, sendWritten, tableMediaType, writeAnswer } from "./respond.ts";
+import { prefers, compressed, acceptsGzip } from "./negotiation.ts";
+import { basePath, mediaType, sendAnswer, sendSerialized, tableMediaType, serializeAnswer } from "./respond.ts";
 import { sendEvents, sendTable } from "./streams.ts";
 
 declare module "fastify" {
@@ -52,14 +52,14 @@ export interface MountOptions {
   readonly options: ServiceOptions;
   readonly vault: Vault;
   readonly wake?: Context["wake"];
-  readonly keeper: Keeper;
+  readonly cache: ResponseCache;
   readonly signInsFrom: Authenticator["signInsFrom"];
   /** Whether the server is about to stop: what waits is to answer now. */
   readonly isStopping?: () => boolean;
 }
 
 /** The definition of what an operation answers with, where that is another resource's. */
-function answeredBy(
+function answerDefinition(
   { definition }: Resource<Context>,
   operation: Operation,
   resources: readonly Resource<Context>[],
@@ -80,13 +80,13 @@ export function mountResources(
       resource,
       id,
       operation,
-      answered: answeredBy(resource, operation, resources),
+      answered: answerDefinition(resource, operation, resources),
     })),
   );
   const streams = ({ operation: { body } }: MountedOperation) => typeof body === "object" && "stream" in body;
   for (const operation of operations.filter((each) => !streams(each))) mountOperation(server, operation, mount);
   void server.register(async (inner) => {
-    passBodiesOn(inner);
+    streamBodies(inner);
     for (const operation of operations.filter(streams)) mountOperation(inner, operation, mount);
   });
 }
@@ -105,7 +105,7 @@ function mountOperation(server: FastifyInstance, mounted: MountedOperation, moun
   if (handler === undefined) throw new Error(`${id} has no handler`);
   const admission = resource.admissions?.[id];
   const target = ifMatchTarget(definition, operation);
-  const keeps = isKept(operation, answered);
+  const isCached = isCacheable(operation, answered);
   server.route({
     method: operation.method,
     url: basePath + operation.path,
@@ -137,19 +137,19 @@ function mountOperation(server: FastifyInstance, mounted: MountedOperation, moun
       if (operation.answer === "events") return sendEvents(reply, answer as EventsAnswer, mount.isStopping);
       if (asTable) return sendTable(reply, answer as Table, mount.isStopping);
       const facts = { definition: answered, operation, page: query["page"] as Page, url: pathOf(request.url) };
-      if (!keeps) return sendAnswer(reply, facts, answer);
-      const until = lastingUntil(answered, answer);
-      const whole = writeAnswer(facts, answer);
+      if (!isCached) return sendAnswer(reply, facts, answer);
+      const until = cacheableUntil(answered, answer);
+      const whole = serializeAnswer(facts, answer);
       // What can't be kept may be a permission in itself, such as a signed address: it stays as it is.
-      const written = until > nowMs() && wantsSmaller(request) ? await smaller(whole) : whole;
-      mount.keeper.keep(request, written, { warrant: answer.warrant, until });
-      return sendWritten(reply, written);
+      const written = until > nowMs() && acceptsGzip(request) ? await compressed(whole) : whole;
+      mount.cache.store(request, written, { validator: answer.warrant, until });
+      return sendSerialized(reply, written);
     },
   });
 }
 
 /** The earliest moment at which something in an answer changes by itself; the beginning of time where something always does. */
-function lastingUntil(definition: ResourceDefinition, answer: DocumentAnswer<unknown> | ListAnswer<unknown>): number {
+function cacheableUntil(definition: ResourceDefinition, answer: DocumentAnswer<unknown> | ListAnswer<unknown>): number {
   const shown = "views" in answer ? answer.views : [answer.view];
   let until = answer.until ?? Number.POSITIVE_INFINITY;
   const look = ({ hasExpiring, changesAt }: ResourceDefinition, view: unknown) => {
@@ -165,7 +165,7 @@ const wantsTable = ({ headers }: FastifyRequest): boolean =>
   prefers(headers.accept, tableMediaType, [mediaType, "application/json"]);
 
 /** Answers that stay the same while the register does. */
-const isKept = ({ method, answer, signed }: Operation, { hasExpiring }: ResourceDefinition): boolean =>
+const isCacheable = ({ method, answer, signed }: Operation, { hasExpiring }: ResourceDefinition): boolean =>
   method === "GET" && (answer === "document" || answer === "list") && !signed && !hasExpiring;
 
 /** Raises `not-found` for agents and runs where the operation is not for them. */

@@ -3,14 +3,14 @@ import type { IncomingMessage } from "node:http";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import { isOfMediaType, sessionSecretIn } from "./browser.ts";
-import type { WrittenAnswer } from "./respond.ts";
+import type { SerializedResponse } from "./respond.ts";
 
-interface Accepted {
+interface AcceptedEncoding {
   readonly type: string;
   readonly quality: number;
 }
 
-function acceptedIn(header: string): Accepted[] {
+function acceptedIn(header: string): AcceptedEncoding[] {
   return header.split(",").map((part) => {
     const [type = "", ...parameters] = part.split(";").map((piece) => piece.trim().toLowerCase());
     const weight = parameters.find((parameter) => parameter.startsWith("q="));
@@ -38,10 +38,10 @@ const gzipped = promisify(gzip);
 
 /**
  * Whether the response is compressed: for the console alone, because of what an onlooker could learn otherwise
- * (docs/decisions/0152-answers-made-smaller.md). By a session, and with our media type even where nothing is sent: no page of another host can have a browser do that, nor is it how a
+ * (docs/decisions/0152-answers-made-compressed.md). By a session, and with our media type even where nothing is sent: no page of another host can have a browser do that, nor is it how a
  * browser goes to an address.
  */
-export function wantsSmaller(request: Pick<IncomingMessage, "headers">): boolean {
+export function acceptsGzip(request: Pick<IncomingMessage, "headers">): boolean {
   const { headers } = request;
   return (
     headers.cookie !== undefined &&
@@ -52,7 +52,7 @@ export function wantsSmaller(request: Pick<IncomingMessage, "headers">): boolean
 }
 
 /** Off the thread that answers. */
-export async function smaller(written: WrittenAnswer): Promise<WrittenAnswer> {
+export async function compressed(written: SerializedResponse): Promise<SerializedResponse> {
   if (written.body.length < bytesMin) return written;
   return { ...written, body: await gzipped(written.body), encoding: "gzip" };
 }

@@ -23,7 +23,7 @@ export interface OauthOptions {
 }
 
 export function mountOauth(server: FastifyInstance, { contextOf }: OauthOptions): void {
-  server.get(authorizePath, async (request, reply) => askForConsent(request, reply));
+  server.get(authorizePath, async (request, reply) => redirectToConsent(request, reply));
   void server.register(async (inner) => {
     inner.removeAllContentTypeParsers();
     inner.addContentTypeParser(
@@ -38,7 +38,7 @@ export function mountOauth(server: FastifyInstance, { contextOf }: OauthOptions)
       const context = contextOf(request);
       try {
         context.signIns?.check();
-        const answer = await given(context, fieldsOf(request.body), request.headers.authorization);
+        const answer = await grantToken(context, fieldsOf(request.body), request.headers.authorization);
         return await sendOauth(reply, "answer", answer);
       } catch (error) {
         return refuse(request, reply, context, error);
@@ -48,21 +48,21 @@ export function mountOauth(server: FastifyInstance, { contextOf }: OauthOptions)
 }
 
 /** On to the page where the person answers, with what was asked and nothing else; or a page that says what is wrong with it. */
-function askForConsent(request: FastifyRequest, reply: FastifyReply): FastifyReply {
+function redirectToConsent(request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const query = new URLSearchParams((request.query as string | undefined) ?? "");
-  const asked = Object.fromEntries(
+  const requested = Object.fromEntries(
     askedNames.flatMap((name) => {
       const values = query.getAll(snake(name));
       return values.length === 1 && values[0] !== "" ? [[name, values[0]]] : [];
     }),
   ) as Partial<Asked>;
-  const missing = askedNames.filter((name) => asked[name] === undefined);
+  const missing = askedNames.filter((name) => requested[name] === undefined);
   const faults = [
     ...missing.map((name) => `${human(name)} must be sent, once`),
-    ...askedFaults(asked).map(({ sentence }) => sentence),
+    ...askedFaults(requested).map(({ sentence }) => sentence),
   ];
   if (faults.length > 0) return sendPage(refusing(reply), "This can't be asked", faultPage(faults));
-  const named = askedNames.map((name) => [snake(name), asked[name] ?? ""]);
+  const named = askedNames.map((name) => [snake(name), requested[name] ?? ""]);
   return sendRedirect(reply, `${consentPath}?${new URLSearchParams(named).toString()}`);
 }
 
@@ -76,15 +76,15 @@ ${faults.map((fault) => `<li>${escaped(fault)}.</li>\n`).join("")}</ul>
 function refuse({ headers }: FastifyRequest, reply: FastifyReply, { signIns }: Context, error: unknown): FastifyReply {
   if (!(error instanceof GrantFault)) throw error;
   if (error.code === "invalid_grant") signIns?.failed();
-  const isStranger = error.code === "invalid_client" && headers.authorization !== undefined;
+  const isUnknownClient = error.code === "invalid_client" && headers.authorization !== undefined;
   const document = { error: error.code, error_description: error.message };
-  return sendOauth(reply, isStranger ? "stranger" : "refusal", document);
+  return sendOauth(reply, isUnknownClient ? "stranger" : "refusal", document);
 }
 
-type Field = (name: string) => string | undefined;
+type FormField = (name: string) => string | undefined;
 
 /** Raises GrantFault for what was sent twice, or in no form. */
-function fieldsOf(body: unknown): Field {
+function fieldsOf(body: unknown): FormField {
   if (!(body instanceof URLSearchParams))
     throw new GrantFault("invalid_request", "Send a form: Content-Type application/x-www-form-urlencoded.");
   return (name) => {
@@ -96,7 +96,7 @@ function fieldsOf(body: unknown): Field {
 }
 
 /** What a grant can't do without. Raises GrantFault that names all that is missing. */
-function needed<Name extends string>(field: Field, names: readonly Name[]): Record<Name, string> {
+function requiredFields<Name extends string>(field: FormField, names: readonly Name[]): Record<Name, string> {
   const found = names.map((name) => [name, field(name)] as const);
   const missing = found.flatMap(([name, value]) => (value === undefined ? [name] : []));
   if (missing.length > 0) throw new GrantFault("invalid_request", `Missing: ${missing.join(", ")}.`);
@@ -104,16 +104,16 @@ function needed<Name extends string>(field: Field, names: readonly Name[]): Reco
 }
 
 /** Raises GrantFault. */
-async function given(context: Context, field: Field, authorization: string | undefined): Promise<object> {
+async function grantToken(context: Context, field: FormField, authorization: string | undefined): Promise<object> {
   const grantType = field("grant_type");
-  if (grantType === "authorization_code") return redeemed(context, field, authorization);
-  if (grantType === exchangeGrant) return exchanged(context, field);
+  if (grantType === "authorization_code") return redeemCodeGrant(context, field, authorization);
+  if (grantType === exchangeGrant) return exchangeTokenGrant(context, field);
   throw new GrantFault("unsupported_grant_type", `The grant_type must be authorization_code or ${exchangeGrant}.`);
 }
 
-async function redeemed(context: Context, field: Field, authorization: string | undefined): Promise<object> {
+async function redeemCodeGrant(context: Context, field: FormField, authorization: string | undefined): Promise<object> {
   const clientId = clientIn(authorization) ?? field("client_id");
-  const sent = needed(
+  const sent = requiredFields(
     (name) => (name === "client_id" ? clientId : field(name)),
     ["client_id", "code", "redirect_uri", "code_verifier"],
   );
@@ -141,8 +141,8 @@ function clientIn(authorization: string | undefined): string | undefined {
   return secret ? `${id}:${secret}` : id;
 }
 
-async function exchanged(context: Context, field: Field): Promise<object> {
-  const { organization, subject_token: subjectToken } = needed(field, ["organization", "subject_token"]);
+async function exchangeTokenGrant(context: Context, field: FormField): Promise<object> {
+  const { organization, subject_token: subjectToken } = requiredFields(field, ["organization", "subject_token"]);
   if (field("subject_token_type") !== jwtType)
     throw new GrantFault("invalid_request", `The subject_token_type must be ${jwtType}.`);
   const trust = field("trust");

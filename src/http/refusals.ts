@@ -17,7 +17,7 @@ interface ParserError extends Error {
 }
 
 /** Undefined where nobody is there to be answered. */
-function refusalOf({ code, reason }: ParserError): AppError | undefined {
+function parserRefusal({ code, reason }: ParserError): AppError | undefined {
   switch (code) {
     case "HPE_HEADER_OVERFLOW":
       return new AppError(
@@ -57,15 +57,15 @@ function write(socket: Duplex, error: AppError, headersOf: HeadersOf): void {
 }
 
 /** The answer that is being made on a connection, to the request that its bytes belong to or to one before. */
-const answerOn = (socket: Duplex) => (socket as { _httpMessage?: ServerResponse | null })._httpMessage ?? undefined;
+const responseOn = (socket: Duplex) => (socket as { _httpMessage?: ServerResponse | null })._httpMessage ?? undefined;
 
 /** For the framework: what to do with a connection whose bytes make no request. */
 export function refuseBrokenRequests(headersOf: HeadersOf): (error: Error, socket: Duplex) => void {
   return function refuse(error, socket): void {
     // After the first fault the parser complains about everything that follows.
     if (socket.writableEnded) return;
-    const refusal = refusalOf(error);
-    const answer = answerOn(socket);
+    const refusal = parserRefusal(error);
+    const answer = responseOn(socket);
     if (refusal === undefined || !socket.writable) socket.destroy();
     // A whole request was sent before, and is answered before.
     else if (answer?.req.complete) answer.once("close", () => setImmediate(() => refuse(error, socket)));
@@ -76,7 +76,7 @@ export function refuseBrokenRequests(headersOf: HeadersOf): (error: Error, socke
 }
 
 /** The two things that Node itself would answer, or cut off, without a word. */
-export function refuseOddRequests(server: Server, headersOf: HeadersOf): void {
+export function refuseUnsupportedRequests(server: Server, headersOf: HeadersOf): void {
   server.on("checkExpectation", ({ socket }: IncomingMessage) =>
     write(
       socket,

@@ -8,7 +8,7 @@ import { now, nowMs } from "../kernel/time.ts";
 import { silentMs } from "../resources/connections/agent-pools/reads.ts";
 import { type Figures, readFigures, tokenKinds } from "../resources/shared/figures.ts";
 import { hearEndedPhases } from "../resources/shared/measures.ts";
-import { soonOrNone } from "./health.ts";
+import { withDeadlineOrUndefined } from "./health.ts";
 
 type Gauges = (name: string, help: string, labelNames?: string[]) => Gauge;
 
@@ -18,7 +18,7 @@ const gaugesOf =
   (name, help, labelNames = []) =>
     new Gauge({ name, help, labelNames, registers: [registry] });
 
-type JobRow = Omit<JobTable, "dueMs" | "lastError"> & { readonly nowMs: number };
+type JobMetricsRow = Omit<JobTable, "dueMs" | "lastError"> & { readonly nowMs: number };
 
 /** Gives the function that takes a new look: one statement for all of them, so it can't be each metric's own. */
 export function watchJobs(registry: Registry, database: Database): () => Promise<void> {
@@ -47,19 +47,19 @@ export function watchJobs(registry: Registry, database: Database): () => Promise
   };
 }
 
-async function readJobs({ reader }: Database): Promise<readonly JobRow[]> {
+async function readJobs({ reader }: Database): Promise<readonly JobMetricsRow[]> {
   const rows = reader.db
     .selectFrom("jobs")
     .select(["name", "holder", "leaseUntilMs", "startedMs", "finishedMs", "succeededMs"])
     .select(["runsTotal", "failuresTotal", "handledTotal", reader.dialect.nowMs.as("nowMs")])
     .execute();
-  return (await soonOrNone(rows)) ?? [];
+  return (await withDeadlineOrUndefined(rows)) ?? [];
 }
 
-const isRunning = ({ holder, leaseUntilMs, nowMs }: JobRow) => holder !== null && leaseUntilMs > nowMs;
+const isRunning = ({ holder, leaseUntilMs, nowMs }: JobMetricsRow) => holder !== null && leaseUntilMs > nowMs;
 
 /** Unknown once another run has begun: the row tells when that one did. */
-function lastDurationMs({ holder, startedMs, finishedMs }: JobRow): number | undefined {
+function lastDurationMs({ holder, startedMs, finishedMs }: JobMetricsRow): number | undefined {
   return holder !== null || startedMs === null || finishedMs === null ? undefined : finishedMs - startedMs;
 }
 
@@ -99,7 +99,7 @@ export function watchRuns(registry: Registry, database: Database): () => Promise
   );
   const agents = gauge("cadastre_agents", "Agents by what they do.", ["status"]);
   return async () => {
-    const figures = await lookAtRuns(database.reader);
+    const figures = await readRunFigures(database.reader);
     for (const metric of [queue, oldest, running, longest, agents]) metric.reset();
     if (figures === undefined) return;
     for (const phase of ["plan", "apply"]) {
@@ -114,7 +114,7 @@ export function watchRuns(registry: Registry, database: Database): () => Promise
   };
 }
 
-async function lookAtRuns(tx: Tx): Promise<RunFigures | undefined> {
+async function readRunFigures(tx: Tx): Promise<RunFigures | undefined> {
   const { nowMs } = tx.dialect;
   const queued = sql<RunFigures["queued"][number]>`
     select kind, count(*) as count, ${nowMs} - min(queued_ms) as oldest_ms
@@ -126,11 +126,11 @@ async function lookAtRuns(tx: Tx): Promise<RunFigures | undefined> {
     select case when status in ('idle', 'busy') and last_ping_ms <= ${nowMs} - ${sql.lit(silentMs)}
       then 'unknown' else status end as status, count(*) as count
     from agents group by 1`.execute(tx.db);
-  const found = await soonOrNone(Promise.all([queued, running, agents]));
+  const found = await withDeadlineOrUndefined(Promise.all([queued, running, agents]));
   return found && { queued: found[0].rows, running: found[1].rows, agents: found[2].rows };
 }
 
-interface Held {
+interface LockCountRow {
   readonly holder: string;
   readonly count: number;
   readonly leased: number;
@@ -146,7 +146,7 @@ export function watchLocks(registry: Registry, database: Database): () => Promis
   const leased = gauge("cadastre_workspace_locks_with_lease", "Those of them that end by themselves.");
   const oldest = gauge("cadastre_workspace_lock_oldest_age_seconds", "How long the oldest of them has been held.");
   return async () => {
-    const rows = await lookAtLocks(database.reader);
+    const rows = await readLockCounts(database.reader);
     for (const metric of [held, leased, oldest]) metric.reset();
     if (rows === undefined) return;
     for (const [holder, type] of Object.entries(holders)) {
@@ -158,12 +158,12 @@ export function watchLocks(registry: Registry, database: Database): () => Promis
   };
 }
 
-async function lookAtLocks(tx: Tx): Promise<readonly Held[] | undefined> {
-  const found = sql<Held>`
+async function readLockCounts(tx: Tx): Promise<readonly LockCountRow[] | undefined> {
+  const found = sql<LockCountRow>`
     select locked_by_type as holder, count(*) as count, count(lock_expires_at) as leased, min(locked_at) as oldest
     from workspaces where locked_by_type is not null and (lock_expires_at is null or lock_expires_at > ${now()})
     group by locked_by_type`.execute(tx.db);
-  return (await soonOrNone(found))?.rows;
+  return (await withDeadlineOrUndefined(found))?.rows;
 }
 
 interface Backlog {
@@ -205,7 +205,7 @@ function watchBacklog(registry: Registry, { reader }: Database, backlog: Backlog
   const waiting = gauge(backlog.waiting, backlog.waitingHelp);
   const overdue = gauge(backlog.overdue, backlog.overdueHelp);
   return async () => {
-    const found = await lookAtBacklog(reader, backlog);
+    const found = await readBacklog(reader, backlog);
     if (found === undefined) return [waiting, overdue].forEach((gauge) => gauge.remove());
     waiting.set(Number(found.count));
     overdue.set(Math.max(0, Number(found.overdueMs ?? 0)) / 1000);
@@ -217,9 +217,9 @@ interface BacklogRow {
   readonly overdueMs: number | null;
 }
 
-async function lookAtBacklog({ db, dialect }: Tx, { rows }: Backlog): Promise<BacklogRow | undefined> {
+async function readBacklog({ db, dialect }: Tx, { rows }: Backlog): Promise<BacklogRow | undefined> {
   const found = sql<BacklogRow>`select count(*) as count, ${dialect.nowMs} - min(due_ms) as overdue_ms from ${rows}`;
-  return (await soonOrNone(found.execute(db)))?.rows[0];
+  return (await withDeadlineOrUndefined(found.execute(db)))?.rows[0];
 }
 
 const kinds = ["state", "json", "archive"];
@@ -236,7 +236,7 @@ export function watchFigures(registry: Registry, database: Database): () => Prom
   const contents = gauge("cadastre_stored_contents", "How many of them there are.", ["kind"]);
   const expiring = gauge("cadastre_tokens_expiring", "Tokens that end within so many days.", ["kind", "within_days"]);
   return async () => {
-    const figures = await soonOrNone(readFigures(database.reader));
+    const figures = await withDeadlineOrUndefined(readFigures(database.reader));
     for (const metric of [counted, size, organizations, users, workspaces]) metric.remove();
     for (const metric of [bytes, contents, expiring]) metric.reset();
     if (figures === undefined) return;
@@ -249,11 +249,11 @@ export function watchFigures(registry: Registry, database: Database): () => Prom
       bytes.set({ kind }, figures.contents[kind]?.bytes ?? 0);
       contents.set({ kind }, figures.contents[kind]?.count ?? 0);
     }
-    tellExpiring(expiring, figures);
+    setExpiring(expiring, figures);
   };
 }
 
-function tellExpiring(expiring: Gauge, { tokensExpiring }: Figures): void {
+function setExpiring(expiring: Gauge, { tokensExpiring }: Figures): void {
   for (const kind of tokenKinds)
     for (const days of ["1", "7", "30"] as const)
       expiring.set({ kind, within_days: days }, tokensExpiring[kind]?.[days] ?? 0);
@@ -268,7 +268,7 @@ export function watchBackups(registry: Registry, { reader }: Database): () => Pr
   );
   const bytes = gauge("cadastre_backup_last_size_bytes", "How large it is.");
   return async () => {
-    const last = await soonOrNone(lastBackup(reader));
+    const last = await withDeadlineOrUndefined(lastBackup(reader));
     for (const metric of [at, bytes]) metric.remove();
     if (last === undefined) return;
     at.set(Date.parse(last.at) / 1000);

@@ -58,7 +58,7 @@ const errorFacts: Record<ErrorCode, { status: number; title: string }> = {
 };
 
 /** Of a page that is on its way. */
-export const statusOfWaiting = errorFacts.unavailable.status;
+export const unavailableStatus = errorFacts.unavailable.status;
 
 const contentMediaType = "application/json";
 
@@ -109,12 +109,12 @@ export function sendAnswer(reply: FastifyReply, facts: AnswerFacts, answer: unkn
     default:
       // Nothing came of what was waited for.
       if (answer === undefined) return reply.code(statusOf.nothing).send();
-      return sendWritten(reply, writeAnswer(facts, answer));
+      return sendSerialized(reply, serializeAnswer(facts, answer));
   }
 }
 
 /** A document or a list, as it is sent. */
-export interface WrittenAnswer {
+export interface SerializedResponse {
   readonly body: Buffer;
   /** With its quotes. */
   readonly etag: string | undefined;
@@ -122,7 +122,7 @@ export interface WrittenAnswer {
   readonly encoding?: "gzip";
 }
 
-export function writeAnswer(facts: AnswerFacts, answer: unknown): WrittenAnswer {
+export function serializeAnswer(facts: AnswerFacts, answer: unknown): SerializedResponse {
   if (facts.operation.answer === "list")
     return { body: Buffer.from(listDocument(facts, answer as ListAnswer<unknown>)), etag: undefined };
   const { view, included } = answer as DocumentAnswer<unknown>;
@@ -132,14 +132,14 @@ export function writeAnswer(facts: AnswerFacts, answer: unknown): WrittenAnswer 
 }
 
 /** As bytes: to a string the framework would add a charset, which this media type must not have. */
-export function sendWritten(reply: FastifyReply, { body, etag, encoding }: WrittenAnswer): FastifyReply {
+export function sendSerialized(reply: FastifyReply, { body, etag, encoding }: SerializedResponse): FastifyReply {
   if (etag !== undefined) reply.header("etag", etag);
   if (encoding !== undefined) reply.header("content-encoding", encoding).header("vary", "accept-encoding");
   return reply.header("content-type", mediaType).send(body);
 }
 
 /** The same, past the framework: nothing more is to be decided about it. */
-export function sendKept(response: ServerResponse, written: WrittenAnswer, headers: readonly string[]): void {
+export function sendCached(response: ServerResponse, written: SerializedResponse, headers: readonly string[]): void {
   const { body, etag, encoding } = written;
   const own = ["content-type", mediaType, "content-length", String(body.length)];
   if (etag !== undefined) own.push("etag", etag);
@@ -261,7 +261,7 @@ function headersOfError({ code, retryAfterSeconds }: AppError): Record<string, s
 }
 
 /** For a page that tells the same: the status, the headers, and the sentences to be shown. */
-export function refusedAs(reply: FastifyReply, error: unknown): string[] {
+export function setErrorStatus(reply: FastifyReply, error: unknown): string[] {
   const { status, headers, text } = errorAnswer(error);
   reply.code(status).headers(headers);
   return (JSON.parse(text) as { errors: { detail: string }[] }).errors.map(({ detail }) => detail);

@@ -16,22 +16,22 @@ import { loopbackOf } from "../kernel/settings.ts";
 import { foreignTypes, hooks, resources } from "../resources/index.ts";
 import type { Context, ServiceOptions } from "../resources/shared/context.ts";
 import { Authenticator, type AuthenticatorOptions } from "./authenticate.ts";
-import { acceptBodies, bodyBytesMax, limitDawdling } from "./body.ts";
+import { acceptBodies, bodyBytesMax, limitSlowBodies } from "./body.ts";
 import { identityPaths, mountDiscovery, mountIdentity } from "./discovery.ts";
 import { refuseForeignPages } from "./browser.ts";
 import { consoleRoutes, mountConsole, type ServedConsole } from "./console.ts";
 import { mountFrontPage } from "./pages.ts";
-import { type Headers, headersFor, newRequestId } from "./headers.ts";
+import { type ResponseHeaders, headersFor, newRequestId } from "./headers.ts";
 import { mountHealth, refuseWhileStarting } from "./health.ts";
-import { Keeper } from "./kept.ts";
+import { ResponseCache } from "./kept.ts";
 import { logRequests, serializers } from "./log.ts";
 import { mountMetrics } from "./metrics.ts";
 import { mountResources } from "./mount.ts";
 import { authorizePath, mountOauth, oauthPaths, tokenPath } from "./oauth.ts";
 import { mountSso, sendRefusal, ssoPaths, ssoRoutes } from "./sso.ts";
-import { refuseBrokenRequests, refuseOddRequests, refuseWithoutHost, unsupportedAt } from "./refusals.ts";
+import { refuseBrokenRequests, refuseUnsupportedRequests, refuseWithoutHost, unsupportedAt } from "./refusals.ts";
 import { mountWebhooks, webhookPath, webhookPaths } from "./webhooks.ts";
-import { basePath, httpFacts, sendError, sendKept, sendJson, type WrittenAnswer } from "./respond.ts";
+import { basePath, httpFacts, sendError, sendCached, sendJson, type SerializedResponse } from "./respond.ts";
 
 export interface ServerOptions extends AuthenticatorOptions {
   readonly database: Database;
@@ -58,7 +58,7 @@ export interface ServerOptions extends AuthenticatorOptions {
   readonly console?: ServedConsole | undefined;
 }
 
-const keptBytesByDefault = 64 * 2 ** 20;
+const cacheBytesByDefault = 64 * 2 ** 20;
 const headersTimeoutMsByDefault = 60_000;
 
 /** Routes that need no token, or see to it themselves. Everything else, also what is no route at all under the API, does. */
@@ -89,9 +89,9 @@ export function createServer(settings: ServerOptions): FastifyInstance {
   const isDraining = settings.isDraining ?? (() => false);
   const { edition, publicUrl } = settings.options;
   const headers = headersFor({ rateLimit: settings.rateLimit, edition, publicUrl, isLeaving: isDraining });
-  const server = newServer(settings, headers.named);
+  const server = newServer(settings, headers.byName);
   const authenticator = new Authenticator(settings.database, settings);
-  const keeper = new Keeper(settings.keptBytes ?? keptBytesByDefault, settings.database, authenticator);
+  const cache = new ResponseCache(settings.keptBytes ?? cacheBytesByDefault, settings.database, authenticator);
   const options = withPublicUrl(server, settings);
   let stopping = false;
 
@@ -100,9 +100,9 @@ export function createServer(settings: ServerOptions): FastifyInstance {
   server.decorateRequest("allowance", undefined);
   answerErrors(server);
   logRequests(server);
-  letRequestsIn(server, {
+  admitRequests(server, {
     isStarting: settings.isStarting,
-    keeper,
+    cache,
     headers,
     publicUrl: () => options.publicUrl,
     bodyTimeoutMs: settings.bodyTimeoutMs,
@@ -112,24 +112,24 @@ export function createServer(settings: ServerOptions): FastifyInstance {
   });
   server.addHook("onClose", () => authenticator.close());
 
-  refuseOddRequests(server.server, headers.named);
+  refuseUnsupportedRequests(server.server, headers.byName);
   mountDiscovery(server);
   mountHealth(server, settings.database, {
     isStarting: settings.isStarting ?? (() => false),
     isStopping: () => stopping || isDraining(),
   });
   const { database, metricsToken, version } = settings;
-  mountMetrics(server, { database, authenticator, metricsToken, keeper, version });
+  mountMetrics(server, { database, authenticator, metricsToken, cache, version });
   mountIdentity(server, { ...settings, publicUrl: () => options.publicUrl });
   mountPages(server, settings, () => options.publicUrl);
-  const contextOf = contextOfNobody(settings, options, authenticator);
+  const contextOf = anonymousContext(settings, options, authenticator);
   mountOauth(server, { contextOf });
   mountSso(server, { contextOf, publicUrl: () => options.publicUrl });
   mountWebhooks(server, { contextOf });
   mountResources(server, resources, {
     ...settings,
     options,
-    keeper,
+    cache,
     signInsFrom: (address) => authenticator.signInsFrom(address),
     isStopping: () => stopping,
   });
@@ -157,7 +157,7 @@ function mountPages(server: FastifyInstance, { console }: ServerOptions, publicU
 }
 
 /** For what is asked by nobody that we know yet. */
-function contextOfNobody(
+function anonymousContext(
   { database, vault, wake }: ServerOptions,
   options: ServiceOptions,
   authenticator: Authenticator,
@@ -175,35 +175,35 @@ function contextOfNobody(
   });
 }
 
-interface Entrance {
+interface AdmissionOptions {
   readonly isStarting: ServerOptions["isStarting"];
-  readonly keeper: Keeper;
-  readonly headers: Headers;
+  readonly cache: ResponseCache;
+  readonly headers: ResponseHeaders;
   readonly publicUrl: () => string;
   readonly bodyTimeoutMs: number | undefined;
 }
 
 /** Each request gets its headers and, where it needs one, its session; or the answer that was kept for it. */
-function letRequestsIn(server: FastifyInstance, entrance: Entrance): void {
-  const { isStarting, keeper, headers, publicUrl, bodyTimeoutMs } = entrance;
+function admitRequests(server: FastifyInstance, options: AdmissionOptions): void {
+  const { isStarting, cache, headers, publicUrl, bodyTimeoutMs } = options;
   server.addHook("onRequest", (request, reply, done) => {
-    const goOn = (error?: Error) => {
-      reply.headers(headers.named(request.id, request.allowance));
+    const proceed = (error?: Error) => {
+      reply.headers(headers.byName(request.id, request.allowance));
       done(error);
     };
     try {
       refuseWithoutHost(request.raw);
       if (isStarting?.() === true) refuseWhileStarting(request.routeOptions.url);
-      limitDawdling(request, bodyTimeoutMs);
+      limitSlowBodies(request, bodyTimeoutMs);
       refuseForeignPages(request, publicUrl, request.routeOptions.config.open);
-      if (!needsToken(request)) return goOn();
-      const give = (kept: WrittenAnswer) => {
+      if (!needsToken(request)) return proceed();
+      const sendFresh = (cached: SerializedResponse) => {
         reply.hijack();
-        sendKept(reply.raw, kept, headers.inTurn(request.id, request.allowance));
+        sendCached(reply.raw, cached, headers.flat(request.id, request.allowance));
       };
-      keeper.letIn(request).then((kept) => (kept === undefined ? goOn() : give(kept)), goOn);
+      cache.authenticate(request).then((cached) => (cached === undefined ? proceed() : sendFresh(cached)), proceed);
     } catch (error) {
-      goOn(error as Error);
+      proceed(error as Error);
     }
   });
 }
@@ -229,7 +229,7 @@ function withPublicUrl(server: FastifyInstance, settings: ServerOptions): Servic
   };
 }
 
-function newServer(settings: ServerOptions, headersOf: Headers["named"]): FastifyInstance {
+function newServer(settings: ServerOptions, headersOf: ResponseHeaders["byName"]): FastifyInstance {
   const headersTimeout = settings.headersTimeoutMs ?? headersTimeoutMsByDefault;
   // `refuseWithoutHost` says what is missing; Node itself would not.
   const parsing = { requireHostHeader: false, headersTimeout, connectionsCheckingInterval: headersTimeout / 4 };
@@ -243,7 +243,7 @@ function newServer(settings: ServerOptions, headersOf: Headers["named"]): Fastif
     ...(settings.trustedProxies && { trustProxy: [...settings.trustedProxies] }),
     bodyLimit: bodyBytesMax,
     genReqId: newRequestId,
-    // A large state over a slow line takes its time; `limitDawdling` sees to everything else.
+    // A large state over a slow line takes its time; `limitSlowBodies` sees to everything else.
     requestTimeout: 0,
     forceCloseConnections: "idle",
     return503OnClosing: false,
@@ -260,7 +260,7 @@ function newServer(settings: ServerOptions, headersOf: Headers["named"]): Fastif
   }) as unknown as FastifyInstance;
 }
 
-/** Put together when it is first asked for: most servers never are, and all of them should start soon. */
+/** Put together when it is first asked for: most servers never are, and all of them should start withDeadline. */
 function mountDescription(server: FastifyInstance, version: string): void {
   let description: object | undefined;
   server.get(`${basePath}/openapi.json`, async (_request, reply) => {

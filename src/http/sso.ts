@@ -4,10 +4,10 @@ import { paramsOf } from "../jsonapi/paths.ts";
 import { beginSignIn, finishSignIn } from "../resources/identity/sso-providers/writes.ts";
 import { flowSeconds, pathOfOurs } from "../resources/identity/sso-providers/flow.ts";
 import type { Context } from "../resources/shared/context.ts";
-import { browserOf, flowIn, keepFlow } from "./browser.ts";
+import { browserOf, flowCookieIn, setFlowCookie } from "./browser.ts";
 import { escaped, sendPage } from "./pages.ts";
 import { parseQueryString } from "../jsonapi/query.ts";
-import { refusedAs, sendError, sendRedirect } from "./respond.ts";
+import { setErrorStatus, sendError, sendRedirect } from "./respond.ts";
 
 export const ssoRoutes = {
   begin: "/app/sign-in/sso/:sso_provider_id",
@@ -29,16 +29,16 @@ export function mountSso(server: FastifyInstance, { contextOf, publicUrl }: SsoO
     const { ssoProviderId = "" } = paramsOf(request.params as Record<string, string>);
     const [asked] = parseQueryString(request.query as string).get("return") ?? [];
     const { url, sealedFlow } = await beginSignIn(contextOf(request), ssoProviderId, pathOfOurs(asked));
-    keepFlow(reply, publicUrl(), { flow: sealedFlow, seconds: flowSeconds });
+    setFlowCookie(reply, publicUrl(), { flow: sealedFlow, seconds: flowSeconds });
     return sendRedirect(reply, url);
   });
   const comeBack = async (request: FastifyRequest, reply: FastifyReply) => {
     // Whatever comes of it, it was used.
-    keepFlow(reply, publicUrl());
+    setFlowCookie(reply, publicUrl());
     const context = { ...contextOf(request), browser: browserOf(request, reply, publicUrl) };
     const { ssoProviderId: providerId } = paramsOf(request.params as Record<string, string>);
     const { returnTo } = await finishSignIn(context, {
-      sealedFlow: flowIn(request),
+      sealedFlow: flowCookieIn(request),
       query: request.query as string,
       providerId,
     });
@@ -51,7 +51,7 @@ export function mountSso(server: FastifyInstance, { contextOf, publicUrl }: SsoO
 /** As a page for a browser, and as every other refusal for everybody else. */
 export function sendRefusal(request: FastifyRequest, reply: FastifyReply, error: unknown): FastifyReply {
   if (!/\btext\/html\b/i.test(request.headers.accept ?? "")) return sendError(reply, error);
-  const sentences = refusedAs(reply, error).map((sentence) => `<p>${escaped(sentence)}</p>`);
+  const sentences = setErrorStatus(reply, error).map((sentence) => `<p>${escaped(sentence)}</p>`);
   return sendPage(
     reply,
     "Not signed in",

@@ -39,12 +39,12 @@ function send(
   const isWanted = reply.request.method !== "HEAD";
   if (isWanted) watch(reply, close, isStopping);
   else close();
-  const sent = isWanted ? inTurns(pieces) : [];
+  const sent = isWanted ? yieldingBetween(pieces) : [];
   return reply.send(Readable.from(sent, { objectMode: false, highWaterMark: 16 * 1024 }));
 }
 
 /** SQLite answers without waiting, and a fast reader takes at once: nothing else would have a turn before the end. */
-async function* inTurns(pieces: AsyncIterable<string>): AsyncGenerator<string> {
+async function* yieldingBetween(pieces: AsyncIterable<string>): AsyncGenerator<string> {
   for await (const piece of pieces) {
     yield piece;
     await turn();

@@ -11,7 +11,7 @@ import type { Job } from "./job.ts";
 export const leaseMsByDefault = 10_000;
 
 /** One acquisition. The holder is new each time, so that what is left of an earlier run here is not taken for this one. */
-export interface Lease {
+export interface JobLease {
   readonly job: Pick<Job, "name" | "everyMs">;
   readonly holder: string;
   readonly leaseMs: number;
@@ -62,7 +62,7 @@ export async function dueJobs(tx: Tx): Promise<string[]> {
 export type Acquisition =
   | {
       readonly kind: "acquired";
-      readonly lease: Lease;
+      readonly lease: JobLease;
       /** Whoever had it, and let the lease run out in the middle of its run. */
       readonly abandonedBy: string | undefined;
     }
@@ -80,7 +80,7 @@ export async function acquire(
   if (seen === undefined) throw new Error(`the job ${job.name} has no row`);
   if (seen.holder !== null && seen.leaseUntilMs > seen.nowMs) return { kind: "held", holder: seen.holder };
   if (seen.holder === null && !isForced && seen.dueMs > seen.nowMs) return { kind: "not-due" };
-  const lease: Lease = { job, holder: newHolder(), leaseMs };
+  const lease: JobLease = { job, holder: newHolder(), leaseMs };
   if (await take(tx, lease, { former: seen.holder, isForced }))
     return { kind: "acquired", lease, abandonedBy: seen.holder ?? undefined };
   const { holder = null } = (await look(tx, job.name)) ?? {};
@@ -101,7 +101,7 @@ async function look(tx: Tx, name: string) {
 /** Compare and set: false where it has changed hands, or was run, since it was looked at. */
 async function take(
   tx: Tx,
-  { job, holder, leaseMs }: Lease,
+  { job, holder, leaseMs }: JobLease,
   { former, isForced }: { readonly former: string | null; readonly isForced: boolean },
 ): Promise<boolean> {
   const { nowMs } = tx.dialect;
@@ -132,7 +132,7 @@ const later = (nowMs: RawBuilder<number>, ms: number) => sql<number>`${nowMs} + 
  * Extends the lease; false where it has run out or is somebody else's. Inside a transaction it is also the fence: the row
  * stays locked until the transaction ends, so nobody takes the job over before.
  */
-export async function renew(tx: Tx, { job, holder, leaseMs }: Lease): Promise<boolean> {
+export async function renew(tx: Tx, { job, holder, leaseMs }: JobLease): Promise<boolean> {
   const { nowMs } = tx.dialect;
   const rows = await tx.db
     .updateTable("jobs")
@@ -150,7 +150,7 @@ export async function askAgain(tx: Tx, name: string): Promise<void> {
   await tx.db.updateTable("jobs").set({ dueMs: atOnce }).where("name", "=", name).where("dueMs", ">", atOnce).execute();
 }
 
-export type Ending =
+export type JobRunRecord =
   | { readonly kind: "succeeded"; readonly handled: number }
   /** `sentence` is stored for everybody who may look: nothing secret. */
   | { readonly kind: "failed"; readonly sentence: string }
@@ -163,7 +163,7 @@ const lastErrorLengthMax = 500;
 const storable = (sentence: string) => sentence.slice(0, lastErrorLengthMax).replace(/\p{C}/gu, " ");
 
 /** Records how the run ended. True where the job is wanted again at once; false too where somebody else has it by now. */
-export async function release(tx: Tx, { job, holder }: Lease, ending: Ending): Promise<boolean> {
+export async function release(tx: Tx, { job, holder }: JobLease, ending: JobRunRecord): Promise<boolean> {
   const { nowMs } = tx.dialect;
   const [row] = await tx.db
     .updateTable("jobs")

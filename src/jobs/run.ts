@@ -5,11 +5,11 @@ import type { Database, Tx } from "../database/database.ts";
 import type { Context } from "../resources/shared/context.ts";
 import type { JobWork } from "../resources/shared/job-work.ts";
 import { type Job, LeaseLost } from "./job.ts";
-import { type Lease, renew } from "./lease.ts";
+import { type JobLease, renew } from "./lease.ts";
 
 const issueCapability = Capability.issuer("job");
 
-export type Outcome =
+export type JobRunResult =
   | { readonly kind: "succeeded"; readonly handled: number }
   | { readonly kind: "failed"; readonly error: unknown }
   /** `handled` is 0 where the job did not say in time. */
@@ -19,7 +19,7 @@ export type Outcome =
 export interface RunOptions {
   readonly database: Database;
   readonly job: Job;
-  readonly lease: Lease;
+  readonly lease: JobLease;
   readonly context: Context;
   /** Aborted when the server stops. */
   readonly stop: AbortSignal;
@@ -41,24 +41,24 @@ export class LeasedRun {
   }
 
   /** Returns when nothing of it is under way in the database any more; later steps of a job that goes on are refused. */
-  async run(): Promise<Outcome> {
+  async run(): Promise<JobRunResult> {
     const { job, context, lease } = this.#options;
     const heartbeat = setInterval(() => void this.#beat(), lease.leaseMs / 3).unref();
     const capability = issueCapability();
     const work: JobWork = { context, capability, signal: this.#signal, step: (step) => this.#step(step) };
-    let outcome: Outcome;
+    let result: JobRunResult;
     try {
       this.#signal.throwIfAborted();
       const handled = await Promise.race([Promise.try(() => job.run(work)), this.#aborted()]);
-      outcome = this.#isLost() ? { kind: "lost" } : { kind: this.#isStopped() ? "stopped" : "succeeded", handled };
+      result = this.#isLost() ? { kind: "lost" } : { kind: this.#isStopped() ? "stopped" : "succeeded", handled };
     } catch (error) {
-      if (this.#isLost()) outcome = { kind: "lost" };
-      else outcome = this.#isStopped() ? { kind: "stopped", handled: 0 } : { kind: "failed", error };
+      if (this.#isLost()) result = { kind: "lost" };
+      else result = this.#isStopped() ? { kind: "stopped", handled: 0 } : { kind: "failed", error };
     }
     clearInterval(heartbeat);
     this.#own.abort(new LeaseLost(job.name));
     await Promise.allSettled(this.#pending);
-    return outcome;
+    return result;
   }
 
   readonly #isLost = () => this.#own.signal.aborted;

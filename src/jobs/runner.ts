@@ -17,11 +17,11 @@ import {
   askAgain,
   dueJobs,
   ensureJobs,
-  type Lease,
+  type JobLease,
   leaseMsByDefault,
   release,
 } from "./lease.ts";
-import { LeasedRun, type Outcome } from "./run.ts";
+import { LeasedRun, type JobRunResult } from "./run.ts";
 
 export type JobLogger = Pick<BaseLogger, "debug" | "info" | "warn" | "error">;
 
@@ -107,12 +107,12 @@ export class JobRunner {
       const holder = acquisition.kind === "held" ? acquisition.holder : "another server";
       throw conflict(`The job ${name} is being run by ${holder} right now. Try again when it is done.`);
     }
-    const { outcome } = await this.#run(job, acquisition, onStep);
-    switch (outcome.kind) {
+    const { result } = await this.#run(job, acquisition, onStep);
+    switch (result.kind) {
       case "succeeded":
-        return { handled: outcome.handled };
+        return { handled: result.handled };
       case "failed":
-        throw outcome.error;
+        throw result.error;
       case "stopped":
         throw conflict(`The job ${name} was stopped before its end. What it has done stays done.`);
       case "lost":
@@ -203,47 +203,47 @@ export class JobRunner {
     job: Job,
     { lease, abandonedBy }: Extract<Acquisition, { kind: "acquired" }>,
     onStep?: () => void,
-  ): Promise<{ outcome: Outcome; isAskedAgain: boolean }> {
+  ): Promise<{ result: JobRunResult; isAskedAgain: boolean }> {
     const { database, vault, options, logger } = this.#options;
-    const told = { job: job.name, holder: lease.holder, requestId: `job-${job.name}-${randomUUID()}` };
-    if (abandonedBy !== undefined) logger?.warn({ ...told, abandonedBy }, "taking over a job whose lease ran out");
+    const fields = { job: job.name, holder: lease.holder, requestId: `job-${job.name}-${randomUUID()}` };
+    if (abandonedBy !== undefined) logger?.warn({ ...fields, abandonedBy }, "taking over a job whose lease ran out");
     const context = {
       actor: { kind: "operator" },
       database,
       vault,
       options,
       hooks,
-      requestId: told.requestId,
+      requestId: fields.requestId,
       // At the command line nobody waits for another job: a server runs it when it is due.
       ...(this.#isStarted && { wake: (name: string) => this.wake(name) }),
     } as const;
     const run = new LeasedRun({ database, job, lease, context, stop: this.#stop.signal, onStep });
-    const outcome = await run.run();
-    this.#log(outcome, told);
-    return { outcome, isAskedAgain: await this.#release(lease, outcome, told) };
+    const result = await run.run();
+    this.#log(result, fields);
+    return { result, isAskedAgain: await this.#release(lease, result, fields) };
   }
 
   /** Where it can't be recorded the lease runs out by itself, and the job runs again. */
-  async #release(lease: Lease, outcome: Outcome, told: { requestId: string }): Promise<boolean> {
-    if (outcome.kind === "lost") return false;
+  async #release(lease: JobLease, result: JobRunResult, fields: { requestId: string }): Promise<boolean> {
+    if (result.kind === "lost") return false;
     const ending =
-      outcome.kind === "failed"
-        ? ({ kind: "failed", sentence: sentenceOf(outcome.error, told.requestId) } as const)
-        : outcome;
+      result.kind === "failed"
+        ? ({ kind: "failed", sentence: sentenceOf(result.error, fields.requestId) } as const)
+        : result;
     try {
       return await this.#options.database.write((tx) => release(tx, lease, ending));
     } catch (error) {
-      this.#options.logger?.warn({ ...told, err: innermost(error) }, "the end of a job could not be recorded");
+      this.#options.logger?.warn({ ...fields, err: innermost(error) }, "the end of a job could not be recorded");
       return false;
     }
   }
 
-  #log(outcome: Outcome, told: object): void {
+  #log(result: JobRunResult, fields: object): void {
     const { logger } = this.#options;
-    if (outcome.kind === "lost") logger?.warn(told, "a job lost its lease");
-    else if (outcome.kind === "failed") logger?.error({ ...told, err: innermost(outcome.error) }, "a job failed");
+    if (result.kind === "lost") logger?.warn(fields, "a job lost its lease");
+    else if (result.kind === "failed") logger?.error({ ...fields, err: innermost(result.error) }, "a job failed");
     else
-      logger?.[outcome.handled > 0 ? "info" : "debug"]({ ...told, handled: outcome.handled }, `a job ${outcome.kind}`);
+      logger?.[result.handled > 0 ? "info" : "debug"]({ ...fields, handled: result.handled }, `a job ${result.kind}`);
   }
 
   /** Once when it goes and once when it is back, not with every look. */
@@ -252,7 +252,7 @@ export class JobRunner {
     if (isGone === this.#isDatabaseGone) return;
     this.#isDatabaseGone = isGone;
     const cause = innermost(error);
-    // A refusal of our own, by the fence, has been told already, and as what it is.
+    // A refusal of our own, by the fence, has been fields already, and as what it is.
     if (isGone && cause instanceof AppError) this.#options.logger?.warn("jobs wait: this server may not write");
     else if (isGone) this.#options.logger?.warn({ err: cause }, "jobs wait: the database does not answer");
     else this.#options.logger?.info("jobs go on: the database answers again");

@@ -187,10 +187,10 @@ export function ifMatchTarget(
 /** The same for the type checker: what the context of an operation has beside others. */
 type ConditionOf<D, O> = O extends { readonly ifMatch: false }
   ? unknown
-  : [D, O] extends [{ readonly version: unknown }, OrdinaryChange] | [unknown, { readonly ifMatch: unknown }]
+  : [D, O] extends [{ readonly version: unknown }, VersionedChange] | [unknown, { readonly ifMatch: unknown }]
     ? { readonly ifMatch: IfMatch }
     : unknown;
-type OrdinaryChange =
+type VersionedChange =
   | { readonly body: "update" | "untyped-update" }
   | { readonly method: "DELETE"; readonly body?: undefined };
 
@@ -224,36 +224,44 @@ export type ViewOf<Definition> = Definition extends { readonly view?: infer View
 
 // --- what an operation's handler gets
 
-type InputOf<A> = A extends Attribute<infer Schema, Presence, Presence> ? z.output<Schema> : never;
-type Named<Members, When extends "create" | "update", P extends Presence> = {
+type AttributeInput<A> = A extends Attribute<infer Schema, Presence, Presence> ? z.output<Schema> : never;
+type MembersSentOn<Members, When extends "create" | "update", P extends Presence> = {
   [Name in keyof Members as Members[Name] extends { readonly [W in When]: P } ? Name : never]: Members[Name];
 };
 
 /** Attributes of a creation: required ones are there, optional ones may be absent. */
 export type CreateAttributes<D extends ResourceDefinition> = {
-  [Name in keyof Named<D["attributes"], "create", "required"> as Camel<Name & string>]: InputOf<D["attributes"][Name]>;
+  [Name in keyof MembersSentOn<D["attributes"], "create", "required"> as Camel<Name & string>]: AttributeInput<
+    D["attributes"][Name]
+  >;
 } & {
-  [Name in keyof Named<D["attributes"], "create", "optional"> as Camel<Name & string>]?: InputOf<D["attributes"][Name]>;
+  [Name in keyof MembersSentOn<D["attributes"], "create", "optional"> as Camel<Name & string>]?: AttributeInput<
+    D["attributes"][Name]
+  >;
 };
 
 /** Attributes of an update: absent means unchanged, null means null. */
 export type UpdateAttributes<D extends ResourceDefinition> = {
-  [Name in keyof Named<D["attributes"], "update", "optional"> as Camel<Name & string>]?: InputOf<D["attributes"][Name]>;
+  [Name in keyof MembersSentOn<D["attributes"], "update", "optional"> as Camel<Name & string>]?: AttributeInput<
+    D["attributes"][Name]
+  >;
 };
 
-type LinkOf<R> = R extends { readonly item: infer Item extends z.ZodType }
+type LinkageInput<R> = R extends { readonly item: infer Item extends z.ZodType }
   ? readonly z.output<Item>[]
   : R extends { readonly metaSent: infer Meta extends z.ZodType }
     ? readonly Identifier<z.output<Meta>>[]
     : R extends ToMany
       ? readonly string[]
       : string | null;
-type Relationships<D extends ResourceDefinition, When extends "create" | "update"> = {
-  [Name in keyof Named<D["relationships"], When, "optional"> as Camel<Name & string>]?: LinkOf<
+type RelationshipsInput<D extends ResourceDefinition, When extends "create" | "update"> = {
+  [Name in keyof MembersSentOn<D["relationships"], When, "optional"> as Camel<Name & string>]?: LinkageInput<
     D["relationships"][Name]
   >;
 } & {
-  [Name in keyof Named<D["relationships"], When, "required"> as Camel<Name & string>]: LinkOf<D["relationships"][Name]>;
+  [Name in keyof MembersSentOn<D["relationships"], When, "required"> as Camel<Name & string>]: LinkageInput<
+    D["relationships"][Name]
+  >;
 };
 
 export interface Identifier<Meta = unknown> {
@@ -264,11 +272,11 @@ export interface Identifier<Meta = unknown> {
 }
 
 export type BodyOf<D extends ResourceDefinition, O extends Operation> = O["body"] extends "create"
-  ? { attributes: CreateAttributes<D>; relationships: Relationships<D, "create"> }
+  ? { attributes: CreateAttributes<D>; relationships: RelationshipsInput<D, "create"> }
   : O["body"] extends "optional-create"
-    ? { attributes: Partial<CreateAttributes<D>>; relationships: Relationships<D, "create"> }
+    ? { attributes: Partial<CreateAttributes<D>>; relationships: RelationshipsInput<D, "create"> }
     : O["body"] extends "update" | "untyped-update"
-      ? { attributes: UpdateAttributes<D>; relationships: Relationships<D, "update"> }
+      ? { attributes: UpdateAttributes<D>; relationships: RelationshipsInput<D, "update"> }
       : O["body"] extends LinkageBody<infer Meta>
         ? readonly Identifier<Meta extends z.ZodType ? z.output<Meta> : unknown>[]
         : O["body"] extends CustomBody<infer Schema>
@@ -308,7 +316,7 @@ export interface Included {
   readonly view: unknown;
 }
 
-interface KeptAnswer {
+interface CacheableAnswer {
   /** Where it can be told cheaply that the same answer is still right. */
   readonly warrant?: Warrant;
   readonly included?: readonly Included[] | undefined;
@@ -316,11 +324,11 @@ interface KeptAnswer {
   readonly until?: number | undefined;
 }
 
-export interface DocumentAnswer<View> extends KeptAnswer {
+export interface DocumentAnswer<View> extends CacheableAnswer {
   readonly view: View;
 }
 
-export interface ListAnswer<View> extends KeptAnswer {
+export interface ListAnswer<View> extends CacheableAnswer {
   readonly views: readonly View[];
   /** Undefined for a list that is complete: no pagination is shown. */
   readonly totalCount?: number;

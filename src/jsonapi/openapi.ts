@@ -7,7 +7,7 @@ import { linkageMax } from "./input.ts";
 import { pageSizeDefault, pageSizeMax, type QueryDefinition } from "./query.ts";
 import { takesBlank } from "./schemas.ts";
 
-type Json = Record<string, unknown>;
+type SchemaObject = Record<string, unknown>;
 
 /** How an answer's kind and a refusal look in HTTP; given by the only file that knows. */
 export interface HttpFacts {
@@ -27,14 +27,14 @@ export interface ApiInfo {
   readonly description: string;
 }
 
-/** `besides`: paths that no definition describes. */
+/** `extraPaths`: paths that no definition describes. */
 export function openApi<Context>(
   info: ApiInfo,
   resources: readonly Resource<Context>[],
   http: HttpFacts,
-  besides: Readonly<Record<string, Json>> = {},
-): Json {
-  const paths: Record<string, Json> = { ...besides };
+  extraPaths: Readonly<Record<string, SchemaObject>> = {},
+): SchemaObject {
+  const paths: Record<string, SchemaObject> = { ...extraPaths };
   for (const { definition } of resources) {
     for (const [id, operation] of Object.entries(definition.operations)) {
       const path = http.basePath + operation.path.replaceAll(/:([a-z_]+)/g, "{$1}");
@@ -69,7 +69,12 @@ export function callersOf({ needs, callers }: Operation): string {
   return callers === "runs" ? `${needs}; a run, as far as it needs it` : needs;
 }
 
-function describeOperation(id: string, operation: Operation, definition: ResourceDefinition, http: HttpFacts): Json {
+function describeOperation(
+  id: string,
+  operation: Operation,
+  definition: ResourceDefinition,
+  http: HttpFacts,
+): SchemaObject {
   const status = http.statusOf[operation.answer];
   return {
     operationId: id,
@@ -100,7 +105,7 @@ function refusalsOf(operation: Operation): string[] {
   return ["400", "401", "403", "404", ...conflict, ...(writes ? ["412", "413", "415", "422"] : []), "429", "503"];
 }
 
-function pathParameters(path: string): Json[] {
+function pathParameters(path: string): SchemaObject[] {
   return [...path.matchAll(/:([a-z_]+)/g)].map(([, name]) => ({
     name,
     in: "path",
@@ -109,10 +114,10 @@ function pathParameters(path: string): Json[] {
   }));
 }
 
-function queryParameters(query: QueryDefinition | undefined): Json[] {
+function queryParameters(query: QueryDefinition | undefined): SchemaObject[] {
   if (query === undefined) return [];
-  const parameters: Json[] = [];
-  const add = (name: string, description: string, schema: Json, required = false) =>
+  const parameters: SchemaObject[] = [];
+  const add = (name: string, description: string, schema: SchemaObject, required = false) =>
     parameters.push({ name, in: "query", required, description, schema });
   if (query.paged === true || query.paged === "if-asked") {
     add("page[number]", "Which page; the first is 1.", { type: "integer", minimum: 1, default: 1 });
@@ -144,7 +149,7 @@ function queryParameters(query: QueryDefinition | undefined): Json[] {
   return parameters;
 }
 
-function headerParameters(operation: Operation): Json[] {
+function headerParameters(operation: Operation): SchemaObject[] {
   if (operation.answer === "events")
     return [
       {
@@ -169,7 +174,7 @@ function headerParameters(operation: Operation): Json[] {
 
 const bytes = { schema: { type: "string", format: "binary" } };
 
-function describeBody(operation: Operation, definition: ResourceDefinition, http: HttpFacts): Json {
+function describeBody(operation: Operation, definition: ResourceDefinition, http: HttpFacts): SchemaObject {
   if (typeof operation.body === "object" && "stream" in operation.body)
     return { required: true, content: { "*/*": bytes } };
   const optional =
@@ -185,7 +190,7 @@ function describeBody(operation: Operation, definition: ResourceDefinition, http
   };
 }
 
-function bodySchema({ body }: Operation, definition: ResourceDefinition): Json {
+function bodySchema({ body }: Operation, definition: ResourceDefinition): SchemaObject {
   if (typeof body === "object" && "custom" in body) return toJsonSchema(body.custom, "input");
   if (typeof body === "object" && "linkage" in body) {
     return object({ data: { type: "array", maxItems: linkageMax, items: identifierSchema(body.linkage, body.meta) } }, [
@@ -209,9 +214,9 @@ function bodySchema({ body }: Operation, definition: ResourceDefinition): Json {
 function membersOf<Member extends Record<"create" | "update", Presence>>(
   members: Readonly<Record<string, Member>>,
   mode: "create" | "update",
-  describe: (member: Member) => Json,
-): { type: "object"; properties: Record<string, Json>; required?: string[] } {
-  const properties: Record<string, Json> = {};
+  describe: (member: Member) => SchemaObject,
+): { type: "object"; properties: Record<string, SchemaObject>; required?: string[] } {
+  const properties: Record<string, SchemaObject> = {};
   const required: string[] = [];
   for (const [name, member] of Object.entries(members)) {
     if (member[mode] === "never") continue;
@@ -223,7 +228,7 @@ function membersOf<Member extends Record<"create" | "update", Presence>>(
   return { type: "object", properties, ...(required.length > 0 && { required }) };
 }
 
-function describeAnswer(operation: Operation, definition: ResourceDefinition, http: HttpFacts): Json {
+function describeAnswer(operation: Operation, definition: ResourceDefinition, http: HttpFacts): SchemaObject {
   if (operation.answer === "nothing" || operation.answer === "done") return { description: "Done; there is no body." };
   if (operation.answer === "accepted") return { description: "Under way; there is no body." };
   if (operation.answer === "content")
@@ -254,16 +259,16 @@ function describeAnswer(operation: Operation, definition: ResourceDefinition, ht
   return { description: one ? "The document." : "The list.", content: { [http.mediaType]: { schema }, ...table } };
 }
 
-function metaSchema(operation: Operation): Json {
+function metaSchema(operation: Operation): SchemaObject {
   if (operation.answer !== "list") return { type: "object" };
-  const told = operation.meta && (toJsonSchema(operation.meta, "output")["properties"] as Json);
-  return object({ pagination: { $ref: "#/components/schemas/pagination" }, ...told }, []);
+  const extra = operation.meta && (toJsonSchema(operation.meta, "output")["properties"] as SchemaObject);
+  return object({ pagination: { $ref: "#/components/schemas/pagination" }, ...extra }, []);
 }
 
 // --- resources
 
-function describeResource(definition: ResourceDefinition): Json {
-  const attributes: Record<string, Json> = {};
+function describeResource(definition: ResourceDefinition): SchemaObject {
+  const attributes: Record<string, SchemaObject> = {};
   for (const [name, attribute] of Object.entries(definition.attributes)) {
     if (!attribute.shown) continue;
     attributes[name] = outputSchema(attribute);
@@ -291,7 +296,7 @@ function describeResource(definition: ResourceDefinition): Json {
   };
 }
 
-function outputSchema(attribute: AnyAttribute): Json {
+function outputSchema(attribute: AnyAttribute): SchemaObject {
   const readOnly = attribute.create === "never" && attribute.update === "never";
   return {
     ...toJsonSchema(attribute.schema, "output"),
@@ -300,7 +305,7 @@ function outputSchema(attribute: AnyAttribute): Json {
   };
 }
 
-function inputSchema(attribute: AnyAttribute): Json {
+function inputSchema(attribute: AnyAttribute): SchemaObject {
   return {
     ...toJsonSchema(attribute.schema, "input"),
     description: attribute.doc,
@@ -308,7 +313,7 @@ function inputSchema(attribute: AnyAttribute): Json {
   };
 }
 
-function linkSchema(relationship: Relationship): Json {
+function linkSchema(relationship: Relationship): SchemaObject {
   const identifier = identifierSchema(relationship.types, relationship.many ? relationship.metaSent : undefined);
   const data = relationship.many
     ? { type: "array", items: identifier }
@@ -318,7 +323,7 @@ function linkSchema(relationship: Relationship): Json {
   return { type: "object", description: relationship.doc, properties: { data, links: { type: "object" } } };
 }
 
-function identifierSchema(types: readonly string[], meta?: z.ZodType): Json {
+function identifierSchema(types: readonly string[], meta?: z.ZodType): SchemaObject {
   const type = types.length === 1 ? { const: types[0] } : { enum: types };
   const members = { type, id: { type: "string" }, ...(meta && { meta: toJsonSchema(meta, "input") }) };
   return object(members, ["type", "id"]);
@@ -326,18 +331,18 @@ function identifierSchema(types: readonly string[], meta?: z.ZodType): Json {
 
 const blank = { const: "", description: "Read as null." };
 
-function toJsonSchema(schema: z.ZodType, io: "input" | "output"): Json {
+function toJsonSchema(schema: z.ZodType, io: "input" | "output"): SchemaObject {
   const { $schema: _, ...rest } = z.toJSONSchema(schema, {
     io,
     unrepresentable: "any",
     override: ({ zodSchema, jsonSchema }) => {
       if (io === "input" && takesBlank(zodSchema)) jsonSchema.anyOf = [...(jsonSchema.anyOf ?? []), blank];
     },
-  }) as Json;
+  }) as SchemaObject;
   return rest;
 }
 
-function object(properties: Json, required: string[]): Json {
+function object(properties: SchemaObject, required: string[]): SchemaObject {
   return { type: "object", properties, ...(required.length > 0 && { required }) };
 }
 
@@ -374,7 +379,7 @@ const errorsSchema = object(
   ["errors"],
 );
 
-function refusalResponses(http: HttpFacts): Json {
+function refusalResponses(http: HttpFacts): SchemaObject {
   return Object.fromEntries(
     Object.entries(http.refusals).map(([status, description]) => [
       status,

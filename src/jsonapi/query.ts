@@ -134,9 +134,9 @@ export function parseQuery(definition: QueryDefinition | undefined, raw: RawQuer
   return query;
 }
 
-type Read = (name: string) => string | undefined;
+type ReadParameter = (name: string) => string | undefined;
 
-function reader(raw: RawQuery, faults: Fault[]): Read {
+function reader(raw: RawQuery, faults: Fault[]): ReadParameter {
   return (name) => {
     const values = raw.get(name);
     if (values === undefined) return undefined;
@@ -161,7 +161,7 @@ function reader(raw: RawQuery, faults: Fault[]): Read {
   };
 }
 
-function readPage(read: Read, faults: Fault[]): Page {
+function readPage(read: ReadParameter, faults: Fault[]): Page {
   const positive = (name: string, initially: number, max: number): number => {
     const value = read(name);
     if (value === undefined) return initially;
@@ -226,7 +226,7 @@ function readIndexed(
   name: string,
   { members, max }: IndexedParameter,
   raw: RawQuery,
-  read: Read,
+  read: ReadParameter,
   faults: Fault[],
 ): Record<string, string>[] {
   const groups = new Map<number, Record<string, string>>();

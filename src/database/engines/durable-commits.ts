@@ -13,7 +13,7 @@ import { programBeside } from "../../kernel/programs.ts";
 import { outcomeUnknown } from "./transactions.ts";
 
 /** What is needed of a connection. */
-export interface Controlled {
+export interface ControlledConnection {
   control(statement: string): void;
   /** Another number after every commit of another connection, whichever process it belongs to; the same after its own. */
   dataVersion(): number;
@@ -21,29 +21,29 @@ export interface Controlled {
   pagesInLog(): number;
 }
 
-interface Connections {
-  readonly writing: Controlled;
-  readonly reading: Controlled;
+interface ConnectionPair {
+  readonly writing: ControlledConnection;
+  readonly reading: ControlledConnection;
 }
 
 /** As many as SQLite itself lets gather: the log stays short, and moving it cheap for each page. */
 const pagesMax = 1_000;
 
 /** Resolves when what was written to a file is on the disk. */
-export type Sync = (file: number) => Promise<void>;
+export type SyncFile = (file: number) => Promise<void>;
 
-const fromAnotherThread: Sync = promisify(fdatasync);
+const syncFromThreadPool: SyncFile = promisify(fdatasync);
 
 export class DurableCommits {
   readonly #path: string;
-  readonly #writing: Controlled;
-  readonly #reading: Controlled;
-  readonly #sync: Sync;
+  readonly #writing: ControlledConnection;
+  readonly #reading: ControlledConnection;
+  readonly #sync: SyncFile;
   #log: number | undefined;
   #mover: Worker | undefined;
   #failure: AppError | undefined;
 
-  constructor(path: string, { writing, reading }: Connections, sync: Sync = fromAnotherThread) {
+  constructor(path: string, { writing, reading }: ConnectionPair, sync: SyncFile = syncFromThreadPool) {
     this.#path = path;
     this.#writing = writing;
     this.#reading = reading;
@@ -89,7 +89,7 @@ export class DurableCommits {
     // Whoever waits to write keeps the process alive meanwhile.
     mover.ref();
     mover.postMessage("move");
-    await either(mover, "message", "exit");
+    await firstOf(mover, "message", "exit");
     mover.unref();
   }
 
@@ -124,7 +124,7 @@ export class DurableCommits {
 }
 
 /** Resolves when one of two things has happened. */
-async function either(mover: Worker, one: string, other: string): Promise<void> {
+async function firstOf(mover: Worker, one: string, other: string): Promise<void> {
   const waiting = new AbortController();
   const happened = [one, other].map((event) => once(mover, event, { signal: waiting.signal }));
   await Promise.race(happened).catch(() => {});

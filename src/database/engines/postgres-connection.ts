@@ -3,10 +3,10 @@ import type { CompiledQuery, DatabaseConnection, QueryResult } from "kysely";
 import type pg from "pg";
 import type { CommitCheck } from "../database.ts";
 import { isPlannedOnce, postgresDialect } from "../dialect.ts";
-import { type Fence, type Standing, standingStatement } from "../fence.ts";
+import { type Fence, type FenceState, fenceStateStatement } from "../fence.ts";
 import { classify, DatabaseSilent, endsConnection, isRefusal, isStalePlan } from "./postgres-failures.ts";
 import { rowMaker, type ToRow, toParameters } from "./rows.ts";
-import type { Watch } from "./postgres-watch.ts";
+import type { BackendMonitor } from "./postgres-watch.ts";
 import { outcomeUnknown, toAppError } from "./transactions.ts";
 
 interface Statement {
@@ -27,7 +27,7 @@ export class Statements {
   readonly #known = new Map<string, Statement>();
   #generation = 0;
   /** Whether connections are shared with others, who would find, or miss, what was prepared by name. */
-  isUnnamed = false;
+  isUnprepared = false;
   count = 0;
   commits = 0;
 
@@ -51,7 +51,7 @@ export interface ConnectionOptions {
   readonly connect: () => Promise<pg.PoolClient>;
   readonly statements: Statements;
   readonly fence: Fence;
-  readonly watch: Watch;
+  readonly watch: BackendMonitor;
   /** After which a statement is asked after, again and again. */
   readonly suspectMs: number;
   /** After which its answer is no longer waited for; undefined for as long as the database is at work on it. */
@@ -78,17 +78,17 @@ export class PostgresConnection implements DatabaseConnection {
   }
 
   /**
-   * Sends all of it at once. One that writes also makes sure, by what it then holds until its end, that the fence lets it through. Raises
+   * Sends all of it at once. One that writes also makes sure, by what it then holds until its end, that the fence lets it run. Raises
    * `unavailable` where it does not.
    */
   async begin(statements: readonly string[], transaction: "reading" | "writing"): Promise<void> {
     const { fence } = this.#options;
     const isFenced = transaction === "writing" && fence.isHeld;
-    const admission = isFenced ? [postgresDialect.lockSchema?.toWrite, standingStatement] : [];
+    const admission = isFenced ? [postgresDialect.lockSchema?.toWrite, fenceStateStatement] : [];
     try {
       await this.#planOnce(false);
       const results: unknown = await this.#run([...statements, ...admission].join("; "));
-      if (isFenced) fence.check(standingIn(results as pg.QueryResult[]));
+      if (isFenced) fence.check(fenceStateIn(results as pg.QueryResult[]));
     } catch (error) {
       await this.rollback();
       throw error;
@@ -131,7 +131,7 @@ export class PostgresConnection implements DatabaseConnection {
     const statement = statements.of(query.sql);
     try {
       const result = await this.#runAnywhere({
-        ...(statement && !statements.isUnnamed && { name: statement.name }),
+        ...(statement && !statements.isUnprepared && { name: statement.name }),
         text: query.sql,
         values: toParameters(query.parameters),
         rowMode: "array",
@@ -150,7 +150,7 @@ export class PostgresConnection implements DatabaseConnection {
     }
   }
 
-  /** By a cursor on the server, so that a table of any size passes through in chunks. */
+  /** By a cursor on the server, so that a table of any size passes run in chunks. */
   async *streamQuery<R>(query: CompiledQuery, chunkSize: number): AsyncIterableIterator<QueryResult<R>> {
     this.#options.statements.count += 1;
     await this.#run({
@@ -194,7 +194,7 @@ export class PostgresConnection implements DatabaseConnection {
   async #run(query: string | pg.QueryConfig | pg.QueryArrayConfig): Promise<pg.QueryArrayResult> {
     const client = this.#client;
     if (client === undefined) throw new Error("a connection was used after it had been given back");
-    const wait = new Wait(client, this.#options);
+    const wait = new StatementWait(client, this.#options);
     try {
       return await client.query(query as pg.QueryArrayConfig);
     } catch (error) {
@@ -208,7 +208,7 @@ export class PostgresConnection implements DatabaseConnection {
 }
 
 /** The wait for one answer. It is given up by ending the connection, which fails the statement. */
-class Wait {
+class StatementWait {
   isGivenUp = false;
   readonly #client: pg.PoolClient;
   readonly #options: ConnectionOptions;
@@ -232,10 +232,10 @@ class Wait {
   }
 
   #schedule(): void {
-    this.#timer = setTimeout(() => void this.#askAfter(), this.#options.suspectMs);
+    this.#timer = setTimeout(() => void this.#checkActivity(), this.#options.suspectMs);
   }
 
-  async #askAfter(): Promise<void> {
+  async #checkActivity(): Promise<void> {
     const { watch, limitMs = Number.POSITIVE_INFINITY } = this.#options;
     const isAtWork = await watch.isAtWork((this.#client as unknown as { processID?: number }).processID);
     if (this.#isOver) return;
@@ -267,8 +267,8 @@ function toRows<R>(result: pg.QueryArrayResult<unknown[]>, statement: Statement 
 }
 
 /** Of the last of several statements that were sent together. */
-function standingIn(results: readonly pg.QueryResult[]): Standing {
+function fenceStateIn(results: readonly pg.QueryResult[]): FenceState {
   const [row] = (results.at(-1) as pg.QueryResult<Record<string, unknown>>).rows;
   const { migrations, retired_keys: retiredKeys, compatible, served } = row ?? {};
-  return { migrations, retiredKeys, compatible, served } as Standing;
+  return { migrations, retiredKeys, compatible, served } as FenceState;
 }

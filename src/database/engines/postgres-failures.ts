@@ -1,6 +1,6 @@
 /** What PostgreSQL's errors, and those of the wire to it, mean. */
 import type { Failure } from "./transactions.ts";
-import { TurnMissed } from "./turnstile.ts";
+import { SemaphoreTimeout } from "./turnstile.ts";
 
 /** It was asked and said nothing: whether it did what it was asked is not known. */
 export class DatabaseSilent extends Error {
@@ -36,7 +36,7 @@ interface EngineError {
 
 export function classify(error: unknown): Failure {
   if (error instanceof DatabaseSilent) return { kind: "unavailable" };
-  if (error instanceof TurnMissed) return { kind: "busy" };
+  if (error instanceof SemaphoreTimeout) return { kind: "busy" };
   const { code, message = "", detail = "" } = error as EngineError;
   if (code === undefined) {
     if (/Connection terminated|not queryable/i.test(message)) return { kind: "lost" };

@@ -5,14 +5,16 @@
  */
 import pg from "pg";
 
-export interface WatchOptions {
+export interface BackendMonitorOptions {
   readonly url: string;
   /** How long the database may take to be asked. */
   readonly answerMs: number;
 }
 
 /** What was seen: who is at work, nobody because there was no answer, or nothing that tells one from another. */
-type Sight = { readonly kind: "seen"; readonly working: ReadonlySet<number> } | { readonly kind: "silent" | "unclear" };
+type BackendActivity =
+  | { readonly kind: "seen"; readonly working: ReadonlySet<number> }
+  | { readonly kind: "silent" | "unclear" };
 
 /** Also those who have just finished: their answer may be on its way. */
 const atWork = `
@@ -20,27 +22,27 @@ const atWork = `
   where state not in ('idle', 'idle in transaction', 'idle in transaction (aborted)')
      or state_change > clock_timestamp() - interval '2 seconds'`;
 
-export class Watch {
-  readonly #options: WatchOptions;
+export class BackendMonitor {
+  readonly #options: BackendMonitorOptions;
   /** Whether somebody shares the connections: then who is at work can't be seen, and to ask would take a connection from others. */
-  isBlind = false;
-  #underway: Promise<Sight> | undefined;
+  isDisabled = false;
+  #underway: Promise<BackendActivity> | undefined;
 
-  constructor(options: WatchOptions) {
+  constructor(options: BackendMonitorOptions) {
     this.#options = options;
   }
 
   /** Whether the server process of a connection has something to do for it. Raises nothing. */
   async isAtWork(processId: number | undefined): Promise<boolean> {
-    if (this.isBlind) return true;
+    if (this.isDisabled) return true;
     // One look for all who ask at once.
     this.#underway ??= this.#look().finally(() => (this.#underway = undefined));
-    const sight = await this.#underway;
-    if (sight.kind === "seen") return processId === undefined || sight.working.has(processId);
-    return sight.kind === "unclear";
+    const activity = await this.#underway;
+    if (activity.kind === "seen") return processId === undefined || activity.working.has(processId);
+    return activity.kind === "unclear";
   }
 
-  async #look(): Promise<Sight> {
+  async #look(): Promise<BackendActivity> {
     const { url, answerMs } = this.#options;
     const client = new pg.Client({
       connectionString: url,

@@ -19,10 +19,10 @@ import type { Schema } from "../schema/schema.ts";
 import { type ConnectionOptions, PostgresConnection, Statements } from "./postgres-connection.ts";
 import { classify } from "./postgres-failures.ts";
 import { isPooled } from "./postgres-pooler.ts";
-import { Watch } from "./postgres-watch.ts";
+import { BackendMonitor } from "./postgres-watch.ts";
 import { NamesInStatements } from "./rows.ts";
-import { checking, retrying, toAppError, withAfterwards } from "./transactions.ts";
-import { Turnstile } from "./turnstile.ts";
+import { withCommitCheck, retrying, toAppError, withAfterCommit } from "./transactions.ts";
+import { Semaphore } from "./turnstile.ts";
 
 /** Fewer than connections, because they wait for each other's rows: however many do, those who read find one. */
 const writersOf = (connections: number) => Math.floor((connections * 2) / 3);
@@ -60,9 +60,9 @@ const keepAliveMs = 10_000;
 
 class PoolDriver implements Driver {
   readonly #options: ConnectionOptions;
-  readonly #pool: Connections;
+  readonly #pool: PostgresPool;
 
-  constructor(options: ConnectionOptions, pool: Connections) {
+  constructor(options: ConnectionOptions, pool: PostgresPool) {
     this.#options = options;
     this.#pool = pool;
   }
@@ -140,17 +140,21 @@ function newPool(url: string, limits: PostgresLimits, isShared: boolean): pg.Poo
 }
 
 /** The pool, opened with the first connection that is asked for: by then it is known whether others share them. */
-class Connections {
+class PostgresPool {
   readonly #url: string;
   readonly #limits: PostgresLimits;
   readonly #statements: Statements;
-  readonly #watch: Watch;
+  readonly #watch: BackendMonitor;
   #opening: Promise<pg.Pool> | undefined;
   #pool: pg.Pool | undefined;
   /** What a transaction has to be told of limits itself, because its connection was not. */
   limitsInTransactions: readonly string[] = [];
 
-  constructor(url: string, limits: PostgresLimits, { statements, watch }: { statements: Statements; watch: Watch }) {
+  constructor(
+    url: string,
+    limits: PostgresLimits,
+    { statements, watch }: { statements: Statements; watch: BackendMonitor },
+  ) {
     this.#url = url;
     this.#limits = limits;
     this.#statements = statements;
@@ -177,8 +181,8 @@ class Connections {
       const isShared = await isPooled({ url: this.#url, connectMs: this.#limits.connectMs });
       if (isShared) {
         this.limitsInTransactions = setLocally(limitSettings(this.#limits));
-        this.#statements.isUnnamed = true;
-        this.#watch.isBlind = true;
+        this.#statements.isUnprepared = true;
+        this.#watch.isDisabled = true;
       }
       return (this.#pool = newPool(this.#url, this.#limits, isShared));
     } catch (error) {
@@ -209,7 +213,7 @@ function raiseLockTimeout(error: unknown): never {
 }
 
 /** A transaction that ends by ROLLBACK, and answers all the same. */
-async function takenBack<T>(db: Kysely<Schema>, work: (tx: Kysely<Schema>) => Promise<T>): Promise<T> {
+async function rolledBack<T>(db: Kysely<Schema>, work: (tx: Kysely<Schema>) => Promise<T>): Promise<T> {
   let answer: { readonly value: T } | undefined;
   const done = new Error("what was rehearsed is taken back");
   try {
@@ -226,8 +230,8 @@ async function takenBack<T>(db: Kysely<Schema>, work: (tx: Kysely<Schema>) => Pr
 export function openPostgres(url: string, given: Partial<PostgresLimits> = {}): Database {
   const limits = { ...limitsByDefault, ...given };
   const statements = new Statements();
-  const watch = new Watch({ url, answerMs: limits.answerMs });
-  const pool = new Connections(url, limits, { statements, watch });
+  const watch = new BackendMonitor({ url, answerMs: limits.answerMs });
+  const pool = new PostgresPool(url, limits, { statements, watch });
   const { suspectMs, statementMs } = limits;
   const fence = new Fence();
   const common = { statements, fence, suspectMs, watch, connect: () => pool.connect() };
@@ -242,7 +246,7 @@ export function openPostgres(url: string, given: Partial<PostgresLimits> = {}): 
     }
   };
   const patient = kyselyOn(new PoolDriver({ ...common, limitMs: undefined }, pool));
-  const turnstile = new Turnstile(writersOf(limits.connections), limits.turnMs);
+  const semaphore = new Semaphore(writersOf(limits.connections), limits.turnMs);
   let closed: Promise<void> | undefined;
 
   return {
@@ -250,21 +254,19 @@ export function openPostgres(url: string, given: Partial<PostgresLimits> = {}): 
     fence,
     reader: { db, dialect: postgresDialect, execute },
     write: (work, { isPatient = false, lockWaitMs, newCheck } = {}) => {
-      const run = () =>
-        withAfterwards((afterwards) =>
+      const attempt = () =>
+        withAfterCommit((afterwards) =>
           (isPatient ? patient : db).transaction().execute(async (tx) => {
             if (lockWaitMs !== undefined) await sql.raw(`SET LOCAL lock_timeout = ${lockWaitMs}`).execute(tx);
             const own = await tx.getExecutor().provideConnection(async (each) => each as PostgresConnection);
-            return checking(own, newCheck, () => work({ db: tx, dialect: postgresDialect, afterwards }));
+            return withCommitCheck(own, newCheck, () => work({ db: tx, dialect: postgresDialect, afterwards }));
           }),
         );
-      const running = retrying(classify, isPatient ? run : () => turnstile.through(run));
+      const running = retrying(classify, isPatient ? attempt : () => semaphore.run(attempt));
       return lockWaitMs === undefined ? running : running.catch(raiseLockTimeout);
     },
     rehearse: (work) =>
-      retrying(classify, () =>
-        turnstile.through(() => takenBack(db, (tx) => work({ db: tx, dialect: postgresDialect }))),
-      ),
+      retrying(classify, () => semaphore.run(() => rolledBack(db, (tx) => work({ db: tx, dialect: postgresDialect })))),
     snapshot: async (work) => {
       try {
         return await patient

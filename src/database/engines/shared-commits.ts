@@ -11,14 +11,14 @@ export interface TransactionControl {
   control(statement: string): void;
   /** Asked once a transaction has begun, when nobody else can write any more. Raises where nothing may be written. */
   admit(): void;
-  /** Resolves when it is on the disk. `isUnseen`: all that it holds is. */
-  commit(isUnseen: boolean): Promise<void>;
+  /** Resolves when it is on the disk. `keepsCache`: all that it holds is. */
+  commit(keepsCache: boolean): Promise<void>;
   /** What is to be done between two transactions. Nobody but those who wait to write waits for it. */
   settle(): Promise<void>;
 }
 
-interface Waiting {
-  readonly isUnseen: boolean;
+interface QueuedWrite {
+  readonly keepsCache: boolean;
   readonly run: () => Promise<unknown>;
   /** It has a transaction of its own, which is taken back whole. */
   readonly isRehearsal: boolean;
@@ -37,7 +37,7 @@ const pauseMs = 10;
 export class SharedCommits {
   readonly #connection: TransactionControl;
   readonly #isBusy: (error: unknown) => boolean;
-  readonly #line: Waiting[] = [];
+  readonly #queue: QueuedWrite[] = [];
   #working: Promise<void> | undefined;
   #sharedLast = false;
   /** How many transactions were committed, for whoever wants to know how well they are shared. */
@@ -59,27 +59,27 @@ export class SharedCommits {
   }
 
   /** Waits in line; rejects with the work's own error, or with the one that kept the transaction from being committed. */
-  write<T>(run: () => Promise<T>, isUnseen = false): Promise<T> {
-    return this.#wait(run, { isUnseen, isRehearsal: false });
+  write<T>(run: () => Promise<T>, keepsCache = false): Promise<T> {
+    return this.#enqueue(run, { keepsCache, isRehearsal: false });
   }
 
   /** Waits in the same line; what it writes is taken back, and nobody's answer depends on it. */
   rehearse<T>(run: () => Promise<T>): Promise<T> {
-    return this.#wait(run, { isUnseen: true, isRehearsal: true });
+    return this.#enqueue(run, { keepsCache: true, isRehearsal: true });
   }
 
-  #wait<T>(run: () => Promise<T>, kind: Pick<Waiting, "isUnseen" | "isRehearsal">): Promise<T> {
+  #enqueue<T>(run: () => Promise<T>, kind: Pick<QueuedWrite, "keepsCache" | "isRehearsal">): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      this.#line.push({ ...kind, run, resolve, reject });
+      this.#queue.push({ ...kind, run, resolve, reject });
       this.#working ??= this.#work();
     });
   }
 
   async #work(): Promise<void> {
-    while (this.#line.length > 0) {
+    while (this.#queue.length > 0) {
       await this.#gather();
-      if (this.#line[0]?.isRehearsal) await this.#alone(this.#line.shift() as Waiting);
-      else await this.#share();
+      if (this.#queue[0]?.isRehearsal) await this.#runRehearsal(this.#queue.shift() as QueuedWrite);
+      else await this.#runShared();
       await this.#connection.settle();
     }
     this.#working = undefined;
@@ -91,28 +91,28 @@ export class SharedCommits {
    */
   async #gather(): Promise<void> {
     await turn();
-    for (let turned = 1, known = 0; this.#sharedLast && turned < turnsMax && this.#line.length > known; turned += 1) {
-      known = this.#line.length;
+    for (let turned = 1, known = 0; this.#sharedLast && turned < turnsMax && this.#queue.length > known; turned += 1) {
+      known = this.#queue.length;
       await turn();
     }
   }
 
-  async #share(): Promise<void> {
+  async #runShared(): Promise<void> {
     const until = performance.now() + sharingMs;
-    const taken: Waiting[] = [];
+    const taken: QueuedWrite[] = [];
     const outcomes: (() => void)[] = [];
     try {
       await this.#begin();
-      while (this.#line[0]?.isRehearsal === false) {
-        const next = this.#line.shift() as Waiting;
+      while (this.#queue[0]?.isRehearsal === false) {
+        const next = this.#queue.shift() as QueuedWrite;
         taken.push(next);
-        outcomes.push(await this.#runApart(next));
+        outcomes.push(await this.#runUnderSavepoint(next));
         if (performance.now() > until) break;
       }
-      await this.#connection.commit(taken.every(({ isUnseen }) => isUnseen));
+      await this.#connection.commit(taken.every(({ keepsCache }) => keepsCache));
     } catch (error) {
       this.#rollback();
-      for (const { reject } of taken.length > 0 ? taken : this.#line.splice(0)) reject(error);
+      for (const { reject } of taken.length > 0 ? taken : this.#queue.splice(0)) reject(error);
       return;
     }
     this.commits += 1;
@@ -121,7 +121,7 @@ export class SharedCommits {
   }
 
   /** A rehearsal: not under a savepoint of what others commit, because pages that it touched would be written again with them. */
-  async #alone({ run, resolve, reject }: Waiting): Promise<void> {
+  async #runRehearsal({ run, resolve, reject }: QueuedWrite): Promise<void> {
     try {
       await this.#begin();
       const value = await run();
@@ -150,7 +150,7 @@ export class SharedCommits {
    * What to tell after the commit. A refusal waits for it too: it may rest on what another write of the same transaction did. Raises
    * where the transaction as a whole can't go on.
    */
-  async #runApart({ run, resolve, reject }: Waiting): Promise<() => void> {
+  async #runUnderSavepoint({ run, resolve, reject }: QueuedWrite): Promise<() => void> {
     this.#connection.control("SAVEPOINT apart");
     try {
       const value = await run();

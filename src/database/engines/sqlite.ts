@@ -14,19 +14,19 @@ import {
 } from "kysely";
 import type { CommitCheck, Database, Tx } from "../database.ts";
 import { sqliteDialect } from "../dialect.ts";
-import { Fence, type Standing, standingStatement } from "../fence.ts";
+import { Fence, type FenceState, fenceStateStatement } from "../fence.ts";
 import type { Schema } from "../schema/schema.ts";
-import { DurableCommits, type Sync } from "./durable-commits.ts";
+import { DurableCommits, type SyncFile } from "./durable-commits.ts";
 import { refuseDamagedLog, refuseEmptied } from "./log-check.ts";
 import { NamesInStatements, rowMaker, type ToRow, toParameters } from "./rows.ts";
 import { SharedCommits } from "./shared-commits.ts";
-import { checking, type Failure, retrying, toAppError, withAfterwards } from "./transactions.ts";
+import { withCommitCheck, type Failure, retrying, toAppError, withAfterCommit } from "./transactions.ts";
 
-interface Counter {
+interface StatementCounter {
   statements: number;
 }
 
-interface Prepared {
+interface CachedStatement {
   readonly statement: StatementSync;
   /** Undefined for a statement that returns no rows. */
   toRow: ToRow | undefined;
@@ -39,10 +39,10 @@ const preparedMax = 500;
 /** Short, because waiting blocks the whole process; `retrying` waits longer without blocking. */
 const busyTimeoutMs = 20;
 
-class Connection implements DatabaseConnection {
+class SqliteConnection implements DatabaseConnection {
   readonly #file: DatabaseSync;
-  readonly #counter: Counter;
-  readonly #prepared = new Map<string, Prepared>();
+  readonly #counter: StatementCounter;
+  readonly #prepared = new Map<string, CachedStatement>();
   readonly #inTransactions: boolean;
   readonly #dataVersion: StatementSync;
   readonly #log: StatementSync;
@@ -53,7 +53,7 @@ class Connection implements DatabaseConnection {
    * `inTransactions`: it is used inside of transactions alone, where a busy database is somebody else's to try again; otherwise that
    * is told as it is.
    */
-  constructor(path: string, counter: Counter, { inTransactions }: { readonly inTransactions: boolean }) {
+  constructor(path: string, counter: StatementCounter, { inTransactions }: { readonly inTransactions: boolean }) {
     this.#inTransactions = inTransactions;
     this.#file = new DatabaseSync(path, { timeout: busyTimeoutMs, enableForeignKeyConstraints: true });
     restrictToOwner(path);
@@ -86,9 +86,9 @@ class Connection implements DatabaseConnection {
   }
 
   /** For the fence; not counted, because it belongs to the beginning of a transaction. */
-  standing(): Standing {
+  fenceState(): FenceState {
     const [migrations, retiredKeys, compatible, served] = this.#prepare(
-      standingStatement,
+      fenceStateStatement,
     ).statement.get() as unknown as [number, string | null, string | null, string | null];
     return { migrations, retiredKeys, compatible, served };
   }
@@ -153,7 +153,7 @@ class Connection implements DatabaseConnection {
   }
 
   /** Keeps the most recently used statements prepared. */
-  #prepare(text: string): Prepared {
+  #prepare(text: string): CachedStatement {
     let prepared = this.#prepared.get(text);
     if (prepared === undefined) {
       const statement = this.#file.prepare(withOpenLimits(text));
@@ -168,7 +168,7 @@ class Connection implements DatabaseConnection {
   }
 }
 
-function shapeOf(statement: StatementSync): Omit<Prepared, "statement"> {
+function shapeOf(statement: StatementSync): Omit<CachedStatement, "statement"> {
   const names = statement.columns().map((column) => column.name);
   return { toRow: names.length === 0 ? undefined : rowMaker(names), width: names.length };
 }
@@ -179,14 +179,14 @@ function shapeOf(statement: StatementSync): Omit<Prepared, "statement"> {
  */
 const withOpenLimits = (text: string): string => text.replaceAll(/\blimit \?/gi, "limit cast(? as integer)");
 
-/** Tells apart what was committed: moments are counted where others than those who wrote unseen might see something. */
-class Moments {
-  readonly #reading: Connection;
-  readonly #writing: Connection;
+/** Tells apart what was committed: snapshotIds are counted where others than those who wrote unseen might see something. */
+class SnapshotIds {
+  readonly #reading: SqliteConnection;
+  readonly #writing: SqliteConnection;
   #version: number;
-  #moment = 0;
+  #id = 0;
 
-  constructor(reading: Connection, writing: Connection) {
+  constructor(reading: SqliteConnection, writing: SqliteConnection) {
     this.#reading = reading;
     this.#writing = writing;
     this.#version = reading.dataVersion();
@@ -196,16 +196,16 @@ class Moments {
     const version = this.#reading.dataVersion();
     if (version !== this.#version) {
       this.#version = version;
-      this.#moment += 1;
+      this.#id += 1;
     }
-    return this.#moment;
+    return this.#id;
   }
 
   /**
    * Asked while a transaction is open, when nobody else can commit; called when those who read see it: then it was not another moment.
    * Whether somebody else has committed in between, the writing connection tells, which does not count what it committed itself.
    */
-  passOver(): () => void {
+  keepAcrossCommit(): () => void {
     this.now();
     const others = this.#writing.dataVersion();
     return () => {
@@ -216,10 +216,10 @@ class Moments {
 }
 
 /** Hands out one connection to everybody: its statements are synchronous. Transactions are begun and ended by hand. */
-class OneConnection implements Driver {
-  readonly #connection: Connection;
+class SingleConnectionDriver implements Driver {
+  readonly #connection: SqliteConnection;
 
-  constructor(connection: Connection) {
+  constructor(connection: SqliteConnection) {
     this.#connection = connection;
   }
 
@@ -242,11 +242,11 @@ class OneConnection implements Driver {
   }
 }
 
-function kyselyOn(connection: Connection): Kysely<Schema> {
+function kyselyOn(connection: SqliteConnection): Kysely<Schema> {
   return new Kysely<Schema>({
     dialect: {
       createAdapter: () => new SqliteAdapter(),
-      createDriver: () => new OneConnection(connection),
+      createDriver: () => new SingleConnectionDriver(connection),
       createIntrospector: (db) => new SqliteIntrospector(db),
       createQueryCompiler: () => new SqliteQueryCompiler(),
     },
@@ -268,27 +268,27 @@ function restrictToOwner(path: string): void {
 }
 
 /** Opens the file, and makes it (readable by its owner alone) when there is none. `sync` waits for the disk; tests have one that fails. */
-export function openSqlite(path: string, sync?: Sync): Database {
+export function openSqlite(path: string, sync?: SyncFile): Database {
   refuseDamagedLog(path);
   refuseEmptied(path);
   if (!existsSync(path)) mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-  const counter: Counter = { statements: 0 };
-  const connect = (inTransactions: boolean) => new Connection(path, counter, { inTransactions });
+  const counter: StatementCounter = { statements: 0 };
+  const connect = (inTransactions: boolean) => new SqliteConnection(path, counter, { inTransactions });
   const [writing, reading] = [connect(true), connect(false)];
-  const placeOn = (connection: Connection): Tx => ({
+  const txOn = (connection: SqliteConnection): Tx => ({
     db: kyselyOn(connection),
     dialect: sqliteDialect,
     execute: (query) => connection.executeQuery(query),
   });
-  const [writer, reader] = [placeOn(writing), placeOn(reading)];
-  const moments = new Moments(reading, writing);
+  const [writer, reader] = [txOn(writing), txOn(reading)];
+  const snapshotIds = new SnapshotIds(reading, writing);
   const control = (statement: string) => writing.control(statement);
   const durable = new DurableCommits(path, { writing, reading }, sync);
-  const commit = (isUnseen: boolean) => durable.commit(isUnseen ? moments.passOver() : undefined);
+  const commit = (isUnseen: boolean) => durable.commit(isUnseen ? snapshotIds.keepAcrossCommit() : undefined);
   const settle = () => durable.settle();
   const fence = new Fence();
   const admit = () => {
-    if (fence.isHeld) fence.check(writing.standing());
+    if (fence.isHeld) fence.check(writing.fenceState());
   };
   const commits = new SharedCommits({ control, admit, commit, settle }, (error) => classify(error).kind === "retry");
   const close = async () => {
@@ -303,8 +303,8 @@ export function openSqlite(path: string, sync?: Sync): Database {
     reader,
     write: (work, { isUnseen, newCheck } = {}) =>
       retrying(classify, () =>
-        withAfterwards((afterwards) =>
-          commits.write(() => checking(writing, newCheck, () => work({ ...writer, afterwards })), isUnseen),
+        withAfterCommit((afterwards) =>
+          commits.write(() => withCommitCheck(writing, newCheck, () => work({ ...writer, afterwards })), isUnseen),
         ),
       ),
     rehearse: (work) => retrying(classify, () => commits.rehearse(() => work(writer))),
@@ -312,12 +312,12 @@ export function openSqlite(path: string, sync?: Sync): Database {
       const connection = connect(true);
       try {
         connection.control("BEGIN");
-        return await work(placeOn(connection));
+        return await work(txOn(connection));
       } finally {
         connection.close();
       }
     },
-    moment: () => moments.now(),
+    moment: () => snapshotIds.now(),
     statementCount: () => counter.statements,
     commitCount: () => commits.commits,
     connections: () => ({ busy: commits.isWriting ? 1 : 0, open: 2 }),

@@ -42,7 +42,7 @@ export async function retrying<T>(classify: (error: unknown) => Failure, work: (
 }
 
 /** One attempt at a transaction, by whatever commits it; then what its work wants done afterwards. */
-export async function withAfterwards<T>(commit: (afterwards: (work: () => void) => void) => Promise<T>): Promise<T> {
+export async function withAfterCommit<T>(commit: (afterwards: (work: () => void) => void) => Promise<T>): Promise<T> {
   const wanted: (() => void)[] = [];
   const value = await commit((work) => void wanted.push(work));
   for (const work of wanted) work();
@@ -50,7 +50,7 @@ export async function withAfterwards<T>(commit: (afterwards: (work: () => void) 
 }
 
 /** Has the check look at the statements of the connection while the work runs, and then refuse them or not. */
-export async function checking<T>(
+export async function withCommitCheck<T>(
   connection: { check: CommitCheck | undefined },
   newCheck: WriteOptions["newCheck"],
   work: () => Promise<T>,

@@ -4,25 +4,25 @@
  */
 import type { Migration } from "./migration.ts";
 
-interface Counter {
+interface DifferenceCounter {
   readonly name: string;
   readonly columns: readonly string[];
   /** The table that is counted, the columns whose values are, and those of its rows that do. */
   readonly of: { readonly table: string; readonly columns: readonly string[]; readonly isCounted: string };
 }
 
-const statuses: Counter = {
+const statuses: DifferenceCounter = {
   name: "run_status",
   columns: ["status"],
   of: { table: "workspaces", columns: ["current_run_status"], isCounted: "current_run_status" },
 };
-const bindings: Counter = {
+const bindings: DifferenceCounter = {
   name: "tag_binding",
   columns: ["key", "value"],
   of: { table: "tag_bindings", columns: ["key", "value"], isCounted: "workspace_id" },
 };
 
-function counting({ name, columns, of }: Counter): string[] {
+function counting({ name, columns, of }: DifferenceCounter): string[] {
   const listed = ["organization_id", ...columns].join(", ");
   const note = (row: "OLD" | "NEW", number: number) => {
     const values = ["organization_id", ...of.columns].map((column) => `${row}.${column}`).join(", ");
