@@ -1,6 +1,6 @@
 /**
- * Seals values anew under the key that the vault seals with. Whatever is under it already is passed over, so this can be stopped at any
- * moment and begun again; those who read and write go on meanwhile, because servers open values under every key that they know.
+ * Re-encrypts values with the vault's current key. Skips values that are current, so that it can be stopped and restarted;
+ * servers keep working meanwhile, because they decrypt with every known key.
  */
 import { type RawBuilder, sql } from "kysely";
 import type { Database, Tx } from "./database.ts";
@@ -10,7 +10,7 @@ import { camel } from "../kernel/names.ts";
 import { type KeyValues, type SealedTable, sealedTables } from "./sealed.ts";
 import { keyIdBytes, type Vault } from "./vault.ts";
 
-/** How many rows are looked at by one statement, of which nothing but the ids of the keys is brought. */
+/** How many rows one statement scans; it reads only key ids. */
 const windowRows = 1_000;
 
 type SealedRow = Readonly<Record<string, unknown>>;
@@ -21,7 +21,7 @@ const keyOf = ({ key }: SealedTable, row: SealedRow): KeyValues =>
   key.map((column) => row[camel(column)] as string | number);
 const idOf = (value: unknown): string => Buffer.from(value as Uint8Array).toString("hex");
 
-/** How many values there are under each key, by its id. */
+/** The number of values under each key id. */
 export async function countByKey(database: Database): Promise<Map<string, number>> {
   const counts = new Map<string, number>();
   await database.snapshot(async ({ db }) => {
@@ -37,8 +37,8 @@ export async function countByKey(database: Database): Promise<Map<string, number
 }
 
 /**
- * Seals all of them anew, a few in each transaction. `progress` is told how many are done so far. Raises `conflict` where it is stopped:
- * what is done by then stays done.
+ * Re-encrypts all values in small transactions and reports the number so far to `progress`. Raises `conflict` if stopped;
+ * finished values are kept.
  */
 export async function resealAll(
   database: Database,
@@ -50,17 +50,15 @@ export async function resealAll(
   for (const table of sealedTables)
     for await (const keys of outdated(database, table, vault.keyId)) {
       if (signal?.aborted)
-        throw conflict(
-          `Stopped after ${counted(done, "secret")}; what is encrypted anew stays so. Run it again to go on.`,
-        );
-      // Unchecked: nothing changes but the key that it is sealed with, and that is audited once, for all.
+        throw conflict(`Stopped after re-encrypting ${counted(done, "secret")}. Run it again to continue.`);
+      // Without the audit check: the key change is audited once for all values.
       done += await database.write((tx) => resealRows(tx, vault, table, keys), { newCheck: undefined });
       progress(done);
     }
   return done;
 }
 
-/** The keys of rows in which something is under another key, a few at a time. */
+/** Keys of rows with a value under another key, in batches. */
 async function* outdated(database: Database, table: SealedTable, keyId: string): AsyncGenerator<readonly KeyValues[]> {
   const keyColumns = sql.join(table.key.map((column) => sql.ref(column)));
   const ids = columnsOf(table).map((column) => sql`${keyIdIn(column)} as ${sql.ref(`${column}_key`)}`);
@@ -83,7 +81,7 @@ async function* outdated(database: Database, table: SealedTable, keyId: string):
   }
 }
 
-/** In the order of their keys. A value that was replaced in between is under the right key by then, and stays as it is. */
+/** In key order. A value that was replaced meanwhile is current, and stays. */
 async function resealRows(tx: Tx, vault: Vault, table: SealedTable, keys: readonly KeyValues[]): Promise<number> {
   let done = 0;
   for (const key of keys) {

@@ -1,18 +1,18 @@
-/** Reads out of a compiled statement which tables it writes, and by which values it names their rows. */
+/** Reads from a compiled statement which tables it writes, and by which values it identifies rows. */
 import type { CompiledQuery, InsertQueryNode, OperationNode } from "kysely";
 import { camel } from "../kernel/names.ts";
 import { Placeholder } from "./prepared.ts";
 
 export interface TableWrite {
-  /** As the schema names it. */
+  /** As in the schema. */
   readonly table: string;
   readonly kind: "insert" | "update" | "delete";
-  /** The columns that an update sets; undefined where they can't be read out of it. */
+  /** The columns that an update sets; undefined where they can't be read. */
   readonly columns?: readonly string[];
 }
 
 const none: readonly TableWrite[] = [];
-/** A prepared statement keeps its node, so it is read once. */
+/** A prepared statement keeps its node, so each is read once. */
 const known = new WeakMap<OperationNode, readonly TableWrite[]>();
 
 export function writesOf({ query: node, sql }: CompiledQuery): readonly TableWrite[] {
@@ -41,7 +41,7 @@ function writeOf(node: PlainWriteNode): TableWrite {
   return { table: tableIn(node.table), kind: "update", columns };
 }
 
-/** Raw SQL, and statements with a WITH that may write too. `do update set` and `for update of` are no statements of their own. */
+/** Raw SQL, and statements with a WITH, which may write too. Does not match `do update set` and `for update of`. */
 const statements =
   /\b(?:(insert|merge|replace)(?:\s+or\s+\w+)?\s+into|delete\s+from|truncate(?:\s+table)?|(update))\s+(?:only\s+)?(?:"?\w+"?\.)?"?(\w+)"?(?:(?:\s+as)?\s+(?!set\b)"?\w+"?)?(\s+set\b)?/gi;
 
@@ -53,7 +53,7 @@ function writesInText(text: string): TableWrite[] {
   });
 }
 
-/** The values of a column that the statement names its rows by; undefined where it does not. */
+/** The values of a column by which the statement identifies its rows; undefined where it does not. */
 export function valuesNamed(query: CompiledQuery, column: string): readonly unknown[] | undefined {
   const node = query.query;
   if (!isPlain(node)) return undefined;
@@ -62,7 +62,7 @@ export function valuesNamed(query: CompiledQuery, column: string): readonly unkn
   return values?.map((value) => (value instanceof Placeholder ? query.parameters[value.position] : value));
 }
 
-/** What is read of nodes of many kinds. */
+/** The members that are read from nodes of any kind. */
 interface LooseNode {
   readonly kind: string;
   readonly name: string;
@@ -89,7 +89,7 @@ function inserted({ columns = [], values }: InsertQueryNode, column: string): un
   );
 }
 
-/** In a condition that holds for all rows: `column = value`, `column in (…)`, or a dialect's `isOneOf`. */
+/** In a condition on all rows: `column = value`, `column in (…)`, or a dialect's `isOneOf`. */
 function valuesComparedWith(node: OperationNode | undefined, column: string): readonly unknown[] | undefined {
   const part = node as LooseNode | undefined;
   if (part?.kind === "AndNode")
@@ -109,7 +109,7 @@ const isOneOf = /^\?( in \(select value from json_each\(\?\)\)| = any\(\?::text\
 function tableIn(node: unknown): string {
   const part = node as LooseNode | undefined;
   if (part?.kind === "AliasNode") return tableIn(part.node);
-  if (part?.kind !== "TableNode") throw new Error("a statement writes something that is no table by its name");
+  if (part?.kind !== "TableNode") throw new Error("a statement writes something that is not a named table");
   return camel(part.table.identifier.name);
 }
 

@@ -1,4 +1,4 @@
-/** The bearer token of a request → the actor behind it; and the brakes on guessing and on calling too often. */
+/** Authenticates requests by their token or session cookie, and limits sign-in attempts and request rates. */
 import type { IncomingMessage } from "node:http";
 import { setImmediate as turn } from "node:timers/promises";
 import type { FastifyRequest } from "fastify";
@@ -15,15 +15,15 @@ import { sessionSecretIn } from "./browser.ts";
 import { type Allowance, rateLimitKey, RateLimiter } from "./limits.ts";
 
 export interface AuthenticatorOptions {
-  /** Requests a second per caller; 0 for no limit. */
+  /** Requests per second and token; 0 for no limit. */
   readonly rateLimit: number;
-  /** Failed sign-ins that an address has at once, and how fast they come back. */
+  /** How many failed sign-ins an address has, and how fast the allowance refills. */
   readonly failures?: { readonly burst: number; readonly perSecond: number };
-  /** The same for a name at an address. */
+  /** The same for a name at one address. */
   readonly nameFailures?: { readonly burst: number; readonly perSecond: number };
-  /** The same for a name at all addresses together, but for those that it has signed in from. */
+  /** The same for a name at all addresses together, except those from which it has signed in before. */
   readonly nameFailuresEverywhere?: { readonly burst: number; readonly perSecond: number };
-  /** How often the times of tokens' last uses are written. */
+  /** How often the last-used times of tokens are written. */
   readonly flushEveryMs?: number;
 }
 
@@ -34,10 +34,10 @@ const knownSignInsMax = 50_000;
 const flushEveryMsByDefault = 5_000;
 const sessionsMax = 10_000;
 
-/** A moment of the database; null where there is none to compare with. */
+/** Identifies a state of the database; null where there is none to compare with. */
 export type SnapshotId = number | string | null;
 
-/** A session as it was right at a moment. It is never changed, only replaced: whoever began with it goes on with it. */
+/** A session as of a snapshot. Replaced, never changed: requests under way continue with the one they started with. */
 export interface KnownSession extends Omit<Session, "moment"> {
   readonly moment: SnapshotId;
 }
@@ -47,13 +47,13 @@ export class Authenticator {
   readonly #failures: RateLimiter;
   readonly #names: RateLimiter;
   readonly #namesEverywhere: RateLimiter;
-  /** Names at addresses that somebody has signed in from with the right password. */
+  /** Pairs of address and name that have signed in with the right password. */
   readonly #knownSignIns = new Set<string>();
   readonly #calls: RateLimiter | undefined;
-  /** By their hashes. They go on while their address is being slowed down for the failures of others. */
+  /** By token hash. These tokens keep working while their address is throttled for the failures of others. */
   readonly #sessions = new Map<string, KnownSession>();
   readonly #lookups = new Map<string, Promise<Session | undefined>>();
-  /** The moment that was seen last, by whomever. */
+  /** The snapshot id that any request saw last. */
   latest: SnapshotId = null;
   /** When tokens were last used, in milliseconds. */
   #uses = new Map<string, number>();
@@ -84,7 +84,7 @@ export class Authenticator {
     return session;
   }
 
-  /** Without a statement where nothing was committed since the token was last looked up. Raises `unauthorized`. */
+  /** Runs no statement while nothing was committed since the last lookup. Raises `unauthorized`. */
   async identify(request: FastifyRequest, hash: string | undefined): Promise<KnownSession> {
     const known = hash === undefined ? undefined : this.#sessions.get(hash);
     const before = this.#database.moment();
@@ -95,7 +95,8 @@ export class Authenticator {
   }
 
   /**
-   * Where it takes a round trip, requests of one token that arrive together share one: it is made after the last of them has come.
+   * Where a lookup takes a round trip, concurrent requests of one token share one, which starts after the last of them has
+   * arrived.
    */
   #lookUp(hash: string, known: KnownSession | undefined, before: number | undefined): Promise<Session | undefined> {
     const look = () => sessionOf(this.#database.reader, hash, known);
@@ -111,7 +112,7 @@ export class Authenticator {
     return lookup;
   }
 
-  /** A session that was just looked up, after `before`. Raises `unauthorized`. */
+  /** Accepts a session that was looked up after `before`. Raises `unauthorized`. */
   confirm(
     request: FastifyRequest,
     hash: string | undefined,
@@ -119,7 +120,7 @@ export class Authenticator {
     before: number | undefined,
   ): KnownSession {
     if (hash === undefined || session === undefined) {
-      // Whoever sends nothing guesses nothing: a page that is opened before anybody has signed in, for one.
+      // A request without a token is not a guess: a page that is opened before sign-in, for example.
       if (hash !== undefined) {
         this.#sessions.delete(hash);
         this.#failures.take(rateLimitKey(request.ip));
@@ -134,14 +135,14 @@ export class Authenticator {
     return this.#remember(hash, { ...session, moment });
   }
 
-  /** The session of a token that has been used before. Whether it still stands is for the caller to find out. */
+  /** The session of a token that was used before. The caller has to check whether it is still valid. */
   recall(hash: string | undefined): KnownSession | undefined {
     const known = hash === undefined ? undefined : this.#sessions.get(hash);
     return known !== undefined && isCurrent(known) ? known : undefined;
   }
 
   /**
-   * Counts a request of a session that stands. Gives what is left to it on this server; undefined where there is no limit. Raises
+   * Counts a request and returns the remaining rate limit of this server; undefined where there is no limit. Raises
    * `too-many-requests`.
    */
   admit({ actor: { tokenId } }: KnownSession): Allowance | undefined {
@@ -151,7 +152,7 @@ export class Authenticator {
     return allowance;
   }
 
-  /** Writes when tokens were last used: in batches, so that no request waits for it. */
+  /** Writes last-used times in batches, so that no request waits for it. */
   async flush(): Promise<void> {
     if (this.#uses.size === 0) return;
     const uses = this.#uses;
@@ -165,7 +166,7 @@ export class Authenticator {
       };
       await this.#database.write(note, { isUnseen: true });
     } catch {
-      // It is a convenience: the next batch brings newer times.
+      // Not critical: the next batch has newer times.
     }
   }
 
@@ -175,9 +176,9 @@ export class Authenticator {
   }
 
   /**
-   * For signing in: an address has few tries, and a name few at each address. At all addresses together a name has more, and those that
-   * it has signed in from are not counted: guesses from elsewhere lock nobody out at home.
-   * See docs/decisions/0163-guesses-are-counted-beforehand.md.
+   * Limits sign-ins by address, by name and address, and by name at all addresses. Addresses from which the name has signed in
+   * before don't count towards the last limit, so that guesses from elsewhere don't lock a user out. See
+   * docs/decisions/0163-guesses-are-counted-beforehand.md.
    */
   signInsFrom(address: string): SignIns {
     return {
@@ -188,7 +189,9 @@ export class Authenticator {
     };
   }
 
-  /** Counted before it is looked at: whoever sends many at once would else have them all looked at before the first one counts. */
+  /**
+   * Counted before the password is checked; otherwise many concurrent attempts would all be checked before the first one counts.
+   */
   async #attempt(key: string, name: string, isRight: () => Promise<boolean>): Promise<boolean> {
     const here = `${key} ${name}`;
     const counts: [RateLimiter, string, string][] = [
@@ -245,7 +248,7 @@ function refuseBeyond({ allowed, retryAfterSeconds }: Allowance, sentence: strin
 
 const isCurrent = ({ until }: KnownSession): boolean => until > nowMs();
 
-/** The hash of the secret that was sent; undefined where there is no usable one. */
+/** The hash of the token or session secret in a request; undefined where there is no usable one. */
 export function hashOf(request: Pick<IncomingMessage, "headers">): string | undefined {
   const ofSession = sessionSecretIn(request);
   if (ofSession !== undefined) return ofSession.length > tokenLengthMax ? undefined : sessionHash(ofSession);

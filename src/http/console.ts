@@ -1,4 +1,4 @@
-/** `/app`: the console's files. Whatever is no file is one of its pages, which the console itself tells apart. */
+/** Serves the console's files under `/app`. Every other path there is a page, which the console routes itself. */
 import { randomBytes } from "node:crypto";
 import { promisify } from "node:util";
 import { brotliCompress, constants, gzip } from "node:zlib";
@@ -15,7 +15,7 @@ export interface ServedConsole {
 export const consolePath = "/app";
 export const consoleRoutes = [consolePath, `${consolePath}/*`] as const;
 
-/** What is there has a hash of its content in its name. No organization can be called `~`. */
+/** File names here contain a hash of the content. No organization can be named `~`. */
 const assets = "~/assets/";
 
 const types: Record<string, string> = {
@@ -27,7 +27,7 @@ const types: Record<string, string> = {
   json: "application/json",
 };
 
-/** Scripts and everything else from here alone; styles that are made while a page runs by the mark of that page. */
+/** Everything from this origin only; styles that are created at run time need the page's nonce. */
 const policy = (nonce: string): string =>
   [
     "default-src 'none'",
@@ -63,7 +63,7 @@ export function mountConsole(server: FastifyInstance, served: ServedConsole | un
     });
 }
 
-/** What the page has to know before its code is there: which frame to show, in which colours, and whether somebody may be signed in. */
+/** What the page needs before its code is loaded: the frame, the colour scheme, and whether there may be a session. */
 function pageOf(request: FastifyRequest, name: string): Record<string, string> {
   const hasSession = sessionSecretIn(request.raw) !== undefined;
   const isOutside = !hasSession || /^(~\/sign-in|invitations\/cadastre-)/.test(name);
@@ -96,7 +96,7 @@ const asPage = (reply: FastifyReply, policy: string): FastifyReply =>
     .header("referrer-policy", "no-referrer")
     .header("cache-control", "no-store");
 
-/** Nobody waits for longer than a few seconds here; the page looks again by itself. */
+/** The page reloads automatically until the console is built, which takes a few seconds. */
 function sendUnavailable(reply: FastifyReply, failure: string | undefined): FastifyReply {
   const words = failure === undefined ? "The console is being built. This page reloads automatically." : failure;
   if (failure === undefined) reply.header("refresh", "1");
@@ -111,7 +111,7 @@ function sendUnavailable(reply: FastifyReply, failure: string | undefined): Fast
 const brotli = promisify(brotliCompress);
 const gzipped = promisify(gzip);
 
-/** Each file is made smaller once, when it is first asked for, off the thread that answers. */
+/** Compresses each file once, on first use, in the thread pool. */
 class CompressedFiles {
   readonly #done = new Map<string, Promise<Buffer>>();
 

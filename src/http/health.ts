@@ -1,11 +1,11 @@
-/** For those who run the service: is it alive, and is it ready. */
+/** Liveness and readiness probes. */
 import type { FastifyInstance } from "fastify";
 import type { Database } from "../database/database.ts";
 import { readFenceState, type FenceState } from "../database/fence.ts";
 import { AppError } from "../kernel/errors.ts";
 
 export interface ServerPhase {
-  /** It listens, but what a first start has to do is not done. */
+  /** The server listens but has not finished starting. */
   readonly isStarting: () => boolean;
   readonly isStopping: () => boolean;
 }
@@ -27,21 +27,21 @@ export function mountHealth(
 const starting = () =>
   new AppError("unavailable", "The service is starting. Try again shortly.", { retryAfterSeconds: 1 });
 
-/** Until its schema is the one that this version needs, nothing is pending of the database for a request. Raises `unavailable`. */
+/** No request reaches the database before its schema is up to date. Raises `unavailable`. */
 export function refuseWhileStarting(route: string | undefined): void {
   if (route !== "/healthz" && route !== "/readyz") throw starting();
 }
 
-/** One look at a time: those who ask while the database hangs must not take its connections from everybody else. */
+/** One read at a time: probes must not take all connections while the database hangs. */
 function sharedRead({ reader }: Database): () => Promise<FenceState> {
   let underway: Promise<FenceState> | undefined;
   return () => (underway ??= readFenceState(reader.db).finally(() => (underway = undefined)));
 }
 
-/** Less than balancers and scrapers usually wait. */
+/** Shorter than the usual timeouts of load balancers and scrapers. */
 const deadlineMs = 2_000;
 
-/** Raises `unavailable` where it takes longer than those who watch a service want to wait. */
+/** Raises `unavailable` after the deadline. */
 async function withDeadline<T>(pending: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
@@ -57,7 +57,7 @@ async function withDeadline<T>(pending: Promise<T>): Promise<T> {
   }
 }
 
-/** None when the database does not answer: the other figures are wanted then most of all. */
+/** Undefined after the deadline: the remaining metrics matter most when the database does not answer. */
 export async function withDeadlineOrUndefined<T>(pending: Promise<T>): Promise<T | undefined> {
   try {
     return await withDeadline(pending);

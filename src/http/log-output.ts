@@ -1,11 +1,10 @@
-/** Where the log goes, and its lines for a person at a terminal instead of JSON. */
+/** Writes the log to standard output or a file, as JSON or as text for a terminal. */
 import { openSync, writeSync } from "node:fs";
 import type pino from "pino";
 
 const batchLength = 64 * 1024;
 const flushEveryMs = 200;
 
-/** To a file, or to the standard output. */
 export function batchedDestination(file?: string): pino.DestinationStream {
   const put = file === undefined ? toStandardOutput() : toFile(file);
   let lines = "";
@@ -30,12 +29,12 @@ function flushRegularly(flush: () => void): void {
   if (flushes.push(flush) > 1) return;
   const flushAll = () => flushes.forEach((each) => each());
   setInterval(flushAll, flushEveryMs).unref();
-  // It comes after an uncaught error too.
+  // Also runs after an uncaught error.
   process.once("exit", flushAll);
 }
 
 function toStandardOutput(): (text: string) => void {
-  // Whoever read it has gone: that is no reason to go too.
+  // A closed pipe must not end the process.
   if (process.stdout.listenerCount("error") === 0) process.stdout.on("error", () => {});
   return (text) => void process.stdout.write(text);
 }
@@ -56,7 +55,7 @@ const levels: Readonly<Record<number, string>> = {
 const colours: Readonly<Record<number, string>> = { 40: "\u001b[33m", 50: "\u001b[31m", 60: "\u001b[31m" };
 const plain = "\u001b[0m";
 
-/** LogRecord in another way, or of no use to somebody who looks on. */
+/** Shown in another form, or not useful on a terminal. */
 const omittedFields = new Set([
   "level",
   "time",
@@ -78,7 +77,7 @@ interface LogRecord {
   readonly [name: string]: unknown;
 }
 
-/** For a person at a terminal: nothing in a line is anything that a terminal would obey. */
+/** For a terminal: lines contain no control characters. */
 export function readableDestination(to: pino.DestinationStream, isColoured: boolean): pino.DestinationStream {
   return { write: (line) => to.write(`${readable(line, isColoured)}\n`) };
 }
@@ -106,7 +105,7 @@ function messageOf(record: LogRecord): string {
   return [record.msg ?? "", ...others].join("  ");
 }
 
-/** An error that was logged without a word of its own has its message in the line already. */
+/** An error that was logged without a message is the message already. */
 function errorLines({ msg, err }: LogRecord): string[] {
   if (err === undefined) return [];
   const { type = "Error", message = "", stack = "" } = err;
@@ -114,6 +113,6 @@ function errorLines({ msg, err }: LogRecord): string[] {
   return [words, ...stack.split("\n")].filter((line) => line !== "").map((line) => `  ${withoutControls(line)}`);
 }
 
-/** Callers have a part in what is logged; none of it may move the cursor or colour the screen. */
+/** Callers influence what is logged, and must not be able to control the terminal. */
 // oxlint-disable-next-line no-control-regex
 const withoutControls = (text: string): string => text.replace(/[\u0000-\u0008\u000a-\u001f\u007f-\u009f]/g, "�");

@@ -1,4 +1,4 @@
-/** Definitions → routes. Every route of the API is mounted here and nowhere else. */
+/** Mounts every route of the API from the resource definitions. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { refuseCaller } from "../access/run.ts";
 import type { Database } from "../database/database.ts";
@@ -31,18 +31,18 @@ import { sendEvents, sendTable } from "./streams.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** Undefined until the token was found to stand. */
+    /** Set once the request is authenticated. */
     session: KnownSession | undefined;
-    /** What is left to the session; undefined without one, and where there is no limit. */
+    /** The session's remaining rate limit; undefined without a session or without a limit. */
     allowance: Allowance | undefined;
   }
   interface FastifyContextConfig {
     readonly operation?: string;
     readonly signed?: true | undefined;
     readonly open?: true | undefined;
-    /** A browser that asks for it shows what it is answered: refusals are pages, too. */
+    /** The response is shown by a browser, so errors are pages too. */
     readonly isPage?: true | undefined;
-    /** What a body that is too large is answered with. */
+    /** The error sentence for a body that is too large. */
     readonly tooLarge?: string | undefined;
   }
 }
@@ -54,11 +54,11 @@ export interface MountOptions {
   readonly wake?: Context["wake"];
   readonly cache: ResponseCache;
   readonly signInsFrom: Authenticator["signInsFrom"];
-  /** Whether the server is about to stop: what waits is to answer now. */
+  /** Whether the server is about to stop, so that long polls return now. */
   readonly isStopping?: () => boolean;
 }
 
-/** The definition of what an operation answers with, where that is another resource's. */
+/** The definition of the resource that the operation answers with. */
 function answerDefinition(
   { definition }: Resource<Context>,
   operation: Operation,
@@ -66,7 +66,7 @@ function answerDefinition(
 ): ResourceDefinition {
   if (operation.answers === undefined) return definition;
   const other = resources.find((resource) => resource.definition.type === operation.answers);
-  if (other === undefined) throw new Error(`nobody defines ${operation.answers}`);
+  if (other === undefined) throw new Error(`no resource defines ${operation.answers}`);
   return other.definition;
 }
 
@@ -140,7 +140,7 @@ function mountOperation(server: FastifyInstance, mounted: MountedOperation, moun
       if (!isCached) return sendAnswer(reply, facts, answer);
       const until = cacheableUntil(answered, answer);
       const whole = serializeAnswer(facts, answer);
-      // What can't be kept may be a permission in itself, such as a signed address: it stays as it is.
+      // A response that can't be cached may contain a credential, such as a signed URL, and is never compressed.
       const written = until > nowMs() && acceptsGzip(request) ? await compressed(whole) : whole;
       mount.cache.store(request, written, { validator: answer.warrant, until });
       return sendSerialized(reply, written);
@@ -148,7 +148,7 @@ function mountOperation(server: FastifyInstance, mounted: MountedOperation, moun
   });
 }
 
-/** The earliest moment at which something in an answer changes by itself; the beginning of time where something always does. */
+/** When something in the answer changes although nothing is written; 0 where something changes all the time. */
 function cacheableUntil(definition: ResourceDefinition, answer: DocumentAnswer<unknown> | ListAnswer<unknown>): number {
   const shown = "views" in answer ? answer.views : [answer.view];
   let until = answer.until ?? Number.POSITIVE_INFINITY;
@@ -164,11 +164,11 @@ function cacheableUntil(definition: ResourceDefinition, answer: DocumentAnswer<u
 const wantsTable = ({ headers }: FastifyRequest): boolean =>
   prefers(headers.accept, tableMediaType, [mediaType, "application/json"]);
 
-/** Answers that stay the same while the register does. */
+/** Whether the response changes only when the database does. */
 const isCacheable = ({ method, answer, signed }: Operation, { hasExpiring }: ResourceDefinition): boolean =>
   method === "GET" && (answer === "document" || answer === "list") && !signed && !hasExpiring;
 
-/** Raises `not-found` for agents and runs where the operation is not for them. */
+/** Raises `not-found` for agents and runs that call an operation that is not for them. */
 function contextOf(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -190,7 +190,7 @@ function contextOf(
     ...(wake && { wake }),
     requestId: request.id,
     address: request.ip,
-    // Only signing in and out asks for these, so only that makes them.
+    // Lazy, because only sign-in and sign-out use them.
     get browser() {
       return browserOf(request, reply, () => options.publicUrl);
     },
@@ -205,21 +205,21 @@ function contextOf(
 
 const largeBodies = new LargeBodies(16);
 
-/** The engines name themselves when they call; whoever does not is a client of the API. */
+/** Terraform and OpenTofu identify themselves; every other client is `tfe-api`. */
 function sourceOf(request: FastifyRequest): "tfe-api" | "terraform" {
   return /\b(Terraform|OpenTofu)\//i.test(request.headers["user-agent"] ?? "") ? "terraform" : "tfe-api";
 }
 
-/** The command line says its version with every request, and whether it has a `cloud` block. */
+/** The CLI sends its version with every request, and whether its configuration has a `cloud` block. */
 function integrationOf({ headers }: FastifyRequest): "cloud" | "remote" | undefined {
   if (headers["x-terraform-integration"] === "cloud") return "cloud";
   return headers["terraform-version"] === undefined ? undefined : "remote";
 }
 
-/** Links are paths, also where a request names a host in its first line. */
+/** Links are paths, even where the request line contains a host. */
 const pathOf = (url: string): string => url.replace(/^[a-z]+:\/\/[^/?]*/i, "");
 
-/** The strong validators of `If-Match`, without their quotes; weak ones never match. */
+/** The strong validators of `If-Match`, without quotes; weak ones never match. */
 function validatorsOf(header: string | undefined): string[] | undefined {
   if (header === undefined) return undefined;
   return header

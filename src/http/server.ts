@@ -1,4 +1,4 @@
-/** The HTTP door: what every request passes on its way in and every response on its way out. */
+/** Builds the HTTP server: what every request passes on its way in and every response on its way out. */
 import type { AddressInfo } from "node:net";
 import fastify, {
   LogController,
@@ -35,33 +35,36 @@ import { basePath, httpFacts, sendError, sendCached, sendJson, type SerializedRe
 
 export interface ServerOptions extends AuthenticatorOptions {
   readonly database: Database;
-  /** Without a public URL it is the listening address. */
+  /** The listening address is used where no public URL is set. */
   readonly options: Omit<ServiceOptions, "publicUrl"> & { readonly publicUrl?: string | undefined };
   readonly vault: Vault;
   readonly wake?: Context["wake"];
   readonly version: string;
   readonly logger: FastifyBaseLogger;
   readonly tls?: { readonly cert: Buffer; readonly key: Buffer } | undefined;
-  /** Addresses whose `X-Forwarded-For` is believed. */
+  /** Proxies whose `X-Forwarded-For` is trusted. */
   readonly trustedProxies?: readonly string[] | undefined;
   readonly metricsToken?: string | undefined;
-  /** Whether it listens and is not ready for everything yet. */
+  /** Whether the server listens but has not finished starting. */
   readonly isStarting?: () => boolean;
-  /** Whether it is about to stop, and still answers those whom a balancer sends. */
+  /** Whether the server is about to stop but still answers requests. */
   readonly isDraining?: () => boolean;
-  /** How long a request's headers may take to arrive, and how long a body that is gathered. */
+  /** How long the headers, and a body that is read into memory, may take to arrive. */
   readonly headersTimeoutMs?: number;
   readonly bodyTimeoutMs?: number;
-  /** How much memory answers that were given may take. */
+  /** The size of the response cache. */
   readonly keptBytes?: number;
-  /** Without it there is no console here. */
+  /** Undefined where the console is off. */
   readonly console?: ServedConsole | undefined;
 }
 
 const cacheBytesByDefault = 64 * 2 ** 20;
 const headersTimeoutMsByDefault = 60_000;
 
-/** Routes that need no token, or see to it themselves. Everything else, also what is no route at all under the API, does. */
+/**
+ * Routes that need no token, or authenticate the caller themselves. Every other path under the API needs one, even if no route
+ * matches.
+ */
 const open = new Set([
   "/",
   `${basePath}/ping`,
@@ -77,7 +80,7 @@ const open = new Set([
   webhookPath,
 ]);
 
-/** Decided by the route that was matched, never by the path as it was written: that has many spellings. */
+/** Decided by the matched route, because a path can be spelled in many ways. */
 function needsToken(request: FastifyRequest): boolean {
   const { url: route, config } = request.routeOptions;
   if (config.signed || config.open) return false;
@@ -137,15 +140,15 @@ export function createServer(settings: ServerOptions): FastifyInstance {
   return server;
 }
 
-/** Each in our words, and told to the log as far as it is ours. */
+/** Translates errors into ours, and logs those that the service caused. */
 function answerErrors(server: FastifyInstance): void {
   server.setErrorHandler((error, request, reply) => {
     const known = translate(error as FastifyError, request.routeOptions.config.tooLarge);
-    const tell = (level: "error" | "info", err: unknown) =>
+    const log = (level: "error" | "info", err: unknown) =>
       server.log[level]({ reqId: request.id, err }, "request failed");
-    if (!(known instanceof AppError)) tell("error", known);
-    // A caller's own doing, such as going away in the middle, is no error of the service.
-    else if (known.internal !== undefined) tell(known.code === "unavailable" ? "error" : "info", known.internal);
+    if (!(known instanceof AppError)) log("error", known);
+    // A client's own fault, such as closing the connection early, is not an error of the service.
+    else if (known.internal !== undefined) log(known.code === "unavailable" ? "error" : "info", known.internal);
     return request.routeOptions.config.isPage ? sendRefusal(request, reply, known) : sendError(reply, known);
   });
   server.setNotFoundHandler(({ url }, reply) => sendError(reply, unsupportedAt(url) ?? notFound("path")));
@@ -156,7 +159,7 @@ function mountPages(server: FastifyInstance, { console }: ServerOptions, publicU
   mountConsole(server, console);
 }
 
-/** For what is asked by nobody that we know yet. */
+/** For requests without authentication. */
 function anonymousContext(
   { database, vault, wake }: ServerOptions,
   options: ServiceOptions,
@@ -183,7 +186,7 @@ interface AdmissionOptions {
   readonly bodyTimeoutMs: number | undefined;
 }
 
-/** Each request gets its headers and, where it needs one, its session; or the answer that was kept for it. */
+/** Authenticates each request and sets its headers, or answers it from the cache. */
 function admitRequests(server: FastifyInstance, options: AdmissionOptions): void {
   const { isStarting, cache, headers, publicUrl, bodyTimeoutMs } = options;
   server.addHook("onRequest", (request, reply, done) => {
@@ -208,15 +211,14 @@ function admitRequests(server: FastifyInstance, options: AdmissionOptions): void
   });
 }
 
-/** Where the server listens, as a URL. */
-/** Where it is reached on this machine: one that listens on every address, by the loopback one. */
+/** The URL on which this machine reaches the server; loopback where it listens on every address. */
 export function urlOf(server: FastifyInstance, { tls }: Pick<ServerOptions, "tls">): string {
   const { address, port, family } = server.server.address() as AddressInfo;
   const host = loopbackOf(address);
   return `${tls === undefined ? "http" : "https"}://${family === "IPv6" ? `[${host}]` : host}:${port}`;
 }
 
-/** The listening address is only known once it listens, so it is looked at when it is first needed. */
+/** The listening address is known only after `listen`, so it is read on first use. */
 function withPublicUrl(server: FastifyInstance, settings: ServerOptions): ServiceOptions {
   const { publicUrl: configured, ...others } = settings.options;
   let known = configured;
@@ -231,11 +233,11 @@ function withPublicUrl(server: FastifyInstance, settings: ServerOptions): Servic
 
 function newServer(settings: ServerOptions, headersOf: ResponseHeaders["byName"]): FastifyInstance {
   const headersTimeout = settings.headersTimeoutMs ?? headersTimeoutMsByDefault;
-  // `refuseWithoutHost` says what is missing; Node itself would not.
+  // `refuseWithoutHost` answers with a sentence, which Node would not.
   const parsing = { requireHostHeader: false, headersTimeout, connectionsCheckingInterval: headersTimeout / 4 };
   return fastify({
     loggerInstance: settings.logger.child({}, { serializers }),
-    // `logRequests` writes the one line that a request has; a logger of its own for each would cost more than that.
+    // `logRequests` writes the one line per request; a child logger per request would cost more than that line.
     logController: new LogController({ disableRequestLogging: true }),
     childLoggerFactory: (logger) => logger,
     ...(settings.tls ? { https: { ...settings.tls, ...parsing } } : { http: parsing }),
@@ -243,12 +245,12 @@ function newServer(settings: ServerOptions, headersOf: ResponseHeaders["byName"]
     ...(settings.trustedProxies && { trustProxy: [...settings.trustedProxies] }),
     bodyLimit: bodyBytesMax,
     genReqId: newRequestId,
-    // A large state over a slow line takes its time; `limitSlowBodies` sees to everything else.
+    // A large state over a slow connection takes long; `limitSlowBodies` bounds every other request.
     requestTimeout: 0,
     forceCloseConnections: "idle",
     return503OnClosing: false,
     routerOptions: {
-      // The router must not throw; `mount` parses the query where a refusal can be answered.
+      // The router must not throw; `mount.ts` parses the query, where an error can be answered.
       querystringParser: ((text: string) => text) as never,
       maxParamLength: 512,
       ignoreTrailingSlash: true,
@@ -260,7 +262,7 @@ function newServer(settings: ServerOptions, headersOf: ResponseHeaders["byName"]
   }) as unknown as FastifyInstance;
 }
 
-/** Put together when it is first asked for: most servers never are, and all of them should start withDeadline. */
+/** Built on first use, because most servers never serve it. */
 function mountDescription(server: FastifyInstance, version: string): void {
   let description: object | undefined;
   server.get(`${basePath}/openapi.json`, async (_request, reply) => {
@@ -274,7 +276,8 @@ export function describeApi(version: string): object {
     {
       title: "Cadastre",
       version,
-      description: "A register of infrastructure workspaces: projects, workspaces, and who may do what to them.",
+      description:
+        "A self-hosted control plane for Terraform and OpenTofu: projects, workspaces, runs, state, and who has access to them.",
     },
     resources,
     httpFacts,
@@ -282,10 +285,10 @@ export function describeApi(version: string): object {
   );
 }
 
-/** The framework's own errors in our words; an error of ours, or an unknown one, stays as it is. */
+/** Translates the framework's errors; our own and unknown errors pass through. */
 function translate(
   error: FastifyError,
-  tooLarge = `The body is larger than ${bodyBytesMax} bytes. Send less at once.`,
+  tooLarge = `The body is larger than ${bodyBytesMax} bytes. Send a smaller body.`,
 ): unknown {
   if (error instanceof AppError) return error;
   switch (error.code) {
@@ -293,12 +296,12 @@ function translate(
       return new AppError("too-large", tooLarge);
     case "FST_ERR_CTP_INVALID_MEDIA_TYPE":
     case "FST_ERR_CTP_INVALID_CONTENT_LENGTH":
-      return new AppError("bad-request", "The body does not fit its Content-Type or Content-Length header.");
+      return new AppError("bad-request", "The body does not match its Content-Type or Content-Length header.");
     case "FST_ERR_BAD_URL":
       return new AppError("bad-request", "The path is not valid percent-encoded UTF-8.");
-    // Nobody reads this: whoever was being answered has gone.
+    // The client has disconnected, so nobody reads this response.
     case "ERR_STREAM_PREMATURE_CLOSE":
-      return new AppError("bad-request", "The answer broke off.", { internal: error });
+      return new AppError("bad-request", "The response was interrupted.", { internal: error });
     case "FST_ERR_MAX_PARAM_LENGTH":
       return notFound("thing");
     default:

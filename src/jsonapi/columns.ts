@@ -1,6 +1,6 @@
 /**
- * Attributes → columns, from the definition alone: an attribute stands in the column of its own name, a flag as 0 or 1, a
- * list as JSON, and, where case is ignored, once more folded. What has `column: false` is for the resource's `rules.ts`.
+ * Maps attributes to columns from the definition alone: same name, flags as 0 or 1, lists as JSON, and a folded copy where case
+ * is ignored. `rules.ts` of the resource handles attributes with `column: false`.
  */
 import type { z } from "zod";
 import { camel, type Camel } from "../kernel/names.ts";
@@ -11,7 +11,7 @@ import type { Presence } from "./relationships.ts";
 type StoredValue<Value> = Value extends boolean ? number : Value extends readonly unknown[] ? string : Value;
 type ColumnValue<A> = A extends Attribute<infer Schema, Presence, Presence> ? StoredValue<z.output<Schema>> : never;
 
-/** Which attributes can be sent at all, and have a column. */
+/** Attributes that can be sent and have a column. */
 type StoredAttribute<D extends ResourceDefinition> = {
   [Name in keyof D["attributes"]]: D["attributes"][Name] extends {
     readonly column: true;
@@ -25,7 +25,7 @@ type FoldedAttribute<D extends ResourceDefinition> = {
   [Name in keyof D["attributes"]]: D["attributes"][Name] extends { readonly folded: true } ? Name : never;
 }[keyof D["attributes"]];
 
-/** The columns that a definition's attributes stand in. */
+/** The columns of a definition's attributes. */
 export type ColumnsOf<D extends ResourceDefinition> = {
   -readonly [Name in StoredAttribute<D> as Camel<Name & string>]: ColumnValue<D["attributes"][Name]>;
 } & { [Name in FoldedAttribute<D> as `${Camel<Name & string>}Key`]: string };
@@ -33,13 +33,13 @@ export type ColumnsOf<D extends ResourceDefinition> = {
 interface AttributeColumn {
   readonly name: string;
   readonly initially: unknown;
-  /** The column beside it that ignores case. */
+  /** The column with the folded value. */
   readonly foldedAs: string | undefined;
 }
 
 interface DefinitionColumns {
   readonly all: readonly AttributeColumn[];
-  /** A new row's, where nothing was sent. */
+  /** The values of a new row where nothing was sent. */
   readonly initially: Readonly<Record<string, unknown>>;
 }
 
@@ -65,7 +65,7 @@ function toStored(value: unknown): unknown {
   return Array.isArray(value) ? JSON.stringify(value) : value;
 }
 
-/** A new row's columns: what was sent, else what the operation gives for its part, else the definition's default. */
+/** The columns of a new row: sent values first, then the operation's, then the definition's defaults. */
 export function createdColumns<D extends ResourceDefinition>(
   definition: D,
   attributes: object,
@@ -78,7 +78,7 @@ export function createdColumns<D extends ResourceDefinition>(
   } as ColumnsOf<D>;
 }
 
-/** The columns that an update names; absent stays absent, null stays null. */
+/** The columns that an update sets; absent stays absent, null stays null. */
 export function changedColumns<D extends ResourceDefinition>(definition: D, attributes: object): Partial<ColumnsOf<D>> {
   const sent = attributes as Readonly<Record<string, unknown>>;
   const columns: Record<string, unknown> = {};

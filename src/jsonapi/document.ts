@@ -1,19 +1,18 @@
 /**
- * Views → JSON:API documents, as text. A writer is compiled once per definition: putting the text together is twice as fast
- * as building an object for `JSON.stringify`, and this is most of what a read costs beside its statements.
+ * Writes views as JSON:API text. A writer is compiled once per definition: concatenating text is twice as fast as building an
+ * object for `JSON.stringify`, and it is most of a read's cost besides its statements.
  */
 import { camel } from "../kernel/names.ts";
 import { aliases, withAliases } from "./aliases.ts";
 import type { AnyAttribute, Included, ResourceDefinition } from "./define.ts";
 import type { Relationship } from "./relationships.ts";
 
-/** A piece of JSON; undefined where there is nothing to write. */
+/** Returns JSON text; undefined to omit the member. */
 type JsonWriter = (view: Record<string, unknown>) => string | undefined;
 type ViewReader = (view: Record<string, unknown>) => unknown;
 
 const writers = new WeakMap<ResourceDefinition, JsonWriter>();
 
-/** The resource object of a view. */
 export function writeResource(definition: ResourceDefinition, view: unknown): string {
   let write = writers.get(definition);
   if (write === undefined) {
@@ -27,7 +26,7 @@ export function writeResources(definition: ResourceDefinition, views: readonly u
   return `[${views.map((view) => writeResource(definition, view)).join(",")}]`;
 }
 
-/** Each thing once, however many others lead to it; a member of a document, with its comma, or nothing. */
+/** Each resource once. Returns a member with its leading comma, or nothing. */
 export function writeIncluded(included: readonly Included[] | undefined): string {
   if (included === undefined) return "";
   const seen = new Map<string, string>();
@@ -53,7 +52,7 @@ function compile(definition: ResourceDefinition): JsonWriter {
   };
 }
 
-/** What several writers write, each under its name; those that write nothing are left out. */
+/** Joins the members that are not omitted. */
 function members(named: readonly (readonly [string, JsonWriter])[]): (view: Record<string, unknown>) => string {
   const pieces = named.map(([name, write]) => [`${JSON.stringify(name)}:`, write] as const);
   return (view) => {
@@ -66,12 +65,12 @@ function members(named: readonly (readonly [string, JsonWriter])[]): (view: Reco
   };
 }
 
-/** Nearly all text is free of what JSON must escape, and then quotes around it are enough. */
+/** Nearly all text needs no escaping, so quotes are enough. */
 // oxlint-disable-next-line no-control-regex -- these are exactly the characters that must be escaped
 const escaped = /["\\\u0000-\u001f\ud800-\udfff]/;
 const text = (value: string): string => (escaped.test(value) ? JSON.stringify(value) : `"${value}"`);
 
-/** A value that is JSON already: it stands in the document as it is. */
+/** A value that is JSON already. */
 export class JsonText {
   readonly text: string;
   constructor(text: string) {
@@ -89,7 +88,7 @@ function json(value: unknown): string | undefined {
 
 // --- attributes
 
-/** What decides how a value is shown: flags are stored as 0 or 1, lists as JSON, and what is in an object may have two names. */
+/** How a value is written: flags are stored as 0 or 1, lists as JSON, and members of objects may have aliases. */
 type ValueKind = "flag" | "list" | "object" | "plain";
 
 function kindOf(schema: AnyAttribute["schema"]): ValueKind {
@@ -111,7 +110,7 @@ function writing(read: ViewReader, as: ValueKind): JsonWriter {
   return (view) => json(toShown(read(view), as));
 }
 
-/** A list that comes as its column holds it is JSON already. */
+/** A list from a column is JSON already. */
 const listText = (value: unknown) => (typeof value === "string" ? value : json(value));
 
 function attributeReaders(
@@ -133,7 +132,7 @@ function attributeReaders(
 
 const auditedByDefinition = new WeakMap<ResourceDefinition, [string, ViewReader, ValueKind][]>();
 
-/** What of a view goes into the audit trail: its attributes, without secrets and what depends on the caller. */
+/** The attributes of a view for the audit log, without secrets and values that depend on the caller. */
 export function auditedAttributes(definition: ResourceDefinition, view: object): Record<string, unknown> {
   let readers = auditedByDefinition.get(definition);
   if (readers === undefined) {

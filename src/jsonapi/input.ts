@@ -1,6 +1,6 @@
 /**
- * Request bodies: from JSON to typed input, or every fault at once. Absent stays absent and null stays null; what a
- * definition does not know is ignored, because clients send more than they need to.
+ * Parses request bodies into typed input, or reports every fault. Absent stays absent and null stays null; unknown members are
+ * ignored, because clients send more than they need to.
  */
 import type { z } from "zod";
 import { AppError, type Fault, invalid } from "../kernel/errors.ts";
@@ -12,7 +12,7 @@ import type { Relationship, ToMany } from "./relationships.ts";
 export const linkageMax = 1000;
 const nestingMax = 16;
 const idLengthMax = 256;
-/** Of one value: the first hundred of thousands of wrong items show what is wrong. */
+/** Enough to show what is wrong with a long list. */
 const issuesMax = 100;
 
 type JsonObject = Record<string, unknown>;
@@ -185,7 +185,7 @@ function badLink(name: string, relationship: Relationship): Fault {
   };
 }
 
-// --- linkage and bodies of their own shape
+// --- linkage and custom bodies
 
 function parseLinkage({ linkage: types, meta }: LinkageBody, json: unknown): readonly Identifier[] {
   const data = isObject(json) ? json["data"] : undefined;
@@ -231,7 +231,7 @@ function identifiers(
   return found;
 }
 
-/** What an item says of the link itself, where that is asked for. */
+/** A link's `meta`, where the schema allows it. */
 function linkMeta(item: Identifier, schema: z.ZodType | undefined, at: string[], faults: Fault[]): { meta?: unknown } {
   if (schema === undefined || item.meta === undefined || item.meta === null) return {};
   const result = schema.safeParse(item.meta);
@@ -254,9 +254,9 @@ function parseCustom(schema: z.ZodType, json: unknown): unknown {
   throw invalid(result.error.issues.slice(0, issuesMax).map((issue) => toFault(issue, [], "request-body")));
 }
 
-// --- what is wrong, as sentences
+// --- faults
 
-/** One issue of a schema as a sentence that begins with the name of what it is about. */
+/** A schema's issue as a sentence that begins with the attribute's name. */
 function toFault(issue: z.core.$ZodIssue, base: readonly PropertyKey[], name: string): Fault {
   const path = [...base, ...issue.path];
   const inner = issue.path.filter((part) => typeof part === "string").join(".");
@@ -293,9 +293,9 @@ function predicate(issue: z.core.$ZodIssue): string {
 
 const escapePointer = (part: string) => part.replaceAll("~", "~0").replaceAll("/", "~1");
 
-// --- shared with every body
+// --- shared by all bodies
 
-/** Moves what came under a second name to the first; refuses both with different values. Works at any depth. */
+/** Replaces aliases by the primary names, at any depth; refuses both with different values. */
 function foldAliases(source: JsonObject, pointer: string, faults: Fault[]): JsonObject {
   const folded: JsonObject = { ...source };
   for (const [name, alias] of Object.entries(aliases)) {
@@ -314,7 +314,7 @@ function foldAliases(source: JsonObject, pointer: string, faults: Fault[]): Json
   return folded;
 }
 
-/** Refuses what can't be stored or is nested absurdly, before anything looks at it. Raises `invalid`. */
+/** Refuses values that can't be stored and extreme nesting, before any other code sees them. Raises `invalid`. */
 function refuseUnstorable(json: unknown): void {
   const faults: Fault[] = [];
   walk(json, undefined, 0, faults);
@@ -324,7 +324,7 @@ function refuseUnstorable(json: unknown): void {
 const unstorable = "contains a character that can't be stored (U+0000 or half of a surrogate pair)";
 const faultsMax = 20;
 
-/** Where something stands: only what is at fault needs it spelled out. */
+/** A position in the body, turned into a pointer only for faults. */
 interface JsonLocation {
   readonly parent: JsonLocation | undefined;
   readonly name: string | number;

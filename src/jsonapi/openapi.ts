@@ -1,4 +1,4 @@
-/** Definitions → the OpenAPI 3.1 document, complete: every route, parameter, body, answer and refusal. */
+/** Generates the OpenAPI 3.1 document from the definitions: every route, parameter, body, response and error. */
 import { z } from "zod";
 import { aliases } from "./aliases.ts";
 import type { AnyAttribute, AnswerKind, Operation, Resource, ResourceDefinition } from "./define.ts";
@@ -9,13 +9,13 @@ import { takesBlank } from "./schemas.ts";
 
 type SchemaObject = Record<string, unknown>;
 
-/** How an answer's kind and a refusal look in HTTP; given by the only file that knows. */
+/** The HTTP side of answers and errors, supplied by `http/respond.ts`. */
 export interface HttpFacts {
   readonly statusOf: Readonly<Record<AnswerKind, number>>;
   readonly refusals: Readonly<Record<string, string>>;
   readonly mediaType: string;
   readonly eventsMediaType: string;
-  /** Of content, where the operation names none. */
+  /** For content of operations without a media type. */
   readonly contentMediaType: string;
   readonly tableMediaType: string;
   readonly basePath: string;
@@ -27,7 +27,7 @@ export interface ApiInfo {
   readonly description: string;
 }
 
-/** `extraPaths`: paths that no definition describes. */
+/** `extraPaths`: paths without a definition. */
 export function openApi<Context>(
   info: ApiInfo,
   resources: readonly Resource<Context>[],
@@ -66,7 +66,7 @@ const nameOf = ({ schemaName, type }: ResourceDefinition) => schemaName ?? type;
 
 /** Who may call it, in words. */
 export function callersOf({ needs, callers }: Operation): string {
-  return callers === "runs" ? `${needs}; a run, as far as it needs it` : needs;
+  return callers === "runs" ? `${needs}; a run, as far as it needs access` : needs;
 }
 
 function describeOperation(
@@ -120,25 +120,25 @@ function queryParameters(query: QueryDefinition | undefined): SchemaObject[] {
   const add = (name: string, description: string, schema: SchemaObject, required = false) =>
     parameters.push({ name, in: "query", required, description, schema });
   if (query.paged === true || query.paged === "if-asked") {
-    add("page[number]", "Which page; the first is 1.", { type: "integer", minimum: 1, default: 1 });
+    add("page[number]", "The page number; the first page is 1.", { type: "integer", minimum: 1, default: 1 });
   }
   if (query.paged === "cursor")
-    add("page[cursor]", "Where the page begins, as the previous page's `next` link says.", { type: "string" });
+    add("page[cursor]", "The cursor from the previous page's `next` link.", { type: "string" });
   if (query.paged !== undefined) {
-    add("page[size]", `How many on a page; more than ${pageSizeMax} is taken as ${pageSizeMax}.`, {
+    add("page[size]", `The page size; values above ${pageSizeMax} are reduced to ${pageSizeMax}.`, {
       type: "integer",
       minimum: 1,
       default: pageSizeDefault,
     });
   }
   if (query.sort !== undefined) {
-    add("sort", "The order; a leading `-` reverses it.", {
+    add("sort", "The sort order; a leading `-` reverses it.", {
       type: "string",
       enum: query.sort.flatMap((key) => [key, `-${key}`]),
     });
   }
   if (query.include !== undefined) {
-    add("include", `Related resources to show, comma-separated: ${query.include.join(", ")}.`, { type: "string" });
+    add("include", `Related resources to include, comma-separated: ${query.include.join(", ")}.`, { type: "string" });
   }
   for (const [name, parameter] of Object.entries(query.parameters ?? {})) {
     add(name, parameter.doc, { type: "string" }, parameter.required);
@@ -156,7 +156,7 @@ function headerParameters(operation: Operation): SchemaObject[] {
         name: "Last-Event-ID",
         in: "header",
         required: false,
-        description: "The id of the last event that was received: the stream continues after it.",
+        description: "The id of the last received event; the stream resumes after it.",
         schema: { type: "string" },
       },
     ];
@@ -166,7 +166,7 @@ function headerParameters(operation: Operation): SchemaObject[] {
       name: "If-Match",
       in: "header",
       required: false,
-      description: "Only if the thing still has this ETag; 412 otherwise.",
+      description: "Makes the change only if the resource still has this ETag; otherwise the response is 412.",
       schema: { type: "string" },
     },
   ];
@@ -229,14 +229,15 @@ function membersOf<Member extends Record<"create" | "update", Presence>>(
 }
 
 function describeAnswer(operation: Operation, definition: ResourceDefinition, http: HttpFacts): SchemaObject {
-  if (operation.answer === "nothing" || operation.answer === "done") return { description: "Done; there is no body." };
-  if (operation.answer === "accepted") return { description: "Under way; there is no body." };
+  if (operation.answer === "nothing" || operation.answer === "done")
+    return { description: "Done. The response has no body." };
+  if (operation.answer === "accepted")
+    return { description: "Accepted; the work continues. The response has no body." };
   if (operation.answer === "content")
     return { description: "The content.", content: { [operation.mediaType ?? http.contentMediaType]: bytes } };
   if (operation.answer === "events")
     return {
-      description:
-        "Server-sent events, until the client closes the stream or an `end` event says that nothing more comes.",
+      description: "Server-sent events, until the client closes the stream or the server sends an `end` event.",
       content: { [http.eventsMediaType]: { schema: { type: "string" } } },
     };
   const item = { $ref: `#/components/schemas/${operation.answers ?? nameOf(definition)}` };
@@ -252,7 +253,7 @@ function describeAnswer(operation: Operation, definition: ResourceDefinition, ht
     [http.tableMediaType]: {
       schema: {
         type: "string",
-        description: `The whole list without pages, with a first line of column names: ${operation.table.join(", ")}.`,
+        description: `The whole list without pages; the first line has the column names: ${operation.table.join(", ")}.`,
       },
     },
   };
@@ -329,7 +330,7 @@ function identifierSchema(types: readonly string[], meta?: z.ZodType): SchemaObj
   return object(members, ["type", "id"]);
 }
 
-const blank = { const: "", description: "Read as null." };
+const blank = { const: "", description: "Treated as null." };
 
 function toJsonSchema(schema: z.ZodType, io: "input" | "output"): SchemaObject {
   const { $schema: _, ...rest } = z.toJSONSchema(schema, {

@@ -1,10 +1,10 @@
-/** The links and numbers of a list's pages. Links are paths, never hosts. */
+/** Links and metadata of a list's pages. Links are paths without a host. */
 import type { Page } from "./query.ts";
 
 export interface PageFacts {
   readonly page: Page;
   readonly totalCount: number;
-  /** The path and query of the request, as it was made. */
+  /** The path and query of the request. */
   readonly url: string;
 }
 
@@ -34,7 +34,7 @@ export function pagination({ page, totalCount, url }: PageFacts) {
   };
 }
 
-/** Of a list that is not counted: whether there is another page is all that is known of the rest. */
+/** For a list without a total: only whether there is another page is known. */
 export function openPagination({
   page,
   hasMore,

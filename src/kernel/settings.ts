@@ -1,17 +1,17 @@
 /**
- * What a setting is, and how a table of them is read: flags, the environment, a settings file, defaults. An unusable one raises a
- * sentence, and all of them are raised together. It knows no setting by name.
+ * Declares settings and reads a table of them from flags, the environment, a settings file and defaults. Raises every fault
+ * together, as sentences. Knows no setting by name.
  */
 import { readFileSync } from "node:fs";
 import { isIP } from "node:net";
 import { camel } from "./names.ts";
 import { passwordLengthMax, passwordLengthMin } from "./passwords.ts";
 
-/** Settings that can't be used; each fault is a sentence for the person who set them. */
+/** Each fault is a sentence for the person who set the settings. */
 export class SettingError extends Error {
   override readonly name = "SettingError";
   readonly faults: readonly string[];
-  /** Of a whole table: the settings with the defaults of those that can't be used, and the names of these. */
+  /** The settings with defaults in place of invalid ones, and the names of the invalid ones. */
   rest?: { readonly settings: Readonly<Record<string, unknown>>; readonly unusable: readonly string[] };
 
   constructor(...faults: readonly [string, ...string[]]) {
@@ -24,14 +24,14 @@ export interface Setting<Value> {
   readonly variable: `CADASTRE_${string}`;
   /** The variable's name in earlier releases: still accepted, and reported by `deprecatedSettings`. */
   readonly formerly?: `CADASTRE_${string}`;
-  /** How the value is shown in `--help`: `HOST:PORT`. */
+  /** How `--help` shows the value: `HOST:PORT`. */
   readonly shape: string;
   readonly doc: string;
   readonly initially: string | undefined;
-  /** Then a file may hold it, named by the variable with `_FILE` at its end. */
+  /** Can also be read from a file, named by the variable with the suffix `_FILE`. */
   readonly isSecret?: true;
   readonly isRequired?: true;
-  /** Raises SettingError with the end of a sentence that begins with the setting's name. */
+  /** Raises SettingError with the end of a sentence that begins with the variable's name. */
   readonly parse: (text: string) => Value;
 }
 
@@ -42,7 +42,7 @@ export function flagOf(name: string): string {
   return `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 }
 
-/** The variable, and the flag's setting, that name a secret's file. */
+/** The variable and the flag that name a secret's file. */
 export const fileVariable = (variable: string): string => `${variable}_FILE`;
 export const fileFlag = (name: string): string => `${name}File`;
 
@@ -64,23 +64,22 @@ export const variablesOf = (table: SettingTable): string[] => [
 ];
 
 export interface SettingSources {
-  /** Values of flags, by the setting's name. */
+  /** By the setting's name. */
   readonly flags?: Readonly<Record<string, string | undefined>>;
   readonly environment?: Readonly<Record<string, string | undefined>>;
-  /** The path of a settings file. */
   readonly file?: string | undefined;
-  /** What is wrong with the sources themselves. */
+  /** Faults of the sources themselves. */
   readonly faults?: readonly string[];
 }
 
 export interface TableOptions {
-  /** The command that lists the settings. */
+  /** The command that lists the settings, for error sentences. */
   readonly help: string;
-  /** Settings of which both are given, or neither. */
+  /** Settings that must be set together. */
   readonly pairs?: readonly (readonly [string, string])[];
 }
 
-/** A flag wins over the environment, the environment over the file, the file over the default. Raises SettingError with every fault. */
+/** Precedence: flag, environment, file, default. Raises SettingError with every fault. */
 export function readTable(
   table: SettingTable,
   sources: SettingSources,
@@ -215,16 +214,16 @@ function textOf({ variable, value, path }: SourceValue): string | undefined {
 const nonEmpty = (text: string | undefined) => (text === "" ? undefined : text);
 
 interface SettingsFile {
-  /** Of the lines that can be used. */
+  /** From the valid lines. */
   readonly values: Readonly<Record<string, string>>;
-  /** A sentence each. */
+  /** As sentences. */
   readonly faults: readonly string[];
   readonly isUnreadable: boolean;
 }
 
 const noFile: SettingsFile = { values: {}, faults: [], isUnreadable: false };
 
-/** Lines of NAME=VALUE; empty lines and lines that begin with # are passed over. */
+/** Lines of NAME=VALUE; empty lines and lines that start with # are ignored. */
 function readSettingsFile(table: SettingTable, path: string, help: string): SettingsFile {
   let text: string;
   try {
@@ -249,7 +248,7 @@ function readSettingsFile(table: SettingTable, path: string, help: string): Sett
   return { values, faults, isUnreadable: false };
 }
 
-/** The candidate that takes the fewest letters to be added, removed or changed. */
+/** By edit distance. */
 export function nearest(name: string, candidates: readonly string[]): string {
   const distances = candidates.map((candidate) => ({ candidate, distance: editDistance(name, candidate) }));
   return distances.toSorted((one, other) => one.distance - other.distance)[0]?.candidate ?? "";
@@ -318,7 +317,7 @@ export function parseDatabase(text: string): string {
 export function parseSmtpUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url !== undefined && ["smtp:", "smtps:"].includes(url.protocol) && url.hostname !== "") return text;
-  // What is wrong with it may stand beside a password.
+  // The sentence does not quote the value, which may contain a password.
   throw new SettingError("must be smtp://USER:PASSWORD@HOST:PORT or smtps://USER:PASSWORD@HOST:PORT.");
 }
 
@@ -335,7 +334,7 @@ export function parsePassword(text: string): string {
 }
 
 export function parseKeys(text: string): [Uint8Array, ...Uint8Array[]] {
-  // A key file has one in each line.
+  // A key file has one key per line.
   const keys = text.split(/[,\n]/).map((part) => parseKey(part.trim()));
   const isRepeated = keys.some((key, position) =>
     keys.slice(0, position).some((other) => Buffer.compare(key, other) === 0),
@@ -370,7 +369,7 @@ export function parseProxies(text: string): string[] {
   return addresses;
 }
 
-/** By what a server is reached on its own machine: one that listens on every address, by the loopback one. */
+/** The address by which the same machine reaches a server; loopback where it listens on every address. */
 export function loopbackOf(host: string): string {
   return host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host;
 }

@@ -1,4 +1,4 @@
-/** The engine for many servers: PostgreSQL over a pool of connections, of which any may go at any moment. */
+/** The PostgreSQL engine: a pool of connections, each of which can fail at any time. */
 import {
   type CompiledQuery,
   type DatabaseConnection,
@@ -24,23 +24,26 @@ import { NamesInStatements } from "./rows.ts";
 import { withCommitCheck, retrying, toAppError, withAfterCommit } from "./transactions.ts";
 import { Semaphore } from "./turnstile.ts";
 
-/** Fewer than connections, because they wait for each other's rows: however many do, those who read find one. */
+/** Fewer writers than connections, because writers wait for each other's rows: readers always find a connection. */
 const writersOf = (connections: number) => Math.floor((connections * 2) / 3);
 
 export interface PostgresLimits {
-  /** How many connections there may be. */
+  /** The size of the pool. */
   readonly connections: number;
-  /** How long to wait for a connection: a new one, or one of the pool. */
+  /** How long to wait for a connection. */
   readonly connectMs: number;
-  /** After which the database itself gives a statement up, and says so. */
+  /** The statement timeout of the database. */
   readonly statementMs: number;
-  /** How long a write waits for its turn, while as many as may are writing. */
+  /** How long a write waits for a slot while the maximum number of writers is active. */
   readonly turnMs: number;
-  /** How long it then waits for a row that others hold. Not shorter than many turns: whoever waits again begins at the end. */
+  /**
+   * How long a write then waits for a locked row. Not much shorter than the above, because a retry starts at the end of the
+   * queue.
+   */
   readonly lockMs: number;
-  /** After which we ask whether the database is still at work on a statement. */
+  /** When to check whether the database is still working on a statement. */
   readonly suspectMs: number;
-  /** How long it may take to be asked that. */
+  /** The timeout of that check. */
   readonly answerMs: number;
 }
 
@@ -53,7 +56,7 @@ const limitsByDefault: PostgresLimits = {
   suspectMs: 3_000,
   answerMs: 3_000,
 };
-/** How much longer than the database itself we wait for it to give a statement up. */
+/** How much longer than the database's own timeout we wait. */
 const graceMs = 2_000;
 const idleInTransactionMs = 30_000;
 const keepAliveMs = 10_000;
@@ -95,11 +98,11 @@ class PoolDriver implements Driver {
     (connection as PostgresConnection).release();
   }
 
-  /** The pool is not this driver's alone. */
+  /** The pool is shared with another driver. */
   async destroy(): Promise<void> {}
 }
 
-/** What the database itself gives up, in milliseconds, by the names of its settings. */
+/** The database's timeouts in milliseconds, by setting. */
 const limitSettings = (
   { statementMs, lockMs }: Pick<PostgresLimits, "statementMs" | "lockMs">,
   idleMs = idleInTransactionMs,
@@ -109,12 +112,12 @@ const limitSettings = (
   idle_in_transaction_session_timeout: idleMs,
 });
 
-/** For one transaction alone. */
+/** For one transaction only. */
 const setLocally = (settings: Readonly<Record<string, number>>): string[] =>
   Object.entries(settings).map(([setting, ms]) => `SET LOCAL ${setting} = ${ms}`);
 const withoutLimits = setLocally(limitSettings({ statementMs: 0, lockMs: 0 }, 0));
 
-/** 64-bit integers and numerics as JavaScript numbers: nothing in the register counts past 2^53. */
+/** 64-bit integers and numerics as JavaScript numbers: no value exceeds 2^53. */
 const numberTypes = new Set([20, 1700]);
 const types: pg.CustomTypesConfig = {
   getTypeParser: (oid: number, format?: string) =>
@@ -132,14 +135,14 @@ function newPool(url: string, limits: PostgresLimits, isShared: boolean): pg.Poo
     application_name: "cadastre",
     types,
   });
-  // A connection that dies is replaced, and whoever uses it is told by the statement under way. Without a listener its
-  // error would end the process: the pool's is for idle connections, the client's own for those that somebody has.
+  // A failed connection is replaced, and its statement fails. Without listeners the error would end the process: the pool's is
+  // for idle connections, the client's for those in use.
   pool.on("error", () => {});
   pool.on("connect", (client) => client.on("error", () => {}));
   return pool;
 }
 
-/** The pool, opened with the first connection that is asked for: by then it is known whether others share them. */
+/** Opened with the first connection, after a pooler was detected or not. */
 class PostgresPool {
   readonly #url: string;
   readonly #limits: PostgresLimits;
@@ -147,7 +150,7 @@ class PostgresPool {
   readonly #watch: BackendMonitor;
   #opening: Promise<pg.Pool> | undefined;
   #pool: pg.Pool | undefined;
-  /** What a transaction has to be told of limits itself, because its connection was not. */
+  /** Timeouts that each transaction has to set, because the connection can't. */
   limitsInTransactions: readonly string[] = [];
 
   constructor(
@@ -186,7 +189,7 @@ class PostgresPool {
       }
       return (this.#pool = newPool(this.#url, this.#limits, isShared));
     } catch (error) {
-      // Whoever comes next asks again.
+      // The next caller tries again.
       this.#opening = undefined;
       throw error;
     }
@@ -205,17 +208,17 @@ function kyselyOn(driver: Driver): Kysely<Schema> {
   });
 }
 
-/** Raises LockTimeout where that was it, and otherwise the error itself. */
+/** Raises LockTimeout for a lock timeout, otherwise the error. */
 function raiseLockTimeout(error: unknown): never {
   const isTimeout =
     error instanceof AppError && error.internal !== undefined && classify(error.internal).kind === "busy";
   throw isTimeout ? new LockTimeout("a lock was not granted in time") : error;
 }
 
-/** A transaction that ends by ROLLBACK, and answers all the same. */
+/** A transaction that ends with ROLLBACK and returns a value. */
 async function rolledBack<T>(db: Kysely<Schema>, work: (tx: Kysely<Schema>) => Promise<T>): Promise<T> {
   let answer: { readonly value: T } | undefined;
-  const done = new Error("what was rehearsed is taken back");
+  const done = new Error("the rehearsal is rolled back");
   try {
     await db.transaction().execute(async (tx) => {
       answer = { value: await work(tx) };

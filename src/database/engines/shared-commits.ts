@@ -1,36 +1,36 @@
 /**
- * Writes that wait in line share one transaction, and so one wait for the disk. Each runs under a savepoint of its own, so that one
- * that fails takes only itself back; all are answered after the commit, and a commit that fails fails them all. Nobody learns of
- * anything that is not on the disk.
+ * Queued writes share one transaction and so one wait for the disk. Each runs under its own savepoint, so that a failing one
+ * undoes only itself; all are answered after the commit, and a failed commit fails all of them. No caller learns of a change that
+ * is not on disk.
  */
 
 import { setImmediate as turn, setTimeout as sleep } from "node:timers/promises";
 
-/** What a shared transaction needs of its connection. */
+/** The connection's part of a shared transaction. */
 export interface TransactionControl {
   control(statement: string): void;
-  /** Asked once a transaction has begun, when nobody else can write any more. Raises where nothing may be written. */
+  /** Called after BEGIN, when nobody else can write. Raises if nothing may be written. */
   admit(): void;
-  /** Resolves when it is on the disk. `keepsCache`: all that it holds is. */
+  /** Resolves when the transaction is on disk. `keepsCache` if it holds for all writes. */
   commit(keepsCache: boolean): Promise<void>;
-  /** What is to be done between two transactions. Nobody but those who wait to write waits for it. */
+  /** Work between two transactions, for which only writers wait. */
   settle(): Promise<void>;
 }
 
 interface QueuedWrite {
   readonly keepsCache: boolean;
   readonly run: () => Promise<unknown>;
-  /** It has a transaction of its own, which is taken back whole. */
+  /** Has a transaction of its own, which is rolled back. */
   readonly isRehearsal: boolean;
   readonly resolve: (value: never) => void;
   readonly reject: (error: unknown) => void;
 }
 
-/** So long at the most may a transaction take in further writes: those that are done wait for it too. */
+/** How long a transaction takes in further writes: finished ones wait for it. */
 const sharingMs = 10;
-/** How many turns of the event loop may bring others who write along. */
+/** How many turns of the event loop to wait for further writers. */
 const turnsMax = 8;
-/** How long somebody else may be writing, in another process perhaps, before whoever waits is told. */
+/** How long to wait for another process before a busy database is reported. */
 const patienceMs = 500;
 const pauseMs = 10;
 
@@ -40,10 +40,10 @@ export class SharedCommits {
   readonly #queue: QueuedWrite[] = [];
   #working: Promise<void> | undefined;
   #sharedLast = false;
-  /** How many transactions were committed, for whoever wants to know how well they are shared. */
+  /** Committed transactions, to measure how well they are shared. */
   commits = 0;
 
-  /** `isBusy` tells the error of a database that somebody else is writing to. */
+  /** `isBusy` recognizes the error of a database that another process is writing to. */
   constructor(connection: TransactionControl, isBusy: (error: unknown) => boolean) {
     this.#connection = connection;
     this.#isBusy = isBusy;
@@ -53,17 +53,17 @@ export class SharedCommits {
     return this.#working !== undefined;
   }
 
-  /** Resolves when nobody writes or waits to. */
+  /** Resolves when the queue is empty. */
   async idle(): Promise<void> {
     while (this.#working !== undefined) await this.#working;
   }
 
-  /** Waits in line; rejects with the work's own error, or with the one that kept the transaction from being committed. */
+  /** Queues a write; rejects with its own error or with that of the commit. */
   write<T>(run: () => Promise<T>, keepsCache = false): Promise<T> {
     return this.#enqueue(run, { keepsCache, isRehearsal: false });
   }
 
-  /** Waits in the same line; what it writes is taken back, and nobody's answer depends on it. */
+  /** Queues a rehearsal, which is rolled back. */
   rehearse<T>(run: () => Promise<T>): Promise<T> {
     return this.#enqueue(run, { keepsCache: true, isRehearsal: true });
   }
@@ -86,8 +86,8 @@ export class SharedCommits {
   }
 
   /**
-   * Lets the event loop turn before a transaction is begun: once, or, where others wrote along last time, for as long as somebody
-   * comes, a few times at the most. That costs little beside the wait for the disk.
+   * Waits one turn of the event loop before a transaction, or, if the last one was shared, as long as further writers arrive, up
+   * to a maximum. That is cheap compared to the disk.
    */
   async #gather(): Promise<void> {
     await turn();
@@ -120,7 +120,7 @@ export class SharedCommits {
     for (const tell of outcomes) tell();
   }
 
-  /** A rehearsal: not under a savepoint of what others commit, because pages that it touched would be written again with them. */
+  /** Not under a savepoint of a shared transaction, because the pages that it touches would be written with it. */
   async #runRehearsal({ run, resolve, reject }: QueuedWrite): Promise<void> {
     try {
       await this.#begin();
@@ -133,7 +133,7 @@ export class SharedCommits {
     }
   }
 
-  /** Everybody in line keeps their place while somebody else is writing. */
+  /** Writers keep their place in the queue while another process is writing. */
   async #begin(): Promise<void> {
     for (const until = performance.now() + patienceMs; ;) {
       try {
@@ -147,8 +147,8 @@ export class SharedCommits {
   }
 
   /**
-   * What to tell after the commit. A refusal waits for it too: it may rest on what another write of the same transaction did. Raises
-   * where the transaction as a whole can't go on.
+   * Returns the reply to send after the commit. A rejection waits for it too, because it may depend on another write of the same
+   * transaction. Raises if the transaction can't continue.
    */
   async #runUnderSavepoint({ run, resolve, reject }: QueuedWrite): Promise<() => void> {
     this.#connection.control("SAVEPOINT apart");
@@ -161,7 +161,7 @@ export class SharedCommits {
         this.#connection.control("ROLLBACK TO apart");
         this.#connection.control("RELEASE apart");
       } catch {
-        // It ended the whole transaction (a full disk): that is what everybody is told, not that the savepoint is gone.
+        // The error ended the whole transaction (a full disk): report that, not the missing savepoint.
         throw error;
       }
       return () => reject(error);
@@ -172,7 +172,7 @@ export class SharedCommits {
     try {
       this.#connection.control("ROLLBACK");
     } catch {
-      // Some errors (a full disk) end the transaction by themselves; then there is nothing left to roll back.
+      // Some errors (a full disk) have ended the transaction already.
     }
   }
 }

@@ -1,4 +1,4 @@
-/** The embedded engine: `node:sqlite`, one writer and separate readers on one file in WAL mode. */
+/** The SQLite engine: `node:sqlite`, one writer and separate readers on one file in WAL mode. */
 import { chmodSync, existsSync, mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
@@ -28,15 +28,15 @@ interface StatementCounter {
 
 interface CachedStatement {
   readonly statement: StatementSync;
-  /** Undefined for a statement that returns no rows. */
+  /** Undefined for a statement without rows. */
   toRow: ToRow | undefined;
-  /** How many columns it returns. */
+  /** The number of columns. */
   width: number;
 }
 
 const preparedMax = 500;
 
-/** Short, because waiting blocks the whole process; `retrying` waits longer without blocking. */
+/** Short, because waiting blocks the process; `retrying` waits longer without blocking. */
 const busyTimeoutMs = 20;
 
 class SqliteConnection implements DatabaseConnection {
@@ -46,13 +46,10 @@ class SqliteConnection implements DatabaseConnection {
   readonly #inTransactions: boolean;
   readonly #dataVersion: StatementSync;
   readonly #log: StatementSync;
-  /** Of the transaction that is under way. */
+  /** The current transaction's check. */
   check: CommitCheck | undefined;
 
-  /**
-   * `inTransactions`: it is used inside of transactions alone, where a busy database is somebody else's to try again; otherwise that
-   * is told as it is.
-   */
+  /** `inTransactions`: used only inside transactions, where the caller retries a busy database; otherwise that is reported. */
   constructor(path: string, counter: StatementCounter, { inTransactions }: { readonly inTransactions: boolean }) {
     this.#inTransactions = inTransactions;
     this.#file = new DatabaseSync(path, { timeout: busyTimeoutMs, enableForeignKeyConstraints: true });
@@ -60,15 +57,15 @@ class SqliteConnection implements DatabaseConnection {
     this.#counter = counter;
     this.#dataVersion = this.#file.prepare("PRAGMA data_version");
     this.#dataVersion.setReturnArrays(true);
-    // It only looks. A SQLite too old to know that it may moves the log instead, which is right too, only not as quick.
+    // Only reads. An older SQLite checkpoints the log instead, which is correct but slower.
     this.#log = this.#file.prepare("PRAGMA wal_checkpoint(NOOP)");
     this.#log.setReturnArrays(true);
     this.control("PRAGMA journal_mode = WAL");
     this.control("PRAGMA synchronous = FULL");
-    // Small: what it does not hold, the operating system's own cache does, and large contents pass through it.
+    // Small, because the operating system caches the file, and large contents would evict everything.
     this.control("PRAGMA cache_size = -8192");
     this.control("PRAGMA temp_store = MEMORY");
-    // So that what a REPLACE removes fires the triggers that refuse removal.
+    // Makes REPLACE fire the triggers that refuse removal.
     this.control("PRAGMA recursive_triggers = ON");
     this.#file.aggregate("bit_or", {
       start: null as number | null,
@@ -76,7 +73,7 @@ class SqliteConnection implements DatabaseConnection {
     } as never);
   }
 
-  /** Another number after every commit of another connection, whichever process it belongs to; the same after its own. */
+  /** Changes with every commit of another connection or process, but not with its own. */
   dataVersion(): number {
     try {
       return (this.#dataVersion.get() as unknown as [number])[0];
@@ -85,7 +82,7 @@ class SqliteConnection implements DatabaseConnection {
     }
   }
 
-  /** For the fence; not counted, because it belongs to the beginning of a transaction. */
+  /** For the fence; not counted as a statement. */
   fenceState(): FenceState {
     const [migrations, retiredKeys, compatible, served] = this.#prepare(
       fenceStateStatement,
@@ -93,13 +90,13 @@ class SqliteConnection implements DatabaseConnection {
     return { migrations, retiredKeys, compatible, served };
   }
 
-  /** How many pages are in the write-ahead log and not yet in the file. */
+  /** Pages in the write-ahead log that are not checkpointed. */
   pagesInLog(): number {
     const [, inLog, moved] = this.#log.get() as unknown as [number, number, number];
     return inLog - moved;
   }
 
-  /** A statement that is not counted: transaction control and settings. */
+  /** Transaction control and settings, not counted as statements. */
   control(statement: string): void {
     this.#prepare(statement).statement.run();
   }
@@ -112,7 +109,7 @@ class SqliteConnection implements DatabaseConnection {
 
   #execute<R>(query: CompiledQuery): QueryResult<R> {
     this.#counter.statements += 1;
-    // An error may end a transaction by itself; whoever goes on after it would write for good, one statement at a time.
+    // An error can end a transaction; later statements would then be committed one by one.
     if (this.#inTransactions && !this.#file.isTransaction) throw new Error("a transaction went on after its end");
     try {
       const prepared = this.#prepare(query.sql);
@@ -121,7 +118,7 @@ class SqliteConnection implements DatabaseConnection {
         return { rows: [], numAffectedRows: BigInt(prepared.statement.run(...parameters).changes) };
       }
       const rows = prepared.statement.all(...parameters) as unknown as unknown[][];
-      // Somebody has added a column to a table of which all columns are asked for: others have moved.
+      // A column was added to a table that is selected with `*`.
       if (rows.length > 0 && rows[0]?.length !== prepared.width) Object.assign(prepared, shapeOf(prepared.statement));
       return { rows: rows.map(prepared.toRow) as R[] };
     } catch (error) {
@@ -132,7 +129,7 @@ class SqliteConnection implements DatabaseConnection {
 
   async *streamQuery<R>(query: CompiledQuery, chunkSize: number): AsyncIterableIterator<QueryResult<R>> {
     this.#counter.statements += 1;
-    // Its own statement, not a cached one: an iteration must not be disturbed by another use of the same text.
+    // Not a cached statement, because another use of it would disturb the iteration.
     const statement = this.#file.prepare(query.sql);
     statement.setReturnArrays(true);
     const toRow = rowMaker(statement.columns().map((column) => column.name));
@@ -174,12 +171,12 @@ function shapeOf(statement: StatementSync): Omit<CachedStatement, "statement"> {
 }
 
 /**
- * SQLite looks at a limit that is bound when it plans a statement, and so plans it anew each time it is bound, which takes longer than to
- * answer. It does not look into an expression.
+ * SQLite replans a statement each time a bound LIMIT changes, which takes longer than answering it. It does not look into an
+ * expression.
  */
 const withOpenLimits = (text: string): string => text.replaceAll(/\blimit \?/gi, "limit cast(? as integer)");
 
-/** Tells apart what was committed: snapshotIds are counted where others than those who wrote unseen might see something. */
+/** Numbers the database's states: the id changes with every commit, except those that change nothing cached. */
 class SnapshotIds {
   readonly #reading: SqliteConnection;
   readonly #writing: SqliteConnection;
@@ -202,8 +199,9 @@ class SnapshotIds {
   }
 
   /**
-   * Asked while a transaction is open, when nobody else can commit; called when those who read see it: then it was not another moment.
-   * Whether somebody else has committed in between, the writing connection tells, which does not count what it committed itself.
+   * Called while a transaction is open, when nobody else can commit; the returned function is called when readers see the commit,
+   * and keeps the id unless another process has committed in between. The writing connection tells, because its data version
+   * ignores its own commits.
    */
   keepAcrossCommit(): () => void {
     this.now();
@@ -215,7 +213,7 @@ class SnapshotIds {
   }
 }
 
-/** Hands out one connection to everybody: its statements are synchronous. Transactions are begun and ended by hand. */
+/** Shares one connection, whose statements are synchronous. Transactions are controlled by hand. */
 class SingleConnectionDriver implements Driver {
   readonly #connection: SqliteConnection;
 
@@ -254,20 +252,20 @@ function kyselyOn(connection: SqliteConnection): Kysely<Schema> {
   });
 }
 
-/** Before the log is made: SQLite gives new files the database's mode. Those that an older version left are changed too. */
+/** Before the log exists, because SQLite gives it the database's mode. Also fixes files of older versions. */
 function restrictToOwner(path: string): void {
   chmodSync(path, 0o600);
   for (const file of [`${path}-wal`, `${path}-shm`]) {
     try {
       chmodSync(file, 0o600);
     } catch (error) {
-      // There is none, or the last process that used it has just removed it.
+      // There is none, or the last process has just removed it.
       if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
     }
   }
 }
 
-/** Opens the file, and makes it (readable by its owner alone) when there is none. `sync` waits for the disk; tests have one that fails. */
+/** Opens the file, and creates it readable only by its owner. `sync` waits for the disk; tests replace it. */
 export function openSqlite(path: string, sync?: SyncFile): Database {
   refuseDamagedLog(path);
   refuseEmptied(path);

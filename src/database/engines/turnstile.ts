@@ -1,4 +1,4 @@
-/** Lets so many run at once, in the order in which they came. Whoever has waited too long is sent away. */
+/** A fair semaphore with a timeout. */
 
 interface QueuedWaiter {
   readonly enter: () => void;
@@ -38,14 +38,14 @@ export class Semaphore {
     await new Promise<void>((resolve, reject) => {
       const giveUp = () => {
         this.#waiting.splice(this.#waiting.indexOf(waiter), 1);
-        reject(new SemaphoreTimeout(`nobody came out for ${this.#patienceMs} ms, or others were first`));
+        reject(new SemaphoreTimeout(`no slot was free within ${this.#patienceMs} ms`));
       };
       const waiter = { enter: resolve, timer: setTimeout(giveUp, this.#patienceMs) };
       this.#waiting.push(waiter);
     });
   }
 
-  /** Whoever leaves hands the place to the next, so that nobody who comes just then is faster. */
+  /** Passes the slot to the next waiter directly, so that no newcomer can take it. */
   #leave(): void {
     const next = this.#waiting.shift();
     if (next === undefined) {
