@@ -12,7 +12,6 @@ import { version } from "./version.ts";
 export interface Started {
   readonly settings: Settings;
   readonly url: string;
-  /** If this start created one. */
   readonly admin: FirstAdmin | undefined;
 }
 
@@ -64,7 +63,6 @@ function nextCommands({ settings, admin }: Started, address: string): string[] {
   return [how, "", `    export TOKEN=$(cat ${shellWord(file)})`, command];
 }
 
-/** Says where the first token is, or how to create another, but never the token itself. */
 export function logStart(logger: Logger, { settings, url, admin }: Started): void {
   const { publicUrl, adminToken, firstTokenFile } = settings;
   logger.info({ version, address: publicUrl ?? url, data: dataOf(settings) }, "serving");
@@ -99,5 +97,4 @@ function ownCommand(): string {
   return existsSync(whole) ? shellWord(whole) : `node ${shellWord(join(folder, "cadastre.js"))}`;
 }
 
-/** Quoted for a shell. */
 const shellWord = (text: string) => (/^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`);

@@ -34,7 +34,6 @@ export class ConsoleFiles {
     return this.#files;
   }
 
-  /** Why there are no files, and will be none. */
   failure(): string | undefined {
     return this.#failure;
   }
@@ -48,7 +47,6 @@ export class ConsoleFiles {
     });
   }
 
-  /** Like `open`, but also waits for the build. */
   async load(): Promise<void> {
     await this.open();
     await this.#building;
@@ -127,7 +125,6 @@ async function stampOfSources(): Promise<string> {
 /** In a child process, because a build takes seconds. */
 function run(signal: AbortSignal, ...words: string[]): Promise<void> {
   return new Promise((resolve, reject) => {
-    // The build is the same for every environment.
     const env = { ...process.env, NODE_ENV: "production" };
     const child = spawn(process.execPath, words, { cwd: root, env, signal, stdio: ["ignore", "pipe", "pipe"] });
     let said = "";

@@ -25,19 +25,15 @@ import { version } from "./version.ts";
 import { refuseWithoutEngine, Workers, type WorkersOptions } from "./workers.ts";
 
 export interface RunningService {
-  /** The URL on which the service listens. */
   readonly url: string;
   /** Drains, then takes no more requests and finishes the running ones within the grace period. */
   stop(): Promise<void>;
-  /** Reloads the TLS files, even if they have not changed. */
   reload(): void;
 }
 
 export interface ServeOptions {
   readonly say?: (line: string) => void;
-  /** Whether standard output is a terminal. */
   readonly isTerminal?: boolean;
-  /** Settings that were set under a former name. */
   readonly deprecated?: readonly DeprecatedSetting[];
   /** Replaces this version's migrations, for tests of upgrades. */
   readonly migrations?: readonly Migration[];
@@ -131,7 +127,6 @@ function reportTo(
   };
 }
 
-/** Text from level warn on a terminal; JSON from level info otherwise. */
 function loggerFor({ logLevel, logFormat }: Settings, isTerminal: boolean): Logger {
   const isText = logFormat === undefined ? isTerminal : logFormat === "text";
   const isColoured = isTerminal && (process.env["NO_COLOR"] ?? "") === "";
@@ -144,7 +139,6 @@ async function startWorkers(options: WorkersOptions): Promise<Workers | undefine
   return settings.workers > 0 ? Workers.start({ ...options, url: urlForWorkers(settings, url) }) : undefined;
 }
 
-/** For the jobs. The listening address is known only once the server listens. */
 function optionsOf(settings: Settings, listeningUrl: () => string): ServiceOptions {
   const { organizationCreation, edition, globalRemoteStateDefault } = settings;
   const { engine, planTimeoutSeconds, applyTimeoutSeconds, sessionHours, privateAddresses } = settings;

@@ -23,7 +23,6 @@ import { type Settings } from "./settings.ts";
 export interface Register {
   readonly database: Database;
   readonly vault: Vault;
-  /** The migrations that were applied on opening. */
   readonly migrated: readonly string[];
 }
 
@@ -103,7 +102,6 @@ async function opening<T>(settings: Settings, work: (database: Database) => Prom
   return preparing(settings, database, () => work(database));
 }
 
-/** Closes the database if `work` fails. */
 async function preparing<T>(settings: Settings, database: Database, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -116,13 +114,11 @@ async function preparing<T>(settings: Settings, database: Database, work: () => 
   }
 }
 
-/** Undefined where there is no register. */
 async function appliedMigrations({ reader }: Database): Promise<string[] | undefined> {
   let applied: string[];
   try {
     applied = await appliedIn(reader);
   } catch (error) {
-    // Both engines' messages for a missing table.
     if (/no such table|does not exist/.test((error as Error).message)) return undefined;
     throw error;
   }
@@ -183,7 +179,6 @@ const damaged = (address: string, error: unknown) =>
     `The database ${withoutPassword(address)} is damaged, or is not a Cadastre database (${(error as Error).message}). Nothing was changed. Restore a backup beside it, or check CADASTRE_DATABASE.`,
   );
 
-/** The first key encrypts; every key decrypts. */
 export type Keys = readonly [Uint8Array, ...Uint8Array[]];
 
 /**
@@ -208,7 +203,6 @@ export function encryptionKeys(settings: Settings): Keys {
   }
 }
 
-/** Where the keys are set, for sentences. */
 export function keysPlace(settings: Settings): string {
   const path = sqlitePath(settings);
   return settings.encryptionKey === undefined && path !== undefined
@@ -223,7 +217,6 @@ export function existingKeys(settings: Settings): Keys | undefined {
   return isMissing ? undefined : encryptionKeys(settings);
 }
 
-/** A new key could not decrypt what the database has. */
 function refuseLostKey(path: string): void {
   const keyPath = keyPathBeside(path);
   if (holdsData(path) && !existsSync(keyPath))
@@ -243,7 +236,6 @@ function withoutPassword(address: string): string {
   return address.replace(/\/\/([^:@/]*):.*@/, "//$1:…@");
 }
 
-/** The context of the operator on this machine. */
 export function operatorContext(
   database: Database,
   { organizationCreation }: Pick<Settings, "organizationCreation">,
@@ -258,7 +250,6 @@ export function operatorContext(
   return { actor: { kind: "operator" }, database, options, hooks, requestId };
 }
 
-/** The password is for browsers, the token for programs. */
 export interface FirstAdmin {
   readonly username: string;
   readonly token: string;

@@ -348,7 +348,6 @@ export const settingTable: { readonly [Name in keyof Settings]: Setting<NonNulla
   },
 };
 
-/** Precedence: flag, environment, file, default. Raises SettingError. */
 export function readSettings(sources: SettingSources): Settings {
   const pairs = [
     ["tlsCert", "tlsKey"],

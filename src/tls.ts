@@ -35,7 +35,6 @@ function refuseForeignKey({ cert, key }: TlsPair): void {
     throw new Error("the key is not that of the first certificate in the file");
 }
 
-/** Open connections keep their certificate. */
 interface ContextReceiver {
   setSecureContext(pair: TlsPair): void;
 }
@@ -75,7 +74,6 @@ export class TlsWatch {
     clearInterval(this.#timer);
   }
 
-  /** Reloads even if nothing has changed. Raises nothing. */
   reload(): void {
     this.#seen = this.#look();
     try {

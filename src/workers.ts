@@ -26,14 +26,12 @@ import { type Settings, settingTable } from "./settings.ts";
 const poolName = "server-workers";
 const command = fileURLToPath(programBeside(import.meta.url, "cli/cadastre.ts"));
 const agentVariables = new Set<string>(Object.values(agentSettingTable).map(({ variable }) => variable));
-/** The output of a child that can't start. */
 const saidLengthMax = 4096;
 const restartMs = { first: 1_000, most: 30_000 };
 
 export interface WorkersOptions {
   readonly database: Database;
   readonly settings: Settings;
-  /** The URL by which this machine reaches the server. */
   readonly url: string;
   readonly logger: Logger;
 }
@@ -137,7 +135,6 @@ export class Workers {
     return child;
   }
 
-  /** Without the server's own settings and secrets. */
   #environment(): NodeJS.ProcessEnv {
     const { settings, url } = this.#options;
     const kept = Object.entries(process.env).filter(
@@ -154,7 +151,6 @@ export class Workers {
     };
   }
 
-  /** Drains: jobs can finish for most of the grace period, then are interrupted, and killed at its end. */
   async stop(graceSeconds: number): Promise<void> {
     this.#isStopping = true;
     clearTimeout(this.#restart);

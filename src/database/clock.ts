@@ -12,7 +12,6 @@ export interface ClockWatch {
 
 /** Returns after the first reading. Raises the database's error; later failures are ignored, and time advances locally. */
 export async function watchClock(database: Database): Promise<ClockWatch> {
-  // The embedded database uses this machine's clock.
   if (database.dialect.name === "sqlite") return { stop: () => {} };
   let isStopped = false;
   const read = async () => {

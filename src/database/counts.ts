@@ -20,7 +20,6 @@ export interface RegisterCounts {
   addUp(db: Kysely<Schema>, most: number): Promise<number>;
 }
 
-/** Table names as in the migration. */
 const counted = {
   tag_binding_counts: { differences: "tag_binding_differences", columns: ["organization_id", "key", "value"] },
   run_status_counts: { differences: "run_status_differences", columns: ["organization_id", "status"] },
@@ -28,7 +27,6 @@ const counted = {
 
 type Counters = keyof typeof counted;
 
-/** The sum for an organization; the table's alias is `c`. */
 const summed = (table: string, organizationId: string, isAsked: RawBuilder<SqlBool>) => sql<number>`
   (select cast(coalesce(sum(c.number), 0) as bigint) from ${sql.table(table)} as c
     where c.organization_id = ${organizationId} and ${isAsked})`;

@@ -7,7 +7,6 @@ import type { Dialect } from "./dialect.ts";
 import type { Fence } from "./fence.ts";
 import type { Schema } from "./schema/schema.ts";
 
-/** Executes statements, inside a transaction or outside of any. */
 export interface Tx {
   readonly db: Kysely<Schema>;
   readonly dialect: Dialect;
@@ -19,13 +18,11 @@ export interface Tx {
 
 /** Checks the statements of one writing transaction, and refuses its commit by raising. */
 export interface CommitCheck {
-  /** Called after each statement. */
   note(query: CompiledQuery, result: QueryResult<unknown>): void;
   beforeCommit(): void;
 }
 
 export interface WriteOptions {
-  /** Creates the check for one attempt of the transaction. */
   readonly newCheck?: (() => CommitCheck) | undefined;
   /** Disables the statement timeout, for work that no caller waits for. */
   readonly isPatient?: boolean;
@@ -47,7 +44,6 @@ export class LockTimeout extends Error {
 
 export interface Database {
   readonly dialect: Dialect;
-  /** Checked by every write. */
   readonly fence: Fence;
   /** For single statements that only read. */
   readonly reader: Tx;
@@ -66,9 +62,7 @@ export interface Database {
    * (`Dialect.moment`).
    */
   moment(): number | undefined;
-  /** Without transaction control. */
   statementCount(): number;
-  /** Committed transactions that wrote something. */
   commitCount(): number;
   connections(): { readonly busy: number; readonly open: number };
   close(): Promise<void>;

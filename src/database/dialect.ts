@@ -12,7 +12,6 @@ export type LockPurpose = "reference" | "change" | "removal";
 
 export interface Dialect {
   readonly name: "sqlite" | "postgres";
-  /** Replaces a migration's types (TEXT, INTEGER, BYTES) by the engine's. */
   ddl(statement: string): string;
   /** Compares bytes: no wildcards, no folding. */
   contains(text: Expression<string>, part: string | Expression<string>): RawBuilder<SqlBool>;
@@ -31,22 +30,17 @@ export interface Dialect {
    * gains nothing.
    */
   readonly plannedOnce: RawBuilder<unknown>;
-  /** Finds workspaces by parts of their names. */
   readonly names: NameIndex;
-  /** Totals that the database maintains. */
   readonly counts: RegisterCounts;
   /** The database's clock in milliseconds, which all servers share. */
   readonly nowMs: RawBuilder<number>;
-  /** The size of the database on disk. */
   readonly databaseBytes: RawBuilder<number>;
-  /** A stored instant in milliseconds. */
   msOf(instant: Expression<string | null>): RawBuilder<number>;
   /**
    * A text that two statements see only if nothing was committed in between; null where `Database.moment` knows it without a
    * statement.
    */
   readonly moment: RawBuilder<string | null>;
-  /** The statements that make a table refuse UPDATE and DELETE. */
   appendOnly(table: string): string[];
   /** Takes an exclusive lock for setting the database up, until the transaction ends. */
   readonly lockSetup: string | undefined;
@@ -59,7 +53,6 @@ export interface Dialect {
   readonly settleDeferred: string | undefined;
   /** The statements that make changes of these columns raise the access version of their organization. */
   raisingAccess(tables: Readonly<Record<string, readonly string[]>>): string[];
-  /** The same for columns that were added to such tables later. */
   raisingAccessToo(tables: Readonly<Record<string, readonly string[]>>): string[];
 }
 
@@ -73,11 +66,9 @@ export const sqliteDialect: Dialect = {
   contains: (text, part) => sql<SqlBool>`instr(${text}, ${part}) > 0`,
   isOneOf: (text, values) => sql<SqlBool>`${text} in (select value from json_each(${JSON.stringify(values)}))`,
   listed: (values) => sql`(select value from json_each(${JSON.stringify(values)}))`,
-  // The one writer locks the whole file.
   lockRows: () => sql``,
   lockFreeRows: () => sql``,
   plansOpenLimits: true,
-  // SQLite plans each statement once.
   plannedOnce: sql``,
   names: sqliteNames,
   counts: sqliteCounts,
@@ -120,7 +111,6 @@ export const sqliteDialect: Dialect = {
     ),
 };
 
-/** An arbitrary key for our advisory lock. */
 const setupLock = 4_721_339_001;
 
 /** The weakest sufficient lock, so that references don't wait for changes. */

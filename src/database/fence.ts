@@ -18,7 +18,6 @@ export const servedFact = "served-migration";
 
 const fact = (name: string) => `(select value from meta where name = '${name}')`;
 
-/** Returns one row. */
 export const fenceStateStatement = `select (select count(*) from migrations) as migrations, ${fact(retiredKeysFact)} as retired_keys, ${fact(compatibleFact)} as compatible, ${fact(servedFact)} as served`;
 
 export interface FenceState {
@@ -47,7 +46,6 @@ export const isRetired = (keyId: string, retiredKeys: string | null | undefined)
 const retryAfterSeconds = 5;
 
 export class Fence {
-  /** Called once, on the first refusal. */
   onRefusal: ((sentence: string) => void) | undefined;
   /** How long load balancers take to notice that a server is ready or not. */
   handoverMs = 0;
@@ -117,7 +115,6 @@ export class Fence {
   }
 }
 
-/** Reads the state without writing. */
 export async function readFenceState(db: Kysely<Schema>): Promise<FenceState> {
   const { rows } = await sql<FenceState>`${sql.raw(fenceStateStatement)}`.execute(db);
   return rows[0] as FenceState;

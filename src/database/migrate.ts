@@ -80,10 +80,8 @@ export const migrations: readonly Migration[] = [
   officialDocument,
 ];
 
-/** Reports progress; `isNew` if the database had no schema. */
 export type MigrationReport = (line: string, isNew: boolean) => void;
 
-/** Creates the table of applied migrations if it is missing. */
 export const createBookkeeping = (tx: Tx): Promise<void> =>
   run(tx, tx.dialect.ddl("CREATE TABLE IF NOT EXISTS migrations (name TEXT PRIMARY KEY, applied_at TEXT NOT NULL)"));
 
@@ -115,7 +113,6 @@ export async function migrate(
   return applied;
 }
 
-/** How often a long migration is reported again. */
 const repeatMs = 10_000;
 
 class MigrationProgress {
@@ -128,7 +125,6 @@ class MigrationProgress {
     this.#describe = describe;
   }
 
-  /** `at` counts from 1 within a transaction. */
   begin(name: string, at: number): void {
     this.end();
     const line = this.#describe(name, at);
@@ -184,7 +180,6 @@ async function applyIn(tx: Tx, known: readonly Migration[], progress: MigrationP
   const missing = await missingIn(tx, known);
   const [first] = missing;
   if (first === undefined) return [];
-  // A new database has no table of facts yet.
   const compatible = missing.length === known.length ? parseCompatible("") : await readCompatible(tx);
   const isAlone = isCompatible(first, compatible);
   if (!isAlone && lockSchema !== undefined) await run(tx, lockSchema.toChange);
@@ -237,7 +232,6 @@ async function missingIn(tx: Tx, known: readonly Migration[]): Promise<Migration
   return known.filter((migration) => !applied.includes(migration.name));
 }
 
-/** In order. */
 export async function appliedIn({ db }: Tx): Promise<string[]> {
   const rows = await db.selectFrom("migrations").select("name").orderBy("name").execute();
   return rows.map(({ name }) => name);

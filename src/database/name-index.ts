@@ -13,7 +13,6 @@ export interface NameQuery {
 export interface NameIndex {
   /** Columns of candidate workspaces (alias `v`), as a FROM item without its alias. */
   candidates(columns: RawBuilder<unknown>, query: NameQuery): RawBuilder<unknown>;
-  /** The exact number of names that contain a part. */
   counted(organizationId: string, part: string): RawBuilder<number>;
 }
 
@@ -34,11 +33,9 @@ export const fewMax = 2_000;
 const phrase = (part: string): string =>
   isPair(part) ? `(${partsAround(part).map(phrase).join(" OR ")})` : `"${part}"`;
 
-/** The organization's range of numbers, and the last indexed one. */
 const range = (organizationId: string) => sql`
   from workspace_name_ranges as r where r.organization_id = ${organizationId}`;
 
-/** The numbers of an organization's indexed names that match. */
 function indexedNumbers(organizationId: string, expression: string): RawBuilder<unknown> {
   return sql`from workspace_name_parts where workspace_name_parts match ${expression}
     and rowid > (select r.number << 32 ${range(organizationId)})
@@ -56,7 +53,6 @@ function waitingNames(organizationId: string, parts: readonly string[]): RawBuil
       and n.number <= (select (r.number << 32) + r.last ${range(organizationId)}) and ${sql.join(contains, sql` and `)}`;
 }
 
-/** Workspaces (alias `v`) whose whole name is a pair, which the index does not have. */
 const named = (organizationId: string, pair: string) => sql`
   from workspaces as v where v.organization_id = ${organizationId} and v.name_key = ${pair}`;
 

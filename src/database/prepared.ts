@@ -10,14 +10,12 @@ import type { Schema } from "./schema/schema.ts";
 /** Stands for a value that is bound later. */
 export class Placeholder {
   readonly name: string;
-  /** The index among the statement's parameters. */
   position = -1;
   constructor(name: string) {
     this.name = name;
   }
 }
 
-/** A placeholder for each name, typed as the value. */
 function placeholders<Parameters extends object>(): Parameters {
   return new Proxy({} as Parameters, { get: (_, name) => new Placeholder(String(name)) });
 }
@@ -46,7 +44,6 @@ export function prepared<Parameters extends object, Row>(
   };
 }
 
-/** Caches a statement for each table and list of columns. */
 export function preparedFor<Table extends string>(
   make: (table: Table, columns: readonly string[]) => Prepared<Record<string, unknown>, never>,
 ): (table: Table, row: object) => Prepared<Record<string, unknown>, never> {
@@ -60,7 +57,6 @@ export function preparedFor<Table extends string>(
   };
 }
 
-/** The parameters of these columns. */
 export const placed = (columns: readonly string[], values: Record<string, unknown>): Record<string, unknown> =>
   Object.fromEntries(columns.map((column) => [column, values[column]]));
 
@@ -68,7 +64,6 @@ const inserting = preparedFor<keyof Schema>((table, columns) =>
   prepared((db, values) => db.insertInto(table).values(placed(columns, values) as never) as never),
 );
 
-/** Inserts a row, with a statement that is compiled once per list of columns. */
 export async function insertRow<Table extends keyof Schema>(
   tx: Tx,
   table: Table,

@@ -6,7 +6,6 @@ import { type RawBuilder, sql } from "kysely";
 
 const marker = { means: "the present" } as const;
 
-/** The current instant in the stored form. */
 export const present: RawBuilder<string> = sql<string>`${marker}`;
 
 export const isPresent = (value: unknown): boolean => value === marker;

@@ -21,7 +21,6 @@ const keyOf = ({ key }: SealedTable, row: SealedRow): KeyValues =>
   key.map((column) => row[camel(column)] as string | number);
 const idOf = (value: unknown): string => Buffer.from(value as Uint8Array).toString("hex");
 
-/** The number of values under each key id. */
 export async function countByKey(database: Database): Promise<Map<string, number>> {
   const counts = new Map<string, number>();
   await database.snapshot(async ({ db }) => {
@@ -58,7 +57,6 @@ export async function resealAll(
   return done;
 }
 
-/** Keys of rows with a value under another key, in batches. */
 async function* outdated(database: Database, table: SealedTable, keyId: string): AsyncGenerator<readonly KeyValues[]> {
   const keyColumns = sql.join(table.key.map((column) => sql.ref(column)));
   const ids = columnsOf(table).map((column) => sql`${keyIdIn(column)} as ${sql.ref(`${column}_key`)}`);

@@ -3,11 +3,9 @@
 export type KeyValues = readonly (string | number)[];
 
 export interface SealedTable {
-  /** In SQL, like the column names. */
   readonly table: string;
   /** The table's name in an earlier schema. */
   readonly formerly?: string;
-  /** The primary key. */
   readonly key: readonly string[];
   /** Encrypted columns, and the vault's `owner` for the row with this key. */
   readonly owners: Readonly<Record<string, (key: KeyValues) => string>>;
@@ -17,7 +15,6 @@ export interface SealedTable {
 
 const rowsAtOnce = 100;
 
-/** The usual binding: table, key and column. */
 function plain(table: string, columns: readonly string[], key = "id"): SealedTable {
   const owners = columns.map((column) => [column, ([id]: KeyValues) => `${table}/${id}/${column}`] as const);
   return { table, key: [key], owners: Object.fromEntries(owners), rowsAtOnce };

@@ -32,17 +32,14 @@ export const sealedMoreBytes = headBytes + nonceBytes + tagBytes;
 export interface Vault {
   /** Identifies the current key without revealing it. */
   readonly keyId: string;
-  /** All keys that can decrypt, the current one first. */
   readonly keyIds: readonly string[];
   /** `owner` names row and column: `ssh_keys/sshkey-1/value`. */
   seal(owner: string, plain: Uint8Array): Uint8Array;
   /** Raises an Error if the value was changed, belongs to another owner, or has an unknown key. */
   open(owner: string, sealed: Uint8Array): Uint8Array;
-  /** Whether the value is encrypted with the current key. */
   isCurrent(sealed: Uint8Array): boolean;
   /** Proves that a text came from a server with the same key. */
   sign(text: string): string;
-  /** In constant time. */
   isSignature(text: string, signature: string): boolean;
 }
 
@@ -62,7 +59,6 @@ function keyOf(bytes: Uint8Array): VaultKey {
 export const keyIdOf = (sealed: Uint8Array): string =>
   Buffer.from(sealed.buffer, sealed.byteOffset + 1, keyIdBytes).toString("hex");
 
-/** Encrypts and signs with the first key; decrypts and verifies with all of them. */
 export function createVault(first: Uint8Array, ...older: readonly Uint8Array[]): Vault {
   const key = keyOf(first);
   const keys = [key, ...older.map(keyOf)];
@@ -126,16 +122,13 @@ export async function checkVault(database: Database, vault: Vault): Promise<void
   database.fence.holdKey(vault.keyId);
 }
 
-/** Whether a start has stored the check value. */
 export const hasCheck = async (tx: Tx): Promise<boolean> => (await readFact(tx, checkName)) !== undefined;
 
-/** Whether the check value is under the current key. */
 export async function isCheckCurrent(tx: Tx, vault: Vault): Promise<boolean> {
   const known = await readFact(tx, checkName);
   return known !== undefined && vault.isCurrent(Buffer.from(known, "base64"));
 }
 
-/** Every later start needs the current key. */
 export async function replaceCheck(tx: Tx, vault: Vault): Promise<void> {
   await setFact(tx, checkName, sealedCheck(vault));
 }
@@ -173,7 +166,6 @@ export function keysBeside(databasePath: string): Uint8Array[] {
     try {
       writeFileSync(path, `${randomBytes(32).toString("hex")}\n`, { mode: 0o600, flag: "wx" });
     } catch (error) {
-      // Another server created it meanwhile.
       if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
     }
   }

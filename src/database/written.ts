@@ -4,7 +4,6 @@ import { camel } from "../kernel/names.ts";
 import { Placeholder } from "./prepared.ts";
 
 export interface TableWrite {
-  /** As in the schema. */
   readonly table: string;
   readonly kind: "insert" | "update" | "delete";
   /** The columns that an update sets; undefined where they can't be read. */
@@ -12,7 +11,6 @@ export interface TableWrite {
 }
 
 const none: readonly TableWrite[] = [];
-/** A prepared statement keeps its node, so each is read once. */
 const known = new WeakMap<OperationNode, readonly TableWrite[]>();
 
 export function writesOf({ query: node, sql }: CompiledQuery): readonly TableWrite[] {
@@ -62,7 +60,6 @@ export function valuesNamed(query: CompiledQuery, column: string): readonly unkn
   return values?.map((value) => (value instanceof Placeholder ? query.parameters[value.position] : value));
 }
 
-/** The members that are read from nodes of any kind. */
 interface LooseNode {
   readonly kind: string;
   readonly name: string;

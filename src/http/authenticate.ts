@@ -19,11 +19,9 @@ export interface AuthenticatorOptions {
   readonly rateLimit: number;
   /** How many failed sign-ins an address has, and how fast the allowance refills. */
   readonly failures?: { readonly burst: number; readonly perSecond: number };
-  /** The same for a name at one address. */
   readonly nameFailures?: { readonly burst: number; readonly perSecond: number };
   /** The same for a name at all addresses together, except those from which it has signed in before. */
   readonly nameFailuresEverywhere?: { readonly burst: number; readonly perSecond: number };
-  /** How often the last-used times of tokens are written. */
   readonly flushEveryMs?: number;
 }
 
@@ -47,15 +45,12 @@ export class Authenticator {
   readonly #failures: RateLimiter;
   readonly #names: RateLimiter;
   readonly #namesEverywhere: RateLimiter;
-  /** Pairs of address and name that have signed in with the right password. */
   readonly #knownSignIns = new Set<string>();
   readonly #calls: RateLimiter | undefined;
   /** By token hash. These tokens keep working while their address is throttled for the failures of others. */
   readonly #sessions = new Map<string, KnownSession>();
   readonly #lookups = new Map<string, Promise<Session | undefined>>();
-  /** The snapshot id that any request saw last. */
   latest: SnapshotId = null;
-  /** When tokens were last used, in milliseconds. */
   #uses = new Map<string, number>();
   readonly #timer: NodeJS.Timeout;
 
@@ -112,7 +107,6 @@ export class Authenticator {
     return lookup;
   }
 
-  /** Accepts a session that was looked up after `before`. Raises `unauthorized`. */
   confirm(
     request: FastifyRequest,
     hash: string | undefined,
@@ -135,7 +129,6 @@ export class Authenticator {
     return this.#remember(hash, { ...session, moment });
   }
 
-  /** The session of a token that was used before. The caller has to check whether it is still valid. */
   recall(hash: string | undefined): KnownSession | undefined {
     const known = hash === undefined ? undefined : this.#sessions.get(hash);
     return known !== undefined && isCurrent(known) ? known : undefined;
@@ -152,7 +145,6 @@ export class Authenticator {
     return allowance;
   }
 
-  /** Writes last-used times in batches, so that no request waits for it. */
   async flush(): Promise<void> {
     if (this.#uses.size === 0) return;
     const uses = this.#uses;
@@ -166,7 +158,7 @@ export class Authenticator {
       };
       await this.#database.write(note, { isUnseen: true });
     } catch {
-      // Not critical: the next batch has newer times.
+      // The next batch has newer times.
     }
   }
 
@@ -248,7 +240,6 @@ function refuseBeyond({ allowed, retryAfterSeconds }: Allowance, sentence: strin
 
 const isCurrent = ({ until }: KnownSession): boolean => until > nowMs();
 
-/** The hash of the token or session secret in a request; undefined where there is no usable one. */
 export function hashOf(request: Pick<IncomingMessage, "headers">): string | undefined {
   const ofSession = sessionSecretIn(request);
   if (ofSession !== undefined) return ofSession.length > tokenLengthMax ? undefined : sessionHash(ofSession);

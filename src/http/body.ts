@@ -40,9 +40,7 @@ export function streamBodies(server: FastifyInstance): void {
   );
 }
 
-/** How long a buffered body may take to arrive. */
 const bodyTimeoutMsByDefault = 60_000;
-/** How long a streamed body may stall. */
 const silenceMs = 60_000;
 
 /** Ends slow requests: a few clients that send a byte per minute would take all connections. */
@@ -78,7 +76,6 @@ export class LargeBodies {
     this.#eachMax = eachMax;
   }
 
-  /** Until the response is sent. Raises `too-many-requests`. */
   hold({ raw }: FastifyReply, whose = ""): void {
     const held = this.#held;
     // A client that has disconnected would never release its slot.
@@ -92,7 +89,6 @@ export class LargeBodies {
   }
 }
 
-/** Undefined for an empty body. Raises `bad-request`. */
 function parseJson(body: Buffer): unknown {
   if (body.length === 0) return undefined;
   try {

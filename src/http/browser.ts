@@ -49,7 +49,6 @@ export function refuseForeignPages(request: FastifyRequest, publicUrl: () => str
 export const isOfMediaType = (sent: string | undefined): boolean =>
   sent?.split(";")[0]?.trim().toLowerCase() === mediaType;
 
-/** The public host, or the one by which the browser reached the server. */
 function isOwnOrigin(origin: string, host: string | undefined, publicUrl: string): boolean {
   const sent = URL.canParse(origin) ? new URL(origin) : undefined;
   return sent !== undefined && (sent.host === host || sent.origin === new URL(publicUrl).origin);
@@ -84,7 +83,6 @@ export const colourSchemeIn = ({ headers }: RequestHeaders): string =>
 
 const nameLengthMax = 256;
 
-/** The operations' view of the browser that sent the request. */
 export function browserOf(request: FastifyRequest, reply: FastifyReply, publicUrl: () => string): Browser {
   const set = (value: string, seconds: number) =>
     reply.header("set-cookie", `${cookieName}=${value}; ${attributes(publicUrl(), "/", seconds)}`);

@@ -63,7 +63,6 @@ export function mountConsole(server: FastifyInstance, served: ServedConsole | un
     });
 }
 
-/** What the page needs before its code is loaded: the frame, the colour scheme, and whether there may be a session. */
 function pageOf(request: FastifyRequest, name: string): Record<string, string> {
   const hasSession = sessionSecretIn(request.raw) !== undefined;
   const isOutside = !hasSession || /^(~\/sign-in|invitations\/cadastre-)/.test(name);
@@ -96,7 +95,6 @@ const asPage = (reply: FastifyReply, policy: string): FastifyReply =>
     .header("referrer-policy", "no-referrer")
     .header("cache-control", "no-store");
 
-/** The page reloads automatically until the console is built, which takes a few seconds. */
 function sendUnavailable(reply: FastifyReply, failure: string | undefined): FastifyReply {
   const words = failure === undefined ? "The console is being built. This page reloads automatically." : failure;
   if (failure === undefined) reply.header("refresh", "1");
@@ -111,7 +109,6 @@ function sendUnavailable(reply: FastifyReply, failure: string | undefined): Fast
 const brotli = promisify(brotliCompress);
 const gzipped = promisify(gzip);
 
-/** Compresses each file once, on first use, in the thread pool. */
 class CompressedFiles {
   readonly #done = new Map<string, Promise<Buffer>>();
 

@@ -10,7 +10,6 @@ import { basePath } from "./respond.ts";
 
 const services = ["tfe.v2", "tfe.v2.1", "tfe.v2.2", "state.v2"];
 
-/** For `terraform login`. */
 const login = {
   client: loginClient.id,
   grant_types: ["authz_code"],

@@ -2,7 +2,6 @@
 import { randomUUID } from "node:crypto";
 import type { Allowance } from "./limits.ts";
 
-/** The version of the public API that our documents follow. */
 const apiVersion = "2.6";
 
 /**
@@ -19,7 +18,6 @@ export const newRequestId = (): string => randomUUID();
 export interface HeaderFacts {
   readonly rateLimit: number;
   readonly edition: "self-hosted" | "hosted";
-  /** As configured. */
   readonly publicUrl: string | undefined;
   /** Whether the server is about to stop: keep-alive connections are closed with the next response. */
   readonly isLeaving: () => boolean;
@@ -37,7 +35,6 @@ const rateHeaders = ({ remaining, retryAfterSeconds }: Allowance): Record<string
   "x-ratelimit-reset": retryAfterSeconds.toFixed(3),
 });
 
-/** Everything but the request id is constant and computed once. */
 export function headersFor({ rateLimit, edition, publicUrl, isLeaving }: HeaderFacts): ResponseHeaders {
   const same = {
     "tfp-api-version": apiVersion,

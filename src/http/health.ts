@@ -5,7 +5,6 @@ import { readFenceState, type FenceState } from "../database/fence.ts";
 import { AppError } from "../kernel/errors.ts";
 
 export interface ServerPhase {
-  /** The server listens but has not finished starting. */
   readonly isStarting: () => boolean;
   readonly isStopping: () => boolean;
 }
@@ -27,7 +26,6 @@ export function mountHealth(
 const starting = () =>
   new AppError("unavailable", "The service is starting. Try again shortly.", { retryAfterSeconds: 1 });
 
-/** No request reaches the database before its schema is up to date. Raises `unavailable`. */
 export function refuseWhileStarting(route: string | undefined): void {
   if (route !== "/healthz" && route !== "/readyz") throw starting();
 }
@@ -41,7 +39,6 @@ function sharedRead({ reader }: Database): () => Promise<FenceState> {
 /** Shorter than the usual timeouts of load balancers and scrapers. */
 const deadlineMs = 2_000;
 
-/** Raises `unavailable` after the deadline. */
 async function withDeadline<T>(pending: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {

@@ -15,7 +15,6 @@ import { acceptsGzip } from "./negotiation.ts";
 
 export interface CachedResponse extends SerializedResponse {
   readonly validator: Warrant | undefined;
-  /** The text of the caller's session when the response was made. */
   readonly caller: string;
   /** In milliseconds: the entry expires when the session does, or when something that it shows ends. */
   readonly until: number;
@@ -23,7 +22,6 @@ export interface CachedResponse extends SerializedResponse {
   snapshotId: SnapshotId;
 }
 
-/** The estimated cost of an entry beside its body: keys, objects, closures. */
 const overheadBytes = 1024;
 
 /** Two generations approximate LRU: when the recent one is full it becomes the older one, whose entries are dropped. */
@@ -86,7 +84,6 @@ interface CacheCandidate {
 }
 
 interface ValidationResult {
-  /** The caller's session as it is now. */
   readonly session: KnownSession;
   readonly isFresh: boolean;
 }
@@ -129,7 +126,6 @@ export class ResponseCache {
     return isFresh ? candidate.cached : undefined;
   }
 
-  /** An entry that has not expired, fresh or not. */
   #find(request: IncomingMessage, hash: string | undefined): CacheCandidate | undefined {
     const session = request.method === "GET" ? this.#authenticator.recall(hash) : undefined;
     const cached = session && this.#responses.find(keyOf(session, request));

@@ -4,9 +4,7 @@ import { nowMs } from "../kernel/time.ts";
 
 export interface Allowance {
   readonly allowed: boolean;
-  /** How many requests are allowed right now. */
   readonly remaining: number;
-  /** Seconds until the next request is allowed. */
   readonly retryAfterSeconds: number;
 }
 
@@ -22,12 +20,10 @@ export class RateLimiter {
     this.#burst = burst;
   }
 
-  /** Does not count a request. */
   check(key: string): Allowance {
     return this.#allowance(this.#refilled(key, nowMs()));
   }
 
-  /** Counts one request if it is allowed. */
   take(key: string): Allowance {
     const at = nowMs();
     const tokens = this.#refilled(key, at);
@@ -54,7 +50,6 @@ export class RateLimiter {
   #refilled(key: string, at: number): number {
     const bucket = this.#buckets.get(key);
     if (bucket === undefined) return this.#burst;
-    // A clock that was set back removes no tokens.
     const elapsedMs = Math.max(0, at - bucket.at);
     return Math.min(this.#burst, bucket.tokens + (elapsedMs / 1000) * this.#perSecond);
   }

@@ -29,7 +29,6 @@ function flushRegularly(flush: () => void): void {
   if (flushes.push(flush) > 1) return;
   const flushAll = () => flushes.forEach((each) => each());
   setInterval(flushAll, flushEveryMs).unref();
-  // Also runs after an uncaught error.
   process.once("exit", flushAll);
 }
 
@@ -77,7 +76,6 @@ interface LogRecord {
   readonly [name: string]: unknown;
 }
 
-/** For a terminal: lines contain no control characters. */
 export function readableDestination(to: pino.DestinationStream, isColoured: boolean): pino.DestinationStream {
   return { write: (line) => to.write(`${readable(line, isColoured)}\n`) };
 }
@@ -105,7 +103,6 @@ function messageOf(record: LogRecord): string {
   return [record.msg ?? "", ...others].join("  ");
 }
 
-/** An error that was logged without a message is the message already. */
 function errorLines({ msg, err }: LogRecord): string[] {
   if (err === undefined) return [];
   const { type = "Error", message = "", stack = "" } = err;

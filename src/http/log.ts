@@ -115,7 +115,6 @@ export function logRequests(server: FastifyInstance): void {
 
 type LogArguments = Parameters<pino.LogFn>;
 
-/** An error that is logged without a message gets its own as the message. */
 function sanitized([first, ...rest]: readonly unknown[]): unknown[] {
   const shown = first instanceof Error ? { err: first } : first;
   const { err } = (shown ?? {}) as { err?: unknown };
@@ -123,7 +122,6 @@ function sanitized([first, ...rest]: readonly unknown[]): unknown[] {
   return args.map((arg) => (typeof arg === "string" ? withoutSecrets(arg) : arg));
 }
 
-/** The service's log: JSON lines to standard output or to `destination`. */
 export function newLogger(level: string, destination?: pino.DestinationStream): pino.Logger {
   const options: pino.LoggerOptions = {
     level,

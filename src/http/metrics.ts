@@ -24,7 +24,6 @@ import {
 export interface MetricsOptions {
   readonly database: Database;
   readonly authenticator: Authenticator;
-  /** Grants access to the metrics without a site admin's token. */
   readonly metricsToken: string | undefined;
   readonly cache: ResponseCache;
   readonly version: string;
@@ -81,7 +80,6 @@ function gauge(registry: Registry, name: string, help: string, measure: Measure,
   const made: Gauge = new Gauge({ name, help, labelNames, registers: [registry], collect: () => measure(made) });
 }
 
-/** For a value that is counted elsewhere. */
 function counter(registry: Registry, name: string, help: string, count: () => number): void {
   const collect = () => {
     made.reset();
@@ -117,7 +115,6 @@ function watchProcess(server: FastifyInstance, registry: Registry): void {
   });
 }
 
-/** Linux only. */
 function openFiles(): number | undefined {
   try {
     return readdirSync("/proc/self/fd").length;
@@ -150,7 +147,6 @@ function carriesToken(request: FastifyRequest, token: string | undefined): boole
 
 const secondsMax = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
 
-/** Counts of one method on one route. */
 class RouteFigures {
   readonly byStatus = new Map<number, number>();
   /** Requests per bucket of `secondsMax`; the last bucket has those above all limits. */
@@ -171,7 +167,6 @@ const [requestsName, durationName] = ["cadastre_http_requests_total", "cadastre_
 class RequestFigures {
   readonly #byMethod = new Map<string, Map<string, RouteFigures>>();
 
-  /** By the route's pattern, because paths are unbounded. */
   count(method: string, route: string, status: number, ms: number): void {
     let byRoute = this.#byMethod.get(method);
     if (byRoute === undefined) this.#byMethod.set(method, (byRoute = new Map()));
@@ -199,7 +194,6 @@ class RequestFigures {
   }
 }
 
-/** Buckets are cumulative. */
 function durations(labels: string, { byTime, secondsSum }: RouteFigures): string[] {
   let count = 0;
   const buckets = [...secondsMax, "+Inf"].map((limit, bucket) => {
@@ -209,7 +203,6 @@ function durations(labels: string, { byTime, secondsSum }: RouteFigures): string
   return [...buckets, `${durationName}_sum{${labels}} ${secondsSum}`, `${durationName}_count{${labels}} ${count}`];
 }
 
-/** Returns a function that stops counting. */
 function countVcsEvents(registry: Registry): () => void {
   const events = new Counter({
     name: "cadastre_vcs_events_total",
@@ -220,7 +213,6 @@ function countVcsEvents(registry: Registry): () => void {
   return hearVcsEvents(({ provider, result }) => events.inc({ provider, result }));
 }
 
-/** Returns a function that stops counting. */
 function countAttempts(registry: Registry): () => void {
   const attempts = new Counter({
     name: "cadastre_notice_attempts_total",

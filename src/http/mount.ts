@@ -31,9 +31,7 @@ import { sendEvents, sendTable } from "./streams.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** Set once the request is authenticated. */
     session: KnownSession | undefined;
-    /** The session's remaining rate limit; undefined without a session or without a limit. */
     allowance: Allowance | undefined;
   }
   interface FastifyContextConfig {
@@ -42,7 +40,6 @@ declare module "fastify" {
     readonly open?: true | undefined;
     /** The response is shown by a browser, so errors are pages too. */
     readonly isPage?: true | undefined;
-    /** The error sentence for a body that is too large. */
     readonly tooLarge?: string | undefined;
   }
 }
@@ -58,7 +55,6 @@ export interface MountOptions {
   readonly isStopping?: () => boolean;
 }
 
-/** The definition of the resource that the operation answers with. */
 function answerDefinition(
   { definition }: Resource<Context>,
   operation: Operation,
@@ -164,7 +160,6 @@ function cacheableUntil(definition: ResourceDefinition, answer: DocumentAnswer<u
 const wantsTable = ({ headers }: FastifyRequest): boolean =>
   prefers(headers.accept, tableMediaType, [mediaType, "application/json"]);
 
-/** Whether the response changes only when the database does. */
 const isCacheable = ({ method, answer, signed }: Operation, { hasExpiring }: ResourceDefinition): boolean =>
   method === "GET" && (answer === "document" || answer === "list") && !signed && !hasExpiring;
 
@@ -190,7 +185,6 @@ function contextOf(
     ...(wake && { wake }),
     requestId: request.id,
     address: request.ip,
-    // Lazy, because only sign-in and sign-out use them.
     get browser() {
       return browserOf(request, reply, () => options.publicUrl);
     },
@@ -205,7 +199,6 @@ function contextOf(
 
 const largeBodies = new LargeBodies(16);
 
-/** Terraform and OpenTofu identify themselves; every other client is `tfe-api`. */
 function sourceOf(request: FastifyRequest): "tfe-api" | "terraform" {
   return /\b(Terraform|OpenTofu)\//i.test(request.headers["user-agent"] ?? "") ? "terraform" : "tfe-api";
 }

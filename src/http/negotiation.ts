@@ -19,7 +19,6 @@ function acceptedIn(header: string): AcceptedEncoding[] {
   });
 }
 
-/** Whether the header names an encoding without excluding it. */
 const accepts = (header: string | undefined, encoding: string): boolean =>
   header !== undefined && acceptedIn(header).some(({ type, quality }) => type === encoding && quality > 0);
 
@@ -51,7 +50,6 @@ export function acceptsGzip(request: Pick<IncomingMessage, "headers">): boolean 
   );
 }
 
-/** Compresses in the thread pool. */
 export async function compressed(written: SerializedResponse): Promise<SerializedResponse> {
   if (written.body.length < bytesMin) return written;
   return { ...written, body: await gzipped(written.body), encoding: "gzip" };

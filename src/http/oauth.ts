@@ -21,7 +21,6 @@ const formBytesMax = 64 * 1024;
 const consentPath = "/app/~/authorize";
 
 export interface OauthOptions {
-  /** Without authentication. */
   readonly contextOf: (request: FastifyRequest) => Context;
 }
 
@@ -50,7 +49,6 @@ export function mountOauth(server: FastifyInstance, { contextOf }: OauthOptions)
   });
 }
 
-/** Redirects to the consent page with the validated parameters only, or shows a page that lists what is wrong. */
 function redirectToConsent(request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const query = new URLSearchParams((request.query as string | undefined) ?? "");
   const requested = Object.fromEntries(
@@ -106,7 +104,6 @@ function requiredFields<Name extends string>(field: FormField, names: readonly N
   return Object.fromEntries(found) as Record<Name, string>;
 }
 
-/** Raises GrantFault. */
 async function grantToken(context: Context, field: FormField, authorization: string | undefined): Promise<object> {
   const grantType = field("grant_type");
   if (grantType === "authorization_code") return redeemCodeGrant(context, field, authorization);

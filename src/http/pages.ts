@@ -13,7 +13,6 @@ const style = `
   dd { margin: 0 }
 `;
 
-/** Allows the page's one style, by its hash. */
 const policy = [
   "default-src 'none'",
   `style-src 'sha256-${createHash("sha256").update(style).digest("base64")}'`,

@@ -12,11 +12,9 @@ type HeadersOf = (requestId: string) => Record<string, string>;
 
 interface ParserError extends Error {
   readonly code?: string;
-  /** The parser's reason, which quotes nothing from the request. */
   readonly reason?: string;
 }
 
-/** Undefined where there is no client to answer. */
 function parserRefusal({ code, reason }: ParserError): AppError | undefined {
   switch (code) {
     case "HPE_HEADER_OVERFLOW":
@@ -59,10 +57,8 @@ function write(socket: Duplex, error: AppError, headersOf: HeadersOf): void {
   socket.once("close", () => clearTimeout(timer));
 }
 
-/** The response in progress on a connection, to this request or to an earlier one. */
 const responseOn = (socket: Duplex) => (socket as { _httpMessage?: ServerResponse | null })._httpMessage ?? undefined;
 
-/** The framework's handler for connections that send no valid request. */
 export function refuseBrokenRequests(headersOf: HeadersOf): (error: Error, socket: Duplex) => void {
   return function refuse(error, socket): void {
     // The parser reports everything that follows the first fault.
@@ -78,7 +74,6 @@ export function refuseBrokenRequests(headersOf: HeadersOf): (error: Error, socke
   };
 }
 
-/** The two cases that Node would answer or drop without an explanation. */
 export function refuseUnsupportedRequests(server: Server, headersOf: HeadersOf): void {
   server.on("checkExpectation", ({ socket }: IncomingMessage) =>
     write(
@@ -113,7 +108,6 @@ const sentences: readonly (readonly [path: RegExp, sentence: string])[] = [
   ],
 ];
 
-/** Undefined for a path that is simply unknown. */
 export function unsupportedAt(url: string): AppError | undefined {
   const path = url.replace(/[?#].*$/s, "");
   if (!path.startsWith(basePath)) return undefined;

@@ -20,7 +20,6 @@ const gaugesOf =
 
 type JobMetricsRow = Omit<JobTable, "dueMs" | "lastError"> & { readonly nowMs: number };
 
-/** Returns a function that refreshes the metrics: one statement for all of them. */
 export function watchJobs(registry: Registry, database: Database): () => Promise<void> {
   const common = { labelNames: ["job"], registers: [registry] };
   const counter = (name: string, help: string) => new Counter({ name, help, ...common });
@@ -69,7 +68,6 @@ interface RunFigures {
   readonly agents: readonly { readonly status: string; readonly count: number }[];
 }
 
-/** From a plan of one resource to an apply that builds a cluster. */
 const bucketSeconds = [1, 5, 15, 60, 300, 900, 3600, 14_400];
 
 /** Durations of phases that ended on this server. Returns a function that stops counting. */
@@ -173,7 +171,6 @@ interface Backlog {
   readonly waitingHelp: string;
   readonly overdue: string;
   readonly overdueHelp: string;
-  /** The waiting rows, which have an index of their own. */
   readonly rows: RawBuilder<unknown>;
 }
 
@@ -194,7 +191,6 @@ const backlogs: readonly Backlog[] = [
   },
 ];
 
-/** Returns a function that refreshes the metrics: one statement for each backlog. */
 export function watchBacklogs(registry: Registry, database: Database): () => Promise<void> {
   const looks = backlogs.map((backlog) => watchBacklog(registry, database, backlog));
   return async () => {
@@ -226,7 +222,6 @@ async function readBacklog({ db, dialect }: Tx, { rows }: Backlog): Promise<Back
 
 const kinds = ["state", "json", "archive"];
 
-/** Returns a function that refreshes the metrics: one statement, independent of the register's size. */
 export function watchFigures(registry: Registry, database: Database): () => Promise<void> {
   const gauge = gaugesOf(registry);
   const counted = gauge("cadastre_figures_timestamp_seconds", "When the register's totals were counted.");
@@ -264,7 +259,6 @@ function setExpiring(expiring: Gauge, { tokensExpiring }: Figures): void {
       expiring.set({ kind, within_days: days }, tokensExpiring[kind]?.[days] ?? 0);
 }
 
-/** Returns a function that refreshes the metrics. */
 export function watchBackups(registry: Registry, { reader }: Database): () => Promise<void> {
   const gauge = gaugesOf(registry);
   const at = gauge(

@@ -57,7 +57,6 @@ const errorFacts: Record<ErrorCode, { status: number; title: string }> = {
   unavailable: { status: 503, title: "service unavailable" },
 };
 
-/** For a page that is not ready yet. */
 export const unavailableStatus = errorFacts.unavailable.status;
 
 const contentMediaType = "application/json";
@@ -106,7 +105,6 @@ export function sendAnswer(reply: FastifyReply, facts: AnswerFacts, answer: unkn
     case "cursor-list":
       return sendText(reply, cursorDocument(facts, answer as CursorAnswer<unknown>));
     default:
-      // The operation waited, and there is nothing to return.
       if (answer === undefined) return reply.code(statusOf.nothing).send();
       return sendSerialized(reply, serializeAnswer(facts, answer));
   }
@@ -114,9 +112,7 @@ export function sendAnswer(reply: FastifyReply, facts: AnswerFacts, answer: unkn
 
 export interface SerializedResponse {
   readonly body: Buffer;
-  /** Quotes included. */
   readonly etag: string | undefined;
-  /** Absent for an uncompressed body. */
   readonly encoding?: "gzip";
 }
 
@@ -199,7 +195,6 @@ export function sendJson(reply: FastifyReply, document: object, type?: string): 
 const oauthStatus = {
   answer: statusOf.document,
   refusal: errorFacts["bad-request"].status,
-  /** The client named itself in the Authorization header. */
   stranger: errorFacts.unauthorized.status,
 } as const;
 
@@ -211,10 +206,8 @@ export function sendOauth(reply: FastifyReply, kind: keyof typeof oauthStatus, d
 
 export const refusing = (reply: FastifyReply): FastifyReply => reply.code(errorFacts["bad-request"].status);
 
-/** Temporary, because the target may change. */
 export const sendRedirect = (reply: FastifyReply, path: string): FastifyReply => reply.redirect(path, 302);
 
-/** A webhook is acknowledged before it is processed, with an empty body. */
 export function sendReceipt(reply: FastifyReply, isStored: boolean): FastifyReply {
   return reply.code(isStored ? statusOf.accepted : statusOf.nothing).send();
 }
@@ -257,7 +250,6 @@ function headersOfError({ code, retryAfterSeconds }: AppError): Record<string, s
   };
 }
 
-/** Sets an error's status and headers on a page's reply, and returns the sentences to show. */
 export function setErrorStatus(reply: FastifyReply, error: unknown): string[] {
   const { status, headers, text } = errorAnswer(error);
   reply.code(status).headers(headers);

@@ -35,26 +35,20 @@ import { basePath, httpFacts, sendError, sendCached, sendJson, type SerializedRe
 
 export interface ServerOptions extends AuthenticatorOptions {
   readonly database: Database;
-  /** The listening address is used where no public URL is set. */
   readonly options: Omit<ServiceOptions, "publicUrl"> & { readonly publicUrl?: string | undefined };
   readonly vault: Vault;
   readonly wake?: Context["wake"];
   readonly version: string;
   readonly logger: FastifyBaseLogger;
   readonly tls?: { readonly cert: Buffer; readonly key: Buffer } | undefined;
-  /** Proxies whose `X-Forwarded-For` is trusted. */
   readonly trustedProxies?: readonly string[] | undefined;
   readonly metricsToken?: string | undefined;
-  /** Whether the server listens but has not finished starting. */
   readonly isStarting?: () => boolean;
-  /** Whether the server is about to stop but still answers requests. */
   readonly isDraining?: () => boolean;
   /** How long the headers, and a body that is read into memory, may take to arrive. */
   readonly headersTimeoutMs?: number;
   readonly bodyTimeoutMs?: number;
-  /** The size of the response cache. */
   readonly keptBytes?: number;
-  /** Undefined where the console is off. */
   readonly console?: ServedConsole | undefined;
 }
 
@@ -140,7 +134,6 @@ export function createServer(settings: ServerOptions): FastifyInstance {
   return server;
 }
 
-/** Translates errors into ours, and logs those that the service caused. */
 function answerErrors(server: FastifyInstance): void {
   server.setErrorHandler((error, request, reply) => {
     const known = translate(error as FastifyError, request.routeOptions.config.tooLarge);
@@ -159,7 +152,6 @@ function mountPages(server: FastifyInstance, { console }: ServerOptions, publicU
   mountConsole(server, console);
 }
 
-/** For requests without authentication. */
 function anonymousContext(
   { database, vault, wake }: ServerOptions,
   options: ServiceOptions,
@@ -186,7 +178,6 @@ interface AdmissionOptions {
   readonly bodyTimeoutMs: number | undefined;
 }
 
-/** Authenticates each request and sets its headers, or answers it from the cache. */
 function admitRequests(server: FastifyInstance, options: AdmissionOptions): void {
   const { isStarting, cache, headers, publicUrl, bodyTimeoutMs } = options;
   server.addHook("onRequest", (request, reply, done) => {
@@ -211,7 +202,6 @@ function admitRequests(server: FastifyInstance, options: AdmissionOptions): void
   });
 }
 
-/** The URL on which this machine reaches the server; loopback where it listens on every address. */
 export function urlOf(server: FastifyInstance, { tls }: Pick<ServerOptions, "tls">): string {
   const { address, port, family } = server.server.address() as AddressInfo;
   const host = loopbackOf(address);
@@ -262,7 +252,6 @@ function newServer(settings: ServerOptions, headersOf: ResponseHeaders["byName"]
   }) as unknown as FastifyInstance;
 }
 
-/** Built on first use, because most servers never serve it. */
 function mountDescription(server: FastifyInstance, version: string): void {
   let description: object | undefined;
   server.get(`${basePath}/openapi.json`, async (_request, reply) => {
@@ -285,7 +274,6 @@ export function describeApi(version: string): object {
   );
 }
 
-/** Translates the framework's errors; our own and unknown errors pass through. */
 function translate(
   error: FastifyError,
   tooLarge = `The body is larger than ${bodyBytesMax} bytes. Send a smaller body.`,

@@ -12,13 +12,11 @@ import { setErrorStatus, sendError, sendRedirect } from "./respond.ts";
 export const ssoRoutes = {
   begin: "/app/sign-in/sso/:sso_provider_id",
   callback: "/app/sign-in/sso/callback",
-  /** For an organization's own provider. */
   ownCallback: "/app/sign-in/sso/:sso_provider_id/callback",
 } as const;
 const signInPage = "/app/~/sign-in";
 
 export interface SsoOptions {
-  /** Without authentication. */
   readonly contextOf: (request: FastifyRequest) => Context;
   readonly publicUrl: () => string;
 }
@@ -33,7 +31,6 @@ export function mountSso(server: FastifyInstance, { contextOf, publicUrl }: SsoO
     return sendRedirect(reply, url);
   });
   const comeBack = async (request: FastifyRequest, reply: FastifyReply) => {
-    // The flow can be used once, whatever the result.
     setFlowCookie(reply, publicUrl());
     const context = { ...contextOf(request), browser: browserOf(request, reply, publicUrl) };
     const { ssoProviderId: providerId } = paramsOf(request.params as Record<string, string>);
@@ -48,7 +45,6 @@ export function mountSso(server: FastifyInstance, { contextOf, publicUrl }: SsoO
   server.get(ssoRoutes.ownCallback, { config }, comeBack);
 }
 
-/** A page for a browser, a JSON:API error for every other client. */
 export function sendRefusal(request: FastifyRequest, reply: FastifyReply, error: unknown): FastifyReply {
   if (!/\btext\/html\b/i.test(request.headers.accept ?? "")) return sendError(reply, error);
   const sentences = setErrorStatus(reply, error).map((sentence) => `<p>${escaped(sentence)}</p>`);

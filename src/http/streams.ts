@@ -10,7 +10,6 @@ import { csvLines, type Table } from "../kernel/csv.ts";
 import { eventHeaders, tableHeaders } from "./respond.ts";
 
 const watchMs = 500;
-/** How long a client may read nothing while data is waiting. */
 const stalledMs = 30_000;
 
 type IsStopping = (() => boolean) | undefined;

@@ -15,13 +15,11 @@ const largeBodies = new LargeBodies(24, 8);
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** The connection that a webhook's path names. */
     connection: KnownConnection | undefined;
   }
 }
 
 export interface WebhookOptions {
-  /** Without authentication. */
   readonly contextOf: (request: FastifyRequest) => Context;
 }
 

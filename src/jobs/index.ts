@@ -42,7 +42,6 @@ const secondMs = 1000;
 const minuteMs = 60 * secondMs;
 const hourMs = 60 * minuteMs;
 
-/** How each kind of notification is delivered. */
 export const couriers: Couriers = {
   [notificationKind]: notificationCourier,
   [auditKind]: auditCourier,
@@ -194,7 +193,6 @@ async function removeExpired(work: JobWork): Promise<number> {
 
 async function removeEndedAccess({ context, capability, signal, step }: JobWork): Promise<number> {
   let handled = 0;
-  // Each step handles one organization.
   for (const tidy of [tidyMemberships, ...tidyTeamAccess])
     while (!signal.aborted) {
       const count = await step((tx) => tidy(tx, context, capability, 100));
@@ -217,7 +215,6 @@ export interface BackupSettings {
   readonly backupKeep: number;
 }
 
-/** Empty where no directory is set. */
 export function backupJobs(settings: BackupSettings, version: string): Job[] {
   const { backupDirectory: directory, backupEveryHours: everyHours, backupKeep: keep } = settings;
   return directory === undefined ? [] : [backupJob({ directory, everyHours, keep }, version)];

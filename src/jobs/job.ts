@@ -3,11 +3,9 @@ import type { Tx } from "../database/database.ts";
 import type { JobWork } from "../resources/shared/job-work.ts";
 
 export interface Job {
-  /** As in the CLI and the metrics: `expired-tokens`. */
   readonly name: string;
   /** What it does, as the end of "The job …". */
   readonly doc: string;
-  /** The interval between the end of a run and the next one. */
   readonly everyMs: number;
   /** Returns how many items it handled. An error is recorded as a failure; the job runs again when it is due. */
   run(work: JobWork): Promise<number>;

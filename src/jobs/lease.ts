@@ -20,7 +20,6 @@ export interface JobLease {
 /** A due time that means "immediately" and that the release of an earlier run preserves. */
 const immediately = 0;
 
-/** Inserts the rows of unknown jobs, which are due immediately. */
 export async function ensureJobs(tx: Tx, jobs: readonly Pick<Job, "name">[]): Promise<void> {
   if (jobs.length === 0) return;
   const rows = jobs.map(({ name }) => ({
@@ -43,7 +42,6 @@ export async function ensureJobs(tx: Tx, jobs: readonly Pick<Job, "name">[]): Pr
     .execute();
 }
 
-/** The names of the jobs that are due, by one statement. */
 export async function dueJobs(tx: Tx): Promise<string[]> {
   const { nowMs } = tx.dialect;
   const rows = await tx.db
@@ -63,7 +61,6 @@ export type Acquisition =
   | {
       readonly kind: "acquired";
       readonly lease: JobLease;
-      /** The previous holder, if its lease expired during its run. */
       readonly abandonedBy: string | undefined;
     }
   | { readonly kind: "held"; readonly holder: string }
@@ -87,7 +84,6 @@ export async function acquire(
   return holder === null ? { kind: "not-due" } : { kind: "held", holder };
 }
 
-/** Names the machine and the process, and is unique for each acquisition. */
 const newHolder = () => `${hostname()}-${process.pid}-${randomBytes(6).toString("hex")}`;
 
 async function look(tx: Tx, name: string) {
@@ -159,7 +155,6 @@ export type JobRunRecord =
   | { readonly kind: "succeeded"; readonly handled: number }
   /** `sentence` is stored and visible: no secrets. */
   | { readonly kind: "failed"; readonly sentence: string }
-  /** Another server should continue immediately. */
   | { readonly kind: "stopped"; readonly handled: number };
 
 const lastErrorLengthMax = 500;

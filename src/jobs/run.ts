@@ -21,7 +21,6 @@ export interface RunOptions {
   readonly job: Job;
   readonly lease: JobLease;
   readonly context: Context;
-  /** Aborted when the server stops. */
   readonly stop: AbortSignal;
   readonly onStep?: (() => void) | undefined;
 }
@@ -30,7 +29,6 @@ export class LeasedRun {
   readonly #options: RunOptions;
   readonly #own = new AbortController();
   readonly #signal: AbortSignal;
-  /** Database operations in progress. */
   readonly #pending = new Set<Promise<unknown>>();
   #renewedAt = performance.now();
 
@@ -72,7 +70,6 @@ export class LeasedRun {
     try {
       const result = await this.#track(
         database.write(async (tx) => {
-          // The step may have waited for the writer.
           this.#signal.throwIfAborted();
           if (!(await renew(tx, lease))) throw new LeaseLost(job.name);
           return work(tx);

@@ -38,7 +38,6 @@ export interface JobRunnerOptions {
 
 const tickMsByDefault = 1_000;
 
-/** This server's state of a job, in addition to the row. */
 interface Slot {
   readonly job: Job;
   isDue: boolean;
@@ -52,7 +51,6 @@ export class JobRunner {
   readonly #slots: ReadonlyMap<string, Slot>;
   readonly #leaseMs: number;
   readonly #stop = new AbortController();
-  /** Everything in progress, for `stop`. */
   readonly #underway = new Set<Promise<unknown>>();
   #timer: NodeJS.Timeout | undefined;
   #isStarted = false;
@@ -92,7 +90,6 @@ export class JobRunner {
     return this.#track(this.#runByHand(job, onStep));
   }
 
-  /** Starts nothing more, waits for current steps, and releases the jobs for other servers. */
   async stop(): Promise<void> {
     clearTimeout(this.#timer);
     this.#stop.abort();
@@ -156,7 +153,6 @@ export class JobRunner {
     if (!slot.isBusy) void this.#track(this.#runWhileWanted(slot));
   }
 
-  /** Raises nothing. */
   async #runWhileWanted(slot: Slot): Promise<void> {
     slot.isBusy = true;
     try {
@@ -169,7 +165,6 @@ export class JobRunner {
     }
   }
 
-  /** Raises the database's error if the lease can't be acquired. */
   async #attempt(slot: Slot): Promise<void> {
     const { job, isWanted } = slot;
     slot.isDue = false;
@@ -197,7 +192,6 @@ export class JobRunner {
     });
   }
 
-  /** Raises nothing. */
   async #run(
     job: Job,
     { lease, abandonedBy }: Extract<Acquisition, { kind: "acquired" }>,

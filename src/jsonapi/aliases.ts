@@ -9,7 +9,6 @@ export const aliases: Readonly<Record<string, string>> = {
   "plan-timeout": "terraform-build-worker-plan-timeout",
 };
 
-/** Adds the aliases to an object, at any depth. */
 export function withAliases(value: unknown): unknown {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
   const shown: Record<string, unknown> = {};

@@ -11,7 +11,6 @@ import type { Presence } from "./relationships.ts";
 type StoredValue<Value> = Value extends boolean ? number : Value extends readonly unknown[] ? string : Value;
 type ColumnValue<A> = A extends Attribute<infer Schema, Presence, Presence> ? StoredValue<z.output<Schema>> : never;
 
-/** Attributes that can be sent and have a column. */
 type StoredAttribute<D extends ResourceDefinition> = {
   [Name in keyof D["attributes"]]: D["attributes"][Name] extends {
     readonly column: true;
@@ -25,7 +24,6 @@ type FoldedAttribute<D extends ResourceDefinition> = {
   [Name in keyof D["attributes"]]: D["attributes"][Name] extends { readonly folded: true } ? Name : never;
 }[keyof D["attributes"]];
 
-/** The columns of a definition's attributes. */
 export type ColumnsOf<D extends ResourceDefinition> = {
   -readonly [Name in StoredAttribute<D> as Camel<Name & string>]: ColumnValue<D["attributes"][Name]>;
 } & { [Name in FoldedAttribute<D> as `${Camel<Name & string>}Key`]: string };
@@ -33,13 +31,11 @@ export type ColumnsOf<D extends ResourceDefinition> = {
 interface AttributeColumn {
   readonly name: string;
   readonly initially: unknown;
-  /** The column with the folded value. */
   readonly foldedAs: string | undefined;
 }
 
 interface DefinitionColumns {
   readonly all: readonly AttributeColumn[];
-  /** The values of a new row where nothing was sent. */
   readonly initially: Readonly<Record<string, unknown>>;
 }
 
@@ -78,7 +74,6 @@ export function createdColumns<D extends ResourceDefinition>(
   } as ColumnsOf<D>;
 }
 
-/** The columns that an update sets; absent stays absent, null stays null. */
 export function changedColumns<D extends ResourceDefinition>(definition: D, attributes: object): Partial<ColumnsOf<D>> {
   const sent = attributes as Readonly<Record<string, unknown>>;
   const columns: Record<string, unknown> = {};

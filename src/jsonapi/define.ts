@@ -47,7 +47,6 @@ interface AttributeOptions<View, Column, Folded> {
   readonly folded?: Folded;
 }
 
-/** A builder of attributes that can be sent on create and on update as given. */
 function attribute<Create extends Presence, Update extends Presence, View>(create: Create, update: Update) {
   return <S extends z.ZodType, Column extends boolean = true, Folded extends boolean = false>(
     schema: S,
@@ -83,7 +82,6 @@ export type AnswerKind =
 /** `data` is an array of resource identifiers; other members are ignored. */
 export interface LinkageBody<Meta extends z.ZodType | undefined = z.ZodType | undefined> {
   readonly linkage: readonly string[];
-  /** The schema of each link's `meta`; ignored if absent. */
   readonly meta?: Meta;
 }
 export interface CustomBody<Schema extends z.ZodType = z.ZodType> {
@@ -115,7 +113,6 @@ export interface Operation {
   readonly bodyMax?: { readonly bytes: number; readonly sentence: string };
   /** The URL is signed: there is no token, and the operation checks the signature. */
   readonly signed?: true;
-  /** Needs no token. */
   readonly open?: true;
   /** `agents`: only agents, with their pool's token. `runs`: also runs, with theirs. */
   readonly callers?: "agents" | "runs";
@@ -132,11 +129,9 @@ export interface Operation {
   readonly mayConflict?: true;
   /** For `content`; JSON by default. */
   readonly mediaType?: string;
-  /** The type of the answered resource, where it is not the defined one. */
   readonly answers?: string;
   /** The columns of a list that callers can also request as CSV, without pages. */
   readonly table?: readonly string[];
-  /** Further members of a list's `meta`. */
   readonly meta?: z.ZodType;
   /** A valid body, for the documentation and for tests that call every route. */
   readonly example?: unknown;
@@ -146,7 +141,6 @@ export interface Operation {
 // --- resources
 export interface ResourceDefinition<View = any> {
   readonly type: string;
-  /** The name in the OpenAPI document, where another definition has the same type. */
   readonly schemaName?: string;
   /** Another type that clients send in bodies. */
   readonly alsoTyped?: string;
@@ -184,7 +178,6 @@ export function ifMatchTarget(
   return (ifMatch ?? (isOrdinary && definition.version !== undefined)) ? definition : undefined;
 }
 
-/** The same at the type level: what the operation's context has in addition. */
 type ConditionOf<D, O> = O extends { readonly ifMatch: false }
   ? unknown
   : [D, O] extends [{ readonly version: unknown }, VersionedChange] | [unknown, { readonly ifMatch: unknown }]
@@ -267,7 +260,6 @@ type RelationshipsInput<D extends ResourceDefinition, When extends "create" | "u
 export interface Identifier<Meta = unknown> {
   readonly type: string;
   readonly id: string;
-  /** Absent where the link has no meta. */
   readonly meta?: Meta;
 }
 
@@ -296,9 +288,7 @@ export interface OperationRequest<Context, D extends ResourceDefinition, O exten
   readonly params: ParametersOf<O["path"]>;
   readonly body: BodyOf<D, O>;
   readonly query: QueryOf<O["query"]>;
-  /** Whether the caller requested the list as CSV. */
   readonly asTable: boolean;
-  /** The header with which a client resumes an event stream. */
   readonly lastEventId: string | undefined;
 }
 
@@ -329,12 +319,10 @@ export interface DocumentAnswer<View> extends CacheableAnswer {
 
 export interface ListAnswer<View> extends CacheableAnswer {
   readonly views: readonly View[];
-  /** Undefined for a complete list without pagination. */
   readonly totalCount?: number;
   /** For a list without a total: whether there is another page. */
   readonly hasMore?: boolean;
   readonly statusCounts?: { readonly total: number; readonly matching: number };
-  /** Further members of the list's `meta`. */
   readonly meta?: Readonly<Record<string, unknown>>;
 }
 
@@ -377,7 +365,6 @@ export type Handlers<Context, D extends ResourceDefinition> = {
   ) => Promise<AnswerOf<D, D["operations"][Id]>>;
 };
 
-/** A definition with its handlers, to be mounted by the HTTP module. */
 export interface Resource<Context> {
   readonly definition: ResourceDefinition;
   readonly handlers: Readonly<Record<string, (request: any) => Promise<any>>>;

@@ -52,7 +52,6 @@ function compile(definition: ResourceDefinition): JsonWriter {
   };
 }
 
-/** Joins the members that are not omitted. */
 function members(named: readonly (readonly [string, JsonWriter])[]): (view: Record<string, unknown>) => string {
   const pieces = named.map(([name, write]) => [`${JSON.stringify(name)}:`, write] as const);
   return (view) => {
@@ -70,7 +69,6 @@ function members(named: readonly (readonly [string, JsonWriter])[]): (view: Reco
 const escaped = /["\\\u0000-\u001f\ud800-\udfff]/;
 const text = (value: string): string => (escaped.test(value) ? JSON.stringify(value) : `"${value}"`);
 
-/** A value that is JSON already. */
 export class JsonText {
   readonly text: string;
   constructor(text: string) {
@@ -110,7 +108,6 @@ function writing(read: ViewReader, as: ValueKind): JsonWriter {
   return (view) => json(toShown(read(view), as));
 }
 
-/** A list from a column is JSON already. */
 const listText = (value: unknown) => (typeof value === "string" ? value : json(value));
 
 function attributeReaders(

@@ -231,7 +231,6 @@ function identifiers(
   return found;
 }
 
-/** A link's `meta`, where the schema allows it. */
 function linkMeta(item: Identifier, schema: z.ZodType | undefined, at: string[], faults: Fault[]): { meta?: unknown } {
   if (schema === undefined || item.meta === undefined || item.meta === null) return {};
   const result = schema.safeParse(item.meta);
@@ -256,7 +255,6 @@ function parseCustom(schema: z.ZodType, json: unknown): unknown {
 
 // --- faults
 
-/** A schema's issue as a sentence that begins with the attribute's name. */
 function toFault(issue: z.core.$ZodIssue, base: readonly PropertyKey[], name: string): Fault {
   const path = [...base, ...issue.path];
   const inner = issue.path.filter((part) => typeof part === "string").join(".");

@@ -15,7 +15,6 @@ export interface HttpFacts {
   readonly refusals: Readonly<Record<string, string>>;
   readonly mediaType: string;
   readonly eventsMediaType: string;
-  /** For content of operations without a media type. */
   readonly contentMediaType: string;
   readonly tableMediaType: string;
   readonly basePath: string;
@@ -27,7 +26,6 @@ export interface ApiInfo {
   readonly description: string;
 }
 
-/** `extraPaths`: paths without a definition. */
 export function openApi<Context>(
   info: ApiInfo,
   resources: readonly Resource<Context>[],
@@ -64,7 +62,6 @@ const nameOf = ({ schemaName, type }: ResourceDefinition) => schemaName ?? type;
 
 // --- operations
 
-/** Who may call it, in words. */
 export function callersOf({ needs, callers }: Operation): string {
   return callers === "runs" ? `${needs}; a run, as far as it needs access` : needs;
 }

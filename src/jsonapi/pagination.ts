@@ -4,7 +4,6 @@ import type { Page } from "./query.ts";
 export interface PageFacts {
   readonly page: Page;
   readonly totalCount: number;
-  /** The path and query of the request. */
   readonly url: string;
 }
 
@@ -34,7 +33,6 @@ export function pagination({ page, totalCount, url }: PageFacts) {
   };
 }
 
-/** For a list without a total: only whether there is another page is known. */
 export function openPagination({
   page,
   hasMore,

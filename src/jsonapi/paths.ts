@@ -12,7 +12,6 @@ export function paramsOf(params: Readonly<Record<string, string>>): Record<strin
   return named;
 }
 
-/** The parameters of a path; undefined where it does not match the pattern. */
 export function matchPath(pattern: string, path: string): Record<string, string> | undefined {
   const [wanted, sent] = [pattern.split("/"), path.split("/")];
   if (wanted.length !== sent.length) return undefined;

@@ -31,9 +31,7 @@ export const textParameter = (doc: string): Parameter<string> => ({ doc, parse: 
 /** A text search; `containsWords` in `database/dialect.ts` defines what matches. */
 export const searchParameter = (where: string, more = ""): Parameter<string> =>
   textParameter(`Words that are all in ${where}, in any order, ignoring case.${more}`);
-/** True if the parameter is present, whatever its value. */
 export const presence = (doc: string): Parameter<true> => ({ doc, parse: () => true });
-/** Comma-separated; empty parts are dropped. */
 export const listParameter = (doc: string): Parameter<string[]> => ({
   doc,
   parse: (text) =>
@@ -54,7 +52,6 @@ export function choice<const Values extends readonly string[]>(values: Values, d
 export interface IndexedParameter<Member extends string = string> {
   readonly doc: string;
   readonly members: readonly Member[];
-  /** The maximum number of groups. */
   readonly max: number;
 }
 
@@ -84,7 +81,6 @@ type Flat<Name extends string> = Name extends `${infer Head}][${infer Tail}`
 export type QueryOf<Q extends QueryDefinition | undefined> = Q extends QueryDefinition
   ? {
       readonly page: Page;
-      /** Whether a page parameter was sent. */
       readonly pageAsked: boolean;
       readonly cursor: string | undefined;
       readonly sort: Q["sort"] extends readonly (infer Key extends string)[] ? Sort<Key> | undefined : undefined;

@@ -1,12 +1,10 @@
 /** The builders of relationships to one or many resources. */
 import type { z } from "zod";
 
-/** Whether a member can be sent. */
 export type Presence = "required" | "optional" | "never";
 
 export interface ToOne<View = never> {
   readonly many: false;
-  /** The JSON:API types that it can refer to. */
   readonly types: readonly string[];
   readonly create: Presence;
   readonly update: Presence;
@@ -29,9 +27,7 @@ export interface ToMany<View = never> {
   readonly create: Presence;
   readonly update: Presence;
   readonly doc: string;
-  /** Undefined omits `data`. */
   readonly ids?: (view: View) => readonly string[] | undefined;
-  /** The link's `meta`; undefined for none. */
   readonly meta?: (view: View, id: string) => object | undefined;
   readonly related?: (view: View) => string | undefined;
 }

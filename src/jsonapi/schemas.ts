@@ -47,12 +47,10 @@ export function nullIfBlank(schema: z.ZodType<string>): z.ZodType<string | null>
   return read;
 }
 
-/** For the OpenAPI document. */
 export function takesBlank(schema: z.core.$ZodType): boolean {
   return blanks.has(schema as z.ZodType);
 }
 
-/** The id of another resource, or null. */
 export const reference: () => z.ZodType<string | null> = () => nullIfBlank(text({ min: 1, max: 256 }));
 
 export const flag: () => z.ZodType<boolean> = () => z.boolean();
@@ -91,7 +89,6 @@ export function timestamp(): z.ZodType<string> {
     .meta({ type: "string", format: "date-time" }) as unknown as z.ZodType<string>;
 }
 
-/** An object of optional booleans. */
 export function flags<const Names extends readonly string[]>(
   names: Names,
 ): z.ZodType<Partial<Record<Names[number], boolean>>> {

@@ -2,7 +2,6 @@
 import { aliases } from "./aliases.ts";
 import type { Operation, Resource, ResourceDefinition } from "./define.ts";
 
-/** Raises an Error that lists every problem. */
 export function verifyResources<Context>(
   resources: readonly Resource<Context>[],
   foreignTypes: readonly string[] = [],

@@ -32,7 +32,6 @@ function hasTooMany(json: Buffer): boolean {
   for (let at = 0; at < json.length; at += 1) {
     const byte = json[at] ?? 0;
     if (byte === quote) at = endOfString(json, at);
-    // Each of these starts or separates values.
     else if ((byte === comma || byte === array || byte === object) && (members += 1) > membersMax) return true;
   }
   return false;

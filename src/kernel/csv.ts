@@ -7,7 +7,6 @@ export type Cell = string | number | boolean | null;
 
 /** Rows come in pieces, so that a table can have any length. */
 export interface Table {
-  /** The file name, without its extension. */
   readonly name: string;
   readonly columns: readonly string[];
   readonly pieces: AsyncIterable<readonly (readonly Cell[])[]>;
@@ -26,7 +25,6 @@ function written(cell: Cell): string {
   return needsQuotes.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 
-/** One line per row, each with its line end. */
 export function csvLines(rows: readonly (readonly Cell[])[]): string {
   return rows.map((row) => `${row.map(written).join(",")}\r\n`).join("");
 }

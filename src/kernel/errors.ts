@@ -24,12 +24,9 @@ export type ErrorCode =
   | "unavailable"
   | "internal";
 
-/** One thing that is wrong, for the person who can fix it. */
 export interface Fault {
   readonly detail: string;
-  /** A JSON pointer into the request's body. */
   readonly pointer?: string;
-  /** The name of a query parameter. */
   readonly parameter?: string;
 }
 

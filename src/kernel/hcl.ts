@@ -10,7 +10,6 @@ export class HclFault extends Error {
 
 export interface HclValue {
   readonly json: string;
-  /** The strings and numbers in the value. */
   readonly scalars: readonly string[];
 }
 
@@ -191,7 +190,6 @@ class HclReader {
     return String.fromCodePoint(point);
   }
 
-  /** After `$` or `%`. */
   #dollar(mark: string): string {
     if (this.#text[this.#at] === "{") this.#refuse(template);
     return this.#take(`${mark}{`) ? `${mark}{` : mark;

@@ -57,12 +57,10 @@ export const idPrefixes = {
   deliveries: "dlv",
 } as const;
 
-/** A random identifier with the prefix of its type. */
 export function newId(type: keyof typeof idPrefixes): string {
   return `${idPrefixes[type]}-${randomText(idLength)}`;
 }
 
-/** Decided by the prefix. */
 export function isIdOf(type: keyof typeof idPrefixes, id: string): boolean {
   return id.startsWith(`${idPrefixes[type]}-`);
 }
@@ -101,7 +99,6 @@ export function newToken(): string {
   return tokenPrefix + randomBytes(tokenBytes).toString("base64url");
 }
 
-/** A secret between machines. */
 export const newSecret = (): string => randomBytes(tokenBytes).toString("base64url");
 
 /** A session secret hashes differently from a token, so that neither can replace the other. */

@@ -6,7 +6,6 @@
 /** Only this many bytes of a longer text are compared; the rest counts as found. */
 export const comparedMax = 1024;
 
-/** From the first byte to the one after the last. */
 export type ByteSpan = readonly [from: number, to: number];
 
 /** The label of a node that is not a child of the previous one. */
@@ -48,7 +47,6 @@ export class LiteralMatcher {
     return this.#count === 1;
   }
 
-  /** Sorted and disjoint. */
   spans(bytes: Uint8Array): ByteSpan[] {
     const found: ByteSpan[] = [];
     this.scan(bytes, 0, (from, to) => appendSpan(found, from, Math.min(bytes.length, to)));

@@ -101,7 +101,6 @@ class Positions {
   }
 }
 
-/** The positions after one more character. */
 function advance(from: Positions, to: Positions, character: number): void {
   for (const at of from.list()) {
     const each = from.tokens[at];

@@ -7,7 +7,6 @@ import { isIP } from "node:net";
 import { camel } from "./names.ts";
 import { passwordLengthMax, passwordLengthMin } from "./passwords.ts";
 
-/** Each fault is a sentence for the person who set the settings. */
 export class SettingError extends Error {
   override readonly name = "SettingError";
   readonly faults: readonly string[];
@@ -42,7 +41,6 @@ export function flagOf(name: string): string {
   return `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 }
 
-/** The variable and the flag that name a secret's file. */
 export const fileVariable = (variable: string): string => `${variable}_FILE`;
 export const fileFlag = (name: string): string => `${name}File`;
 
@@ -55,7 +53,6 @@ const variablesNamed = (variable: string, isSecret: true | undefined): string[] 
 const currentVariables = (table: SettingTable): string[] =>
   Object.values(table).flatMap(({ variable, isSecret }) => variablesNamed(variable, isSecret));
 
-/** Every variable that can set a setting of the table, former names included. */
 export const variablesOf = (table: SettingTable): string[] => [
   ...currentVariables(table),
   ...Object.values(table).flatMap(({ formerly, isSecret }) =>
@@ -64,18 +61,15 @@ export const variablesOf = (table: SettingTable): string[] => [
 ];
 
 export interface SettingSources {
-  /** By the setting's name. */
   readonly flags?: Readonly<Record<string, string | undefined>>;
   readonly environment?: Readonly<Record<string, string | undefined>>;
   readonly file?: string | undefined;
-  /** Faults of the sources themselves. */
   readonly faults?: readonly string[];
 }
 
 export interface TableOptions {
   /** The command that lists the settings, for error sentences. */
   readonly help: string;
-  /** Settings that must be set together. */
   readonly pairs?: readonly (readonly [string, string])[];
 }
 
@@ -122,9 +116,7 @@ export function readTable(
   throw Object.assign(new SettingError(first, ...others), { rest: { settings, unusable } });
 }
 
-/** A setting's value in one source. */
 interface SourceValue {
-  /** The name under which it was set. */
   readonly variable: string;
   readonly value: string | undefined;
   readonly path: string | undefined;
@@ -161,7 +153,6 @@ function valueNamed(
 }
 
 export interface DeprecatedSetting {
-  /** The former name, which was set. */
   readonly setting: string;
   readonly replacement: string;
   /** Whether the replacement is set too, and wins. */
@@ -214,9 +205,7 @@ function textOf({ variable, value, path }: SourceValue): string | undefined {
 const nonEmpty = (text: string | undefined) => (text === "" ? undefined : text);
 
 interface SettingsFile {
-  /** From the valid lines. */
   readonly values: Readonly<Record<string, string>>;
-  /** As sentences. */
   readonly faults: readonly string[];
   readonly isUnreadable: boolean;
 }
@@ -248,7 +237,6 @@ function readSettingsFile(table: SettingTable, path: string, help: string): Sett
   return { values, faults, isUnreadable: false };
 }
 
-/** By edit distance. */
 export function nearest(name: string, candidates: readonly string[]): string {
   const distances = candidates.map((candidate) => ({ candidate, distance: editDistance(name, candidate) }));
   return distances.toSorted((one, other) => one.distance - other.distance)[0]?.candidate ?? "";

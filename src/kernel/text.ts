@@ -1,6 +1,5 @@
 /** Case folding, length and search words, the same for every name in the register. */
 
-/** Two names that differ only in case have the same folded form. */
 export function fold(name: string): string {
   return name.normalize("NFC").toLowerCase();
 }
@@ -33,7 +32,6 @@ export function counted(count: number, one: string, many = `${one}s`): string {
   return `${count} ${count === 1 ? one : many}`;
 }
 
-/** Quotes a caller's text in a sentence, shortened. */
 export function quoted(text: string): string {
   const shown = text.length > 60 ? `${text.slice(0, 60)}…` : text;
   return `'${shown}'`;

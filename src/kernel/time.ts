@@ -9,7 +9,6 @@ export type Timestamp = string;
 /** Added to the monotonic time of this process; undefined where the machine's clock is used. */
 let offsetMs: number | undefined;
 
-/** Milliseconds since 1970. */
 export function nowMs(): number {
   return offsetMs === undefined ? Date.now() : Math.floor(offsetMs + performance.now());
 }
@@ -55,7 +54,6 @@ export const activityDurationSentence =
 
 const hourMs = 3_600_000;
 
-/** In milliseconds, for a valid duration. */
 export function activityDurationMs(duration: string): number {
   const amount = Number(duration.slice(0, -1));
   return amount * (duration.endsWith("d") ? 24 * hourMs : hourMs);
@@ -71,7 +69,6 @@ export function ageMs(text: string): number | undefined {
 
 export const timeoutPattern = /^([0-9]+(\.[0-9]+)?(h|m|s))+$/;
 
-/** In seconds, for a valid timeout. */
 export function timeoutSeconds(timeout: string): number {
   let seconds = 0;
   for (const [, amount, unit] of timeout.matchAll(/([0-9.]+)([hms])/g))

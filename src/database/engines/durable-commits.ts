@@ -11,12 +11,10 @@ import { AppError } from "../../kernel/errors.ts";
 import { programBeside } from "../../kernel/programs.ts";
 import { outcomeUnknown } from "./transactions.ts";
 
-/** The required part of a connection. */
 export interface ControlledConnection {
   control(statement: string): void;
   /** Changes with every commit of another connection or process, but not with its own. */
   dataVersion(): number;
-  /** Pages in the log that are not checkpointed. */
   pagesInLog(): number;
 }
 
@@ -28,7 +26,6 @@ interface ConnectionPair {
 /** SQLite's own default: the log stays short, and checkpoints stay cheap. */
 const pagesMax = 1_000;
 
-/** Resolves when the file's data is on disk. */
 export type SyncFile = (file: number) => Promise<void>;
 
 const syncFromThreadPool: SyncFile = promisify(fdatasync);
@@ -67,7 +64,6 @@ export class DurableCommits {
       throw error;
     }
     try {
-      // The log exists while a connection is open.
       await this.#sync((this.#log ??= openSync(`${this.#path}-wal`, "r")));
     } catch (error) {
       this.#failure = new AppError(
@@ -85,14 +81,12 @@ export class DurableCommits {
   async settle(): Promise<void> {
     if (this.#failure !== undefined || this.#writing.pagesInLog() < pagesMax) return;
     const mover = (this.#mover ??= this.#startMover());
-    // Pending writers keep the process alive.
     mover.ref();
     mover.postMessage("move");
     await firstOf(mover, "message", "exit");
     mover.unref();
   }
 
-  /** After the last write, before the connections are closed. */
   async close(): Promise<void> {
     this.#mover?.ref();
     this.#mover?.postMessage("end");

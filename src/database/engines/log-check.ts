@@ -37,7 +37,6 @@ const refusal = (what: string): AppError =>
     `${what}. Nothing was changed. Restore an undamaged copy of both files, or restore a backup. To continue without the log, move it away.`,
   );
 
-/** The number of commits behind the first invalid frame. */
 function lostTransactions(log: string): number {
   const file = openSync(log, "r");
   try {
@@ -75,7 +74,6 @@ function countBeyond(file: number, head: Buffer, pageBytes: number): number {
   return beyond;
 }
 
-/** The checksums of SQLite's log, over pairs of 32-bit numbers. */
 class Sums {
   readonly #isBigEndian: boolean;
   #one = 0;

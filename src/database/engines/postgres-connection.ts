@@ -19,7 +19,6 @@ interface Statement {
 /** Above this number statements run unprepared, because each takes memory on every connection of the server. */
 const preparedMax = 400;
 
-/** How often a read is retried on another connection. */
 const movesMax = 2;
 
 /** Connections that use generic plans only. Otherwise PostgreSQL may replan a statement for its values. */
@@ -62,11 +61,9 @@ export interface ConnectionOptions {
 
 export class PostgresConnection implements DatabaseConnection {
   readonly #options: ConnectionOptions;
-  /** Undefined after release. */
   #client: pg.PoolClient | undefined;
   #transaction: "none" | "reading" | "writing" = "none";
   #isBroken = false;
-  /** The current transaction's check. */
   check: CommitCheck | undefined;
 
   private constructor(client: pg.PoolClient, options: ConnectionOptions) {
@@ -268,7 +265,6 @@ function toRows<R>(result: pg.QueryArrayResult<unknown[]>, statement: Statement 
   return result.rows.map(shape.toRow) as R[];
 }
 
-/** From the last of several statements in one round trip. */
 function fenceStateIn(results: readonly pg.QueryResult[]): FenceState {
   const [row] = (results.at(-1) as pg.QueryResult<Record<string, unknown>>).rows;
   const { migrations, retired_keys: retiredKeys, compatible, served } = row ?? {};

@@ -43,7 +43,6 @@ export function classify(error: unknown): Failure {
     return /timeout/i.test(message) ? { kind: "unavailable" } : { kind: "other" };
   }
   if (code === "40001" || code === "40P01" || isStalePlan(error)) return { kind: "retry" };
-  // A lock was not available in time.
   if (code === "55P03") return { kind: "busy" };
   if (code === "23505") {
     const columns = /^Key \(([^)]*)\)/.exec(detail)?.[1] ?? "id";
@@ -71,7 +70,6 @@ export function isStalePlan(error: unknown): boolean {
 /** The server ended the transaction, or became a standby that may lag behind. */
 const noLongerOurs = new Set(["25P03", "25006"]);
 
-/** Whether the connection must not be used again. */
 export function endsConnection(error: unknown): boolean {
   const { code = "" } = error as EngineError;
   return error instanceof DatabaseSilent || classify(error).kind === "lost" || noLongerOurs.has(code);

@@ -7,7 +7,6 @@ import pg from "pg";
 
 export interface BackendMonitorOptions {
   readonly url: string;
-  /** The timeout of the check. */
   readonly answerMs: number;
 }
 
@@ -32,10 +31,8 @@ export class BackendMonitor {
     this.#options = options;
   }
 
-  /** Whether the backend process of a connection is working. Raises nothing. */
   async isAtWork(processId: number | undefined): Promise<boolean> {
     if (this.isDisabled) return true;
-    // Concurrent callers share one check.
     this.#underway ??= this.#look().finally(() => (this.#underway = undefined));
     const activity = await this.#underway;
     if (activity.kind === "seen") return processId === undefined || activity.working.has(processId);
@@ -54,7 +51,6 @@ export class BackendMonitor {
     try {
       await client.connect();
       const { rows } = await client.query<{ pid: number; own: number }>(atWork);
-      // Behind a pooler the process ids are not ours.
       const isDirect = rows[0]?.own === (client as unknown as { processID: number }).processID;
       return isDirect ? { kind: "seen", working: new Set(rows.map(({ pid }) => pid)) } : { kind: "unclear" };
     } catch (error) {

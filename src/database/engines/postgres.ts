@@ -28,11 +28,8 @@ import { Semaphore } from "./turnstile.ts";
 const writersOf = (connections: number) => Math.floor((connections * 2) / 3);
 
 export interface PostgresLimits {
-  /** The size of the pool. */
   readonly connections: number;
-  /** How long to wait for a connection. */
   readonly connectMs: number;
-  /** The statement timeout of the database. */
   readonly statementMs: number;
   /** How long a write waits for a slot while the maximum number of writers is active. */
   readonly turnMs: number;
@@ -43,7 +40,6 @@ export interface PostgresLimits {
   readonly lockMs: number;
   /** When to check whether the database is still working on a statement. */
   readonly suspectMs: number;
-  /** The timeout of that check. */
   readonly answerMs: number;
 }
 
@@ -56,7 +52,6 @@ const limitsByDefault: PostgresLimits = {
   suspectMs: 3_000,
   answerMs: 3_000,
 };
-/** How much longer than the database's own timeout we wait. */
 const graceMs = 2_000;
 const idleInTransactionMs = 30_000;
 const keepAliveMs = 10_000;
@@ -102,7 +97,6 @@ class PoolDriver implements Driver {
   async destroy(): Promise<void> {}
 }
 
-/** The database's timeouts in milliseconds, by setting. */
 const limitSettings = (
   { statementMs, lockMs }: Pick<PostgresLimits, "statementMs" | "lockMs">,
   idleMs = idleInTransactionMs,
@@ -112,7 +106,6 @@ const limitSettings = (
   idle_in_transaction_session_timeout: idleMs,
 });
 
-/** For one transaction only. */
 const setLocally = (settings: Readonly<Record<string, number>>): string[] =>
   Object.entries(settings).map(([setting, ms]) => `SET LOCAL ${setting} = ${ms}`);
 const withoutLimits = setLocally(limitSettings({ statementMs: 0, lockMs: 0 }, 0));
@@ -189,7 +182,6 @@ class PostgresPool {
       }
       return (this.#pool = newPool(this.#url, this.#limits, isShared));
     } catch (error) {
-      // The next caller tries again.
       this.#opening = undefined;
       throw error;
     }
@@ -208,14 +200,12 @@ function kyselyOn(driver: Driver): Kysely<Schema> {
   });
 }
 
-/** Raises LockTimeout for a lock timeout, otherwise the error. */
 function raiseLockTimeout(error: unknown): never {
   const isTimeout =
     error instanceof AppError && error.internal !== undefined && classify(error.internal).kind === "busy";
   throw isTimeout ? new LockTimeout("a lock was not granted in time") : error;
 }
 
-/** A transaction that ends with ROLLBACK and returns a value. */
 async function rolledBack<T>(db: Kysely<Schema>, work: (tx: Kysely<Schema>) => Promise<T>): Promise<T> {
   let answer: { readonly value: T } | undefined;
   const done = new Error("the rehearsal is rolled back");

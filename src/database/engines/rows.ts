@@ -25,7 +25,6 @@ export function toParameters(values: readonly unknown[]): unknown[] {
   });
 }
 
-/** Statements are written in camelCase; `rowMaker` has converted their rows already. */
 export class NamesInStatements extends CamelCasePlugin {
   protected override snakeCase(name: string): string {
     return snake(name);

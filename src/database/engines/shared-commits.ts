@@ -6,7 +6,6 @@
 
 import { setImmediate as turn, setTimeout as sleep } from "node:timers/promises";
 
-/** The connection's part of a shared transaction. */
 export interface TransactionControl {
   control(statement: string): void;
   /** Called after BEGIN, when nobody else can write. Raises if nothing may be written. */
@@ -20,7 +19,6 @@ export interface TransactionControl {
 interface QueuedWrite {
   readonly keepsCache: boolean;
   readonly run: () => Promise<unknown>;
-  /** Has a transaction of its own, which is rolled back. */
   readonly isRehearsal: boolean;
   readonly resolve: (value: never) => void;
   readonly reject: (error: unknown) => void;
@@ -40,7 +38,6 @@ export class SharedCommits {
   readonly #queue: QueuedWrite[] = [];
   #working: Promise<void> | undefined;
   #sharedLast = false;
-  /** Committed transactions, to measure how well they are shared. */
   commits = 0;
 
   /** `isBusy` recognizes the error of a database that another process is writing to. */
@@ -53,17 +50,14 @@ export class SharedCommits {
     return this.#working !== undefined;
   }
 
-  /** Resolves when the queue is empty. */
   async idle(): Promise<void> {
     while (this.#working !== undefined) await this.#working;
   }
 
-  /** Queues a write; rejects with its own error or with that of the commit. */
   write<T>(run: () => Promise<T>, keepsCache = false): Promise<T> {
     return this.#enqueue(run, { keepsCache, isRehearsal: false });
   }
 
-  /** Queues a rehearsal, which is rolled back. */
   rehearse<T>(run: () => Promise<T>): Promise<T> {
     return this.#enqueue(run, { keepsCache: true, isRehearsal: true });
   }

@@ -28,9 +28,7 @@ interface StatementCounter {
 
 interface CachedStatement {
   readonly statement: StatementSync;
-  /** Undefined for a statement without rows. */
   toRow: ToRow | undefined;
-  /** The number of columns. */
   width: number;
 }
 
@@ -46,7 +44,6 @@ class SqliteConnection implements DatabaseConnection {
   readonly #inTransactions: boolean;
   readonly #dataVersion: StatementSync;
   readonly #log: StatementSync;
-  /** The current transaction's check. */
   check: CommitCheck | undefined;
 
   /** `inTransactions`: used only inside transactions, where the caller retries a busy database; otherwise that is reported. */
@@ -73,7 +70,6 @@ class SqliteConnection implements DatabaseConnection {
     } as never);
   }
 
-  /** Changes with every commit of another connection or process, but not with its own. */
   dataVersion(): number {
     try {
       return (this.#dataVersion.get() as unknown as [number])[0];
@@ -90,13 +86,11 @@ class SqliteConnection implements DatabaseConnection {
     return { migrations, retiredKeys, compatible, served };
   }
 
-  /** Pages in the write-ahead log that are not checkpointed. */
   pagesInLog(): number {
     const [, inLog, moved] = this.#log.get() as unknown as [number, number, number];
     return inLog - moved;
   }
 
-  /** Transaction control and settings, not counted as statements. */
   control(statement: string): void {
     this.#prepare(statement).statement.run();
   }
@@ -149,7 +143,6 @@ class SqliteConnection implements DatabaseConnection {
     this.#file.close();
   }
 
-  /** Keeps the most recently used statements prepared. */
   #prepare(text: string): CachedStatement {
     let prepared = this.#prepared.get(text);
     if (prepared === undefined) {

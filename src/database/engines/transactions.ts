@@ -11,15 +11,10 @@ export type Failure =
   | { readonly kind: "lost" }
   /** So many writers are waiting that a retry would only go to the end of the queue. */
   | { readonly kind: "busy" }
-  /** Timed out, and undone. */
   | { readonly kind: "slow" }
-  /** No connection, or shutting down. */
   | { readonly kind: "unavailable" }
-  /** The disk is full; the change is undone. */
   | { readonly kind: "full" }
-  /** Reading or writing the disk failed. */
   | { readonly kind: "disk" }
-  /** The database is corrupt. */
   | { readonly kind: "damaged" }
   | { readonly kind: "taken"; readonly columns: readonly string[] }
   | { readonly kind: "orphan" }
@@ -40,7 +35,6 @@ export async function retrying<T>(classify: (error: unknown) => Failure, work: (
   }
 }
 
-/** Runs the callbacks of one attempt after its commit. */
 export async function withAfterCommit<T>(commit: (afterwards: (work: () => void) => void) => Promise<T>): Promise<T> {
   const wanted: (() => void)[] = [];
   const value = await commit((work) => void wanted.push(work));
@@ -76,7 +70,6 @@ export function outcomeUnknown(cause: unknown): AppError {
   );
 }
 
-/** Errors that only the operator can fix. */
 const troubles = {
   full: "The disk of the database is full. Nothing was changed. The operator has to free space; then the service continues automatically.",
   disk: "The disk of the database has failed. Nothing was changed. The operator has to check the disk and its free space.",

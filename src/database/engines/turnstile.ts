@@ -20,7 +20,6 @@ export class Semaphore {
     this.#patienceMs = patienceMs;
   }
 
-  /** Raises SemaphoreTimeout. */
   async run<T>(work: () => Promise<T>): Promise<T> {
     await this.#enter();
     try {

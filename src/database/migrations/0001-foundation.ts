@@ -88,7 +88,6 @@ export const foundation: Migration = {
       PRIMARY KEY (team_id, membership_id)
     )`,
     `CREATE INDEX team_members_user ON team_members (organization_id, user_id, team_id)`,
-    // For ON DELETE CASCADE.
     `CREATE INDEX team_members_of_user ON team_members (user_id)`,
     `CREATE INDEX team_members_of_membership ON team_members (membership_id)`,
 
@@ -143,7 +142,6 @@ export const foundation: Migration = {
     )`,
     `CREATE UNIQUE INDEX team_projects_project ON team_projects (organization_id, project_id, team_id)`,
     `CREATE INDEX team_projects_team ON team_projects (organization_id, team_id, project_id, permissions)`,
-    // For ON DELETE CASCADE.
     `CREATE INDEX team_projects_of_project ON team_projects (project_id)`,
     `CREATE INDEX team_projects_of_team ON team_projects (team_id)`,
 

@@ -141,7 +141,6 @@ export const workspaces: Migration = {
     `CREATE INDEX workspaces_ssh_key ON workspaces (organization_id, ssh_key_id)`,
     `CREATE INDEX workspaces_agent_pool ON workspaces (organization_id, agent_pool_id)`,
     `CREATE INDEX workspaces_oauth_token ON workspaces (organization_id, vcs_oauth_token_id)`,
-    // For foreign keys.
     `CREATE INDEX workspaces_of_project ON workspaces (project_id)`,
     `CREATE INDEX workspaces_of_agent_pool ON workspaces (agent_pool_id)`,
     `CREATE INDEX workspaces_of_oauth_token ON workspaces (vcs_oauth_token_id)`,

@@ -28,10 +28,8 @@ export const connections: Migration = {
       last_used_at TEXT,
       version INTEGER NOT NULL
     )`,
-    // By hash, before the organization is known.
     `CREATE UNIQUE INDEX agent_tokens_hash ON agent_tokens (hash)`,
     `CREATE INDEX agent_tokens_newest ON agent_tokens (organization_id, agent_pool_id, created_at, id)`,
-    // For ON DELETE CASCADE.
     `CREATE INDEX agent_tokens_of_pool ON agent_tokens (agent_pool_id)`,
   ],
 };

@@ -20,7 +20,6 @@ const first = "(r.number << 32)";
 const latestRun = (direction: string) =>
   `CREATE INDEX workspaces_latest_run ON workspaces (organization_id, current_run_created_at ${direction}, id)`;
 
-/** Indexes the pending names once there are enough. */
 const indexWaiting = `
   INSERT INTO workspace_name_parts (rowid, name)
     SELECT n.number, n.name_key FROM workspace_name_ranges AS r CROSS JOIN workspace_names AS n
@@ -29,14 +28,12 @@ const indexWaiting = `
   UPDATE workspace_name_ranges SET indexed = last
     WHERE organization_id = NEW.organization_id AND last - indexed >= ${waitingMax};`;
 
-/** Removes a name from the index, which needs its former value. */
 const unindexOld = `
   INSERT INTO workspace_name_parts (workspace_name_parts, rowid, name)
     SELECT 'delete', n.number, n.name_key FROM workspace_names AS n CROSS JOIN workspace_name_ranges AS r
     WHERE n.workspace_id = OLD.id AND r.organization_id = OLD.organization_id AND n.number <= ${first} + r.indexed;`;
 
 const sqlite = [
-  // Nulls sort last here by default.
   latestRun("DESC"),
   // Row ids of `workspaces` are not stable: VACUUM changes them.
   `CREATE TABLE workspace_name_ranges (

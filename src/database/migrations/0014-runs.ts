@@ -143,11 +143,8 @@ export const runs: Migration = {
     `CREATE INDEX run_phases_organization ON run_phases (organization_id, workspace_id)`,
     // For agents, across organizations: the next phase of a pool.
     `CREATE INDEX run_phases_queued ON run_phases (pool, rank, queued_ms, id) WHERE status = 'queued'`,
-    // The position in an organization's queue.
     `CREATE INDEX run_phases_line ON run_phases (organization_id, rank, queued_ms, id) WHERE status = 'queued'`,
-    // To detect lost agents.
     `CREATE INDEX run_phases_running ON run_phases (heard_ms) WHERE status = 'running'`,
-    // How many phases of an organization are running.
     `CREATE INDEX run_phases_executed ON run_phases (organization_id) WHERE status = 'running'`,
     `CREATE UNIQUE INDEX run_phases_token ON run_phases (token_hash) WHERE token_hash IS NOT NULL`,
 
@@ -216,7 +213,6 @@ export const runs: Migration = {
       version INTEGER NOT NULL
     )`,
     `CREATE UNIQUE INDEX site_agent_pools_name ON site_agent_pools (name_key)`,
-    // A token belongs to a pool of an organization or of the site.
     `CREATE TABLE agent_tokens_of_both (
       id TEXT PRIMARY KEY,
       organization_id TEXT REFERENCES organizations (id) ON DELETE CASCADE,
@@ -306,12 +302,10 @@ export const runs: Migration = {
     `CREATE INDEX workspaces_auto_destroy_at ON workspaces (auto_destroy_at) WHERE auto_destroy_at IS NOT NULL`,
     `CREATE INDEX workspaces_auto_destroy_duration ON workspaces (organization_id, id)
       WHERE auto_destroy_activity_duration IS NOT NULL AND inherits_project_auto_destroy = 0`,
-    // 'terraform' or 'tofu'; null for the site's default.
     `ALTER TABLE workspaces ADD COLUMN engine TEXT`,
     // Whether runs can be executed, or ever could: then engines on laptops leave them to the service.
     `ALTER TABLE organizations ADD COLUMN operations INTEGER NOT NULL DEFAULT 0`,
 
-    // Contents of configurations and runs in addition to those of states.
     `DROP INDEX state_contents_of_version`,
     `DROP INDEX state_contents_complete`,
     `DROP INDEX state_contents_unfinished`,

@@ -19,7 +19,6 @@ export const identityTrusts: Migration = {
     )`,
     `CREATE UNIQUE INDEX identity_trusts_name ON identity_trusts (organization_id, name_key)`,
     `CREATE INDEX identity_trusts_issuer ON identity_trusts (organization_id, issuer)`,
-    // For ON DELETE CASCADE.
     `CREATE INDEX identity_trusts_team ON identity_trusts (team_id)`,
   ],
 };

@@ -27,7 +27,6 @@ export const notices: Migration = {
     `CREATE INDEX notification_configurations_of ON notification_configurations (organization_id, subscribable_id, created_at, id)`,
     // For teams that can read a workspace.
     `CREATE INDEX notification_configurations_of_teams ON notification_configurations (organization_id) WHERE team_id IS NOT NULL`,
-    // For ON DELETE CASCADE.
     `CREATE INDEX notification_configurations_workspace ON notification_configurations (workspace_id)`,
     `CREATE INDEX notification_configurations_project ON notification_configurations (project_id)`,
     `CREATE INDEX notification_configurations_team ON notification_configurations (team_id)`,
@@ -39,7 +38,6 @@ export const notices: Migration = {
       PRIMARY KEY (notification_configuration_id, user_id)
     )`,
     `CREATE INDEX notification_configuration_users_organization ON notification_configuration_users (organization_id)`,
-    // For ON DELETE CASCADE.
     `CREATE INDEX notification_configuration_users_user ON notification_configuration_users (user_id)`,
 
     `CREATE TABLE audit_webhooks (

@@ -13,7 +13,6 @@ export const notifiedMembers: Migration = {
       PRIMARY KEY (notification_configuration_id, membership_id)
     )`,
     `CREATE INDEX notification_configuration_members_organization ON notification_configuration_members (organization_id)`,
-    // For ON DELETE CASCADE.
     `CREATE INDEX notification_configuration_members_membership ON notification_configuration_members (membership_id)`,
     `INSERT INTO notification_configuration_members (organization_id, notification_configuration_id, membership_id)
       SELECT named.organization_id, named.notification_configuration_id, m.id

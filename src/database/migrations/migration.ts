@@ -22,10 +22,8 @@ export interface Migration {
    * For one engine only, after the others and verbatim: its indexes, and tables with derived data, which backups don't contain.
    */
   readonly only?: Readonly<Record<"sqlite" | "postgres", readonly string[]>>;
-  /** Tables whose rows can't be changed or deleted. */
   readonly appendOnly?: readonly string[];
   /** Tables and columns that decide access: a change raises the organization's access version. */
   readonly raisesAccess?: Readonly<Record<string, readonly string[]>>;
-  /** Columns that were added to such tables later. */
   readonly raisesAccessToo?: Readonly<Record<string, readonly string[]>>;
 }

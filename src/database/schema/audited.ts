@@ -80,7 +80,6 @@ export const auditRules: { readonly [Table in keyof Schema]: AuditRule<Schema[Ta
   teamProjects: { by: { id: "team-projects" } },
   workspaces: {
     by: { id: "workspaces" },
-    // Statistics of the latest runs, and values read from a state.
     quiet: ["runsCount", "runFailures", "planDurationAverage", "applyDurationAverage", "resourceCount", "outputIds"],
     with: {
       vars: ["varIds"],

@@ -5,7 +5,6 @@ export interface SshKeyTable {
   organizationId: string;
   name: string;
   nameKey: string;
-  /** Encrypted for `ssh_keys/ID/value`. */
   value: Uint8Array;
   createdAt: string;
   version: number;
@@ -24,7 +23,6 @@ export interface AgentPoolTable {
 /** The token of a pool's agents, as its SHA-256. */
 export interface AgentTokenTable {
   id: string;
-  /** Null for a token of a site pool. */
   organizationId: string | null;
   agentPoolId: string | null;
   siteAgentPoolId: string | null;
@@ -53,7 +51,6 @@ export interface OauthClientTable {
   apiUrl: string;
   httpUrl: string;
   key: string | null;
-  /** Encrypted for `oauth_clients/ID/secret`. */
   secret: Uint8Array | null;
   rsaPublicKey: string | null;
   organizationScoped: number;
@@ -61,7 +58,6 @@ export interface OauthClientTable {
   linkedCount: number;
   /** Encrypted for `oauth_clients/ID/webhook_secret`; null where there never was one. */
   webhookSecret: Uint8Array | null;
-  /** Counts the secrets. */
   webhookSecretNumber: number;
   /** The previous secret, encrypted for the same owner, and when it expires. */
   formerWebhookSecret: Uint8Array | null;
@@ -82,9 +78,7 @@ export interface OauthTokenTable {
   oauthClientId: string;
   uid: string;
   serviceProviderUser: string;
-  /** Encrypted for `oauth_tokens/ID/secret`. */
   secret: Uint8Array | null;
-  /** Encrypted for `oauth_tokens/ID/ssh_key`. */
   sshKey: Uint8Array | null;
   createdAt: string;
   version: number;
@@ -94,14 +88,12 @@ export interface OauthTokenTable {
 export interface EngineVersionTable {
   id: string;
   engineVersion: string;
-  /** The archive for `linux` and `amd64`, as in `archs`. */
   url: string | null;
   sha: string | null;
   official: number;
   enabled: number;
   beta: number;
   deprecated: number;
-  /** Null unless deprecated. */
   deprecatedReason: string | null;
   /** JSON: a list of `{ url, sha, os, arch }`. */
   archs: string;

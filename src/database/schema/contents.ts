@@ -11,7 +11,6 @@ export interface ContentTable {
   ownerId: string | null;
   /** The role of the content: `state`, `json`, `archive`, `plan` … */
   kind: string;
-  /** Before compression. */
   size: number;
   md5: string;
   chunkCount: number;
@@ -23,6 +22,5 @@ export interface ContentChunkTable {
   organizationId: string;
   contentId: string;
   position: number;
-  /** Compressed, then encrypted. */
   bytes: Uint8Array;
 }

@@ -16,7 +16,6 @@ export interface UserTable {
   version: number;
 }
 
-/** See `kernel/passwords.ts`. */
 export interface PasswordTable {
   userId: string;
   hash: string;
@@ -28,7 +27,6 @@ export interface PasswordTable {
 export interface InvitationTable {
   id: string;
   hash: string;
-  /** The membership's. */
   organizationId: string | null;
   membershipId: string | null;
   userId: string | null;
@@ -54,7 +52,6 @@ export interface AuthorizationTable {
   /** The issued token; null before the code is used. */
   tokenId: string | null;
   createdAt: string;
-  /** The code's. */
   expiresAt: string;
 }
 
@@ -109,7 +106,6 @@ export interface OrganizationTable {
 export interface OrganizationTokenTtlPolicyTable {
   id: string;
   organizationId: string;
-  /** `organization`, `team`, `user` or `audit_trails`. */
   tokenType: string;
   maxTtlMs: number;
   createdAt: string;
@@ -117,13 +113,11 @@ export interface OrganizationTokenTtlPolicyTable {
   version: number;
 }
 
-/** Organizations that can use another's modules. */
 export interface ModuleConsumerTable {
   organizationId: string;
   consumerId: string;
 }
 
-/** Maintained by triggers (`migrations/0012-access-versions.ts`). */
 export interface AccessVersionTable {
   organizationId: string;
   version: number;
@@ -149,7 +143,6 @@ export interface IdentityTrustTable {
 export interface OrganizationMembershipTable {
   id: string;
   organizationId: string;
-  /** Null while `invited`: no user has this address yet. */
   userId: string | null;
   email: string;
   emailKey: string;
@@ -179,7 +172,6 @@ export interface TeamMemberTable {
   organizationId: string;
   teamId: string;
   membershipId: string;
-  /** Null while the membership is `invited`. */
   userId: string | null;
   /** When the membership in the team ends (null for never), and its reason. */
   expiresAt: string | null;
@@ -215,5 +207,4 @@ export interface TokenTable {
   identityTrustId: string | null;
 }
 
-/** A token as documents show it, without columns for authentication only. */
 export type ShownToken = Omit<TokenTable, "hash" | "begunById" | "identityTrustId">;

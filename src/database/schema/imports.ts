@@ -4,7 +4,6 @@ export interface ImportLinkTable {
   organizationId: string;
   /** The other server and its organization: `https://app.example/api/v2 acme`. */
   source: string;
-  /** A JSON:API type, or the name of a step. */
   kind: string;
   sourceId: string;
   /** Kept after the resource is deleted here, so that it is not imported again. */

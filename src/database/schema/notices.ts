@@ -14,7 +14,6 @@ export interface NotificationConfigurationTable {
   /** The host that is called, or `email`. Concurrent deliveries to one destination are limited. */
   destination: string;
   enabled: number;
-  /** Encrypted for `notification_configurations/ID/url` and `…/token`. */
   url: Uint8Array | null;
   token: Uint8Array | null;
   /** JSON arrays of strings. */
@@ -40,11 +39,9 @@ export interface AuditWebhookTable {
   name: string;
   nameKey: string;
   enabled: number;
-  /** Encrypted for `audit_webhooks/ID/url` and `…/token`. */
   url: Uint8Array;
   token: Uint8Array | null;
   destination: string;
-  /** JSON array of strings. */
   events: string;
   lockHeldLongerThan: string;
   lastDelivery: string | null;
@@ -56,23 +53,19 @@ export interface AuditWebhookTable {
 /** A notification that is to be delivered, or was. */
 export interface NoticeTable {
   id: string;
-  /** Null for the whole register. */
   organizationId: string | null;
   /** The delivering module: `notification`, `audit-webhook` or `invitation`. */
   kind: string;
-  /** The id of a configuration or a webhook. */
   subjectId: string;
   eventName: string;
   destination: string;
   /** `ORGANIZATION/WORKSPACE`, by their names at the time; null where there is no workspace. */
   place: string | null;
-  /** JSON, as of the event. */
   content: string;
   /** Encrypted for `notices/ID/secret`; null where there is none, and after the delivery. */
   secret: Uint8Array | null;
   /** Unique; null where duplicates don't matter. */
   onceKey: string | null;
-  /** `waiting`, `delivered` or `failed`. */
   state: string;
   attempts: number;
   /** When it can be tried, by the database's clock. */

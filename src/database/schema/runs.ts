@@ -13,7 +13,6 @@ export interface ConfigurationVersionTable {
   autoQueueRuns: number;
   speculative: number;
   provisional: number;
-  /** A code for machines, and a sentence. */
   error: string | null;
   errorMessage: string | null;
   uploadExpiresAt: string;
@@ -22,7 +21,6 @@ export interface ConfigurationVersionTable {
   /** The commit: the id of its document, and its attributes as JSON; null for a manual upload. */
   ingressId: string | null;
   ingress: string | null;
-  /** The creator; all null for none. */
   createdByKind: string | null;
   createdById: string | null;
   createdByName: string | null;
@@ -59,7 +57,6 @@ export interface RunTable {
   allowEmptyApply: number;
   allowConfigGeneration: number;
   debuggingMode: number;
-  /** Whether the engine writes JSON lines. */
   structured: number;
   /** JSON arrays of strings; null where none were sent. */
   targetAddrs: string | null;
@@ -85,17 +82,14 @@ export interface RunTable {
   forceCancelAvailableAt: string | null;
   forceCanceledAt: string | null;
   confirmedById: string | null;
-  /** The creator; all null for a schedule or another run. */
   createdByKind: string | null;
   createdById: string | null;
   createdByName: string | null;
   /** The run whose apply triggered it, and the length of the chain. */
   causedByRunId: string | null;
   chainLength: number;
-  /** The configuration's commit, for `search[commit]`. */
   commitSha: string | null;
   createdAt: string;
-  /** When it reached a final status. */
   endedAt: string | null;
   version: number;
 }
@@ -106,7 +100,6 @@ export interface RunPhaseTable {
   organizationId: string;
   workspaceId: string;
   runId: string;
-  /** `plan` or `apply`. */
   kind: string;
   status: string;
   statusTimestamps: string;
@@ -153,12 +146,9 @@ export interface RunPhaseTable {
 export interface RunLogChunkTable {
   organizationId: string;
   phaseId: string;
-  /** The claim under which it was written. */
   attempt: number;
-  /** The offset of its first byte in the log. */
   start: number;
   length: number;
-  /** Encrypted for `run_log_chunks/PHASE/START`. */
   bytes: Uint8Array;
 }
 
@@ -185,7 +175,6 @@ export interface CommentTable {
   createdAt: string;
 }
 
-/** Every apply of the source starts a run in the workspace. */
 export interface RunTriggerTable {
   id: string;
   organizationId: string;
@@ -195,7 +184,6 @@ export interface RunTriggerTable {
   version: number;
 }
 
-/** An apply whose run triggers are to be fired. */
 export interface RunTriggerFiringTable {
   organizationId: string;
   runId: string;
@@ -213,7 +201,6 @@ export interface SiteAgentPoolTable {
 
 export interface AgentTable {
   id: string;
-  /** Null for an agent of a site pool. */
   organizationId: string | null;
   agentPoolId: string | null;
   siteAgentPoolId: string | null;
@@ -240,7 +227,6 @@ export interface AssessmentResultTable {
   id: string;
   organizationId: string;
   workspaceId: string;
-  /** The run with the assessment's plan. */
   runId: string;
   /** Whether the plan has ended; the result is hidden until then. */
   finished: number;
@@ -260,9 +246,7 @@ export interface AssessmentResultTable {
 /** Signs the identities of runs. The newest key signs; older ones are published until their signatures have expired. */
 export interface IdentityKeyTable {
   id: string;
-  /** JSON: the public key as a JWK with its `kid`. */
   publicKey: string;
-  /** PKCS #8, encrypted for `identity_keys/ID/private_key`. */
   privateKey: Uint8Array;
   createdAt: string;
 }

@@ -2,13 +2,11 @@
 
 export interface SsoProviderTable {
   id: string;
-  /** Null for a provider of the site. */
   organizationId: string | null;
   name: string;
   nameKey: string;
   issuer: string;
   clientId: string;
-  /** Encrypted. */
   clientSecret: Uint8Array;
   /** Separated by spaces. */
   scopes: string;
@@ -20,7 +18,6 @@ export interface SsoProviderTable {
   version: number;
 }
 
-/** The user for an identity at a provider. */
 export interface SsoIdentityTable {
   ssoProviderId: string;
   issuer: string;
@@ -29,7 +26,6 @@ export interface SsoIdentityTable {
   createdAt: string;
 }
 
-/** The provider with which a session was started. */
 export interface SsoSessionTable {
   tokenId: string;
   ssoProviderId: string;

@@ -16,7 +16,6 @@ export interface StateVersionTable {
   size: number;
   /** Encrypted by the engine, so that the following columns can't be read from it. */
   encrypted: number;
-  /** The version of the state's format. */
   format: number | null;
   engineVersion: string | null;
   resourcesProcessed: number;
@@ -47,9 +46,7 @@ export interface StateVersionOutputTable {
   name: string;
   sensitive: number;
   type: string;
-  /** JSON. */
   detailedType: string;
-  /** JSON, encrypted. */
   value: Uint8Array;
 }
 
@@ -74,7 +71,6 @@ export interface StateResourceTable {
 /** One row per job. Times are milliseconds of the database's clock. */
 export interface JobTable {
   name: string;
-  /** The current holder; null where the job is not running. */
   holder: string | null;
   leaseUntilMs: number;
   dueMs: number;

@@ -7,7 +7,6 @@ export interface VarTable {
   workspaceId: string | null;
   varsetId: string | null;
   key: string;
-  /** Encrypted, sensitive or not. */
   value: Uint8Array;
   description: string;
   category: string;
@@ -20,7 +19,6 @@ export interface VarTable {
 export interface VarsetTable {
   id: string;
   organizationId: string;
-  /** Null where the organization owns it. */
   parentProjectId: string | null;
   name: string;
   nameKey: string;

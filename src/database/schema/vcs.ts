@@ -5,9 +5,7 @@ export interface VcsDeliveryTable {
   id: string;
   organizationId: string;
   oauthClientId: string;
-  /** The provider's id of the delivery. */
   deliveryKey: string;
-  /** Which of the delivery's events. */
   position: number;
   /** JSON: a `Happening`. */
   happening: string;
@@ -32,7 +30,6 @@ export interface VcsEventTable {
   commitSha: string | null;
   /** `started`, `ignored` or `failed`; null until it is processed. */
   outcome: string | null;
-  /** As a sentence. */
   detail: string;
   configurationVersionId: string | null;
   runId: string | null;
@@ -44,12 +41,10 @@ export interface VcsEventTable {
   version: number;
 }
 
-/** A webhook that exists, or is to be created, at the provider. */
 export interface VcsWebhookTable {
   id: string;
   organizationId: string;
   oauthClientId: string;
-  /** In lower case. */
   repository: string;
   /** The provider's ids, separated by spaces; null while there is none. */
   webhookIds: string | null;
@@ -60,14 +55,12 @@ export interface VcsWebhookTable {
   createdAt: string;
 }
 
-/** A commit's status at its provider, which follows a run. */
 export interface VcsStatusTable {
   runId: string;
   organizationId: string;
   oauthTokenId: string;
   repository: string;
   sha: string;
-  /** The last reported status. */
   state: string | null;
   attempts: number;
   /** Null once nothing is left to report. */

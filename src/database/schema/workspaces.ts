@@ -67,7 +67,6 @@ export interface WorkspaceTable {
   /** Raised by changes that other documents show (`shared/versions.ts`). */
   factsVersion: number;
   currentConfigurationVersionId: string | null;
-  /** The configuration whose readme is the workspace's. */
   readmeConfigurationVersionId: string | null;
   /** Statistics of the latest runs, updated when a run ends. */
   runsCount: number;
@@ -78,7 +77,6 @@ export interface WorkspaceTable {
   lastAssessmentResultAt: string | null;
   /** `terraform` or `tofu`; null for the site's default. */
   engine: string | null;
-  /** Since when it is locked; null while unlocked. */
   lockedAt: string | null;
   /** When the lock's lease ends, and its duration; null for a lock without a lease. */
   lockExpiresAt: string | null;
@@ -91,9 +89,7 @@ export interface TeamWorkspaceTable {
   workspaceId: string;
   teamId: string;
   access: string;
-  /** The granted permissions as bits (`access/permission-set.ts`). */
   permissions: number;
-  /** As in `TeamProjectTable`. */
   expiresAt: string | null;
   reason: string | null;
   createdAt: string;
@@ -103,7 +99,6 @@ export interface TeamWorkspaceTable {
 export interface RemoteStateConsumerTable {
   organizationId: string;
   workspaceId: string;
-  /** The workspace that can read the state. */
   consumerId: string;
   createdAt: string;
 }
@@ -150,7 +145,6 @@ export interface DataRetentionPolicyTable {
   id: string;
   organizationId: string;
   workspaceId: string | null;
-  /** The JSON:API type. */
   kind: string;
   deleteOlderThanNDays: number | null;
   createdAt: string;
