@@ -80,7 +80,7 @@ Clients use its JSON:API. The console is turned off here (<code>CADASTRE_CONSOLE
 <p>The first start printed the admin's token. Put it in place of the dots:</p>
 <pre>export TOKEN=cadastre-…
 ${escaped(firstCommand(url))}</pre>
-<p>If you lost it, create another on the machine that runs the service: <code>cadastre token create admin</code>; in a checkout of the sources: <code>npm run cadastre -- token create admin</code></p>
+<p>If you lost it, create another on the machine that runs the service: <code>cadastre token create admin</code>; from the sources: <code>npm run cadastre -- token create admin</code></p>
 
 <h2>Where things are</h2>
 <dl>
@@ -95,7 +95,7 @@ ${escaped(firstCommand(url))}</pre>
 </dl>
 
 <h2>Next</h2>
-<p>In the project's sources, <code>README.md</code> creates a first organization, project and workspace. <code>cadastre help</code> lists
-the operator's commands.</p>
+<p>In the project's sources, <code>README.md</code> creates a first organization, project and workspace, and <code>docs/api.md</code> describes
+the API. <code>cadastre help</code> lists the operator's commands.</p>
 `;
 }

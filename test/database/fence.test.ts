@@ -69,7 +69,7 @@ describe("an older server, once the database has a newer schema", () => {
 
     const refused = await older.as(owner.token).post(projects, resource("projects", { name: "after" }));
     expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, "5"]);
-    expect(refused.body.errors[0].detail).toMatch(/^The database was brought to another version of Cadastre .* try/);
+    expect(refused.body.errors[0].detail).toMatch(/^The database was migrated to another version of Cadastre.* Try/);
     const readOnly = await fetch(`${older.url}/readyz`);
     expect([readOnly.status, await readOnly.json()]).toEqual([200, { status: "read-only" }]);
     await recordServedMigration(newer.database, [...migrations, future]);

@@ -62,7 +62,7 @@ describe("a lease", () => {
     expect(await jobs.row(job.name)).toMatchObject({
       runsTotal: 1,
       failuresTotal: 1,
-      lastError: `${dead.holder} went away in the middle of a run; another took over.`,
+      lastError: `${dead.holder} disappeared during a run; another server took over.`,
     });
   });
 });
