@@ -138,7 +138,7 @@ describe("a commit on the embedded database", () => {
     disk.isSlow = false;
     await expect(note("note 3")).rejects.toMatchObject({
       code: "unavailable",
-      message: expect.stringContaining("start it again"),
+      message: expect.stringContaining("restart the service"),
     });
     expect(await notes()).toEqual(["note 1"]);
   });
