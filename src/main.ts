@@ -45,8 +45,7 @@ export async function serve(settings: Settings, options: ServeOptions = {}): Pro
   const tls = readTls(settings);
   await refuseWithoutEngine(settings);
   const { database, vault, prepare } = openUnprepared(settings, migrations);
-  const logger = loggerFor(settings, isTerminal);
-  logDeprecated(logger, deprecated);
+  const logger = loggerFor(settings, { isTerminal, deprecated });
   const consoleFiles = settings.console === "on" ? new ConsoleFiles(logger) : undefined;
   configureFence(database.fence, settings, logger);
   let phase: "starting" | "serving" | "draining" = "starting";
@@ -85,9 +84,7 @@ export async function serve(settings: Settings, options: ServeOptions = {}): Pro
     announce({ settings, url, admin }, { say, logger });
     const watch = watchTls(server, settings, tls);
     runner.start();
-    void describeFetching(settings.sandbox).then((description) =>
-      logger.info({ description }, "code fetching configured"),
-    );
+    void logFetching(settings, logger);
     return {
       url,
       reload: () => reload(watch, logger),
@@ -104,6 +101,10 @@ export async function serve(settings: Settings, options: ServeOptions = {}): Pro
     await closeAfterFailedStart({ server, runner, database, clock }, workers);
     throw error;
   }
+}
+
+async function logFetching({ sandbox }: Settings, logger: Logger): Promise<void> {
+  logger.info({ description: await describeFetching(sandbox) }, "code fetching configured");
 }
 
 function configureFence(fence: Fence, { drainSeconds }: Settings, logger: Logger): void {
@@ -127,11 +128,16 @@ function reportTo(
   };
 }
 
-function loggerFor({ logLevel, logFormat }: Settings, isTerminal: boolean): Logger {
+function loggerFor(
+  { logLevel, logFormat }: Settings,
+  { isTerminal, deprecated }: Required<Pick<ServeOptions, "isTerminal" | "deprecated">>,
+): Logger {
   const isText = logFormat === undefined ? isTerminal : logFormat === "text";
   const isColoured = isTerminal && (process.env["NO_COLOR"] ?? "") === "";
   const destination = isText ? readableDestination(batchedDestination(), isColoured) : batchedDestination();
-  return newLogger(logLevel ?? (isTerminal ? "warn" : "info"), destination);
+  const logger = newLogger(logLevel ?? (isTerminal ? "warn" : "info"), destination);
+  logDeprecated(logger, deprecated);
+  return logger;
 }
 
 async function startWorkers(options: WorkersOptions): Promise<Workers | undefined> {

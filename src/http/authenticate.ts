@@ -196,10 +196,10 @@ export class Authenticator {
     const taken: [RateLimiter, string][] = [];
     const giveBack = () => taken.forEach(([limiter, key]) => limiter.giveBack(key));
     for (const [limiter, counted, sentence] of counts) {
-      const allowance = limiter.take(key);
+      const allowance = limiter.take(counted);
       if (!allowance.allowed) giveBack();
       refuseBeyond(allowance, sentence);
-      taken.push([limiter, key]);
+      taken.push([limiter, counted]);
     }
     let isWrong = false;
     try {
