@@ -79,7 +79,7 @@ async function start(address: string, log: string): Promise<{ child: ChildProces
       CADASTRE_CONSOLE: "off",
       CADASTRE_LOG_LEVEL: "warn",
       // Little is kept, so that memory which grows is not that.
-      CADASTRE_KEPT_MEGABYTES: "8",
+      CADASTRE_CACHE_MB: "8",
       // Each request comes from an address of its own, or wrong tokens would soon have everybody refused.
       CADASTRE_TRUSTED_PROXIES: "127.0.0.1",
       CADASTRE_WORKERS: "0",

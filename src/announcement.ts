@@ -1,11 +1,8 @@
-/**
- * What a start tells: to a person as text, with the next command to type; to a machine as a line of the log, in which no secret is.
- * Refuses nothing and does nothing.
- */
+/** Reports a start: to a terminal as text with the next command to run, or to the log without secrets. */
 import { existsSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import type { Logger } from "pino";
-import { loopbackOf } from "./kernel/settings.ts";
+import { type DeprecatedSetting, loopbackOf } from "./kernel/settings.ts";
 import { consolePath } from "./http/console.ts";
 import { firstCommand } from "./http/pages.ts";
 import { type FirstAdmin, sqlitePath } from "./service.ts";
@@ -14,9 +11,7 @@ import { version } from "./version.ts";
 
 export interface Started {
   readonly settings: Settings;
-  /** Where it listens. */
   readonly url: string;
-  /** Where this start made one. */
   readonly admin: FirstAdmin | undefined;
 }
 
@@ -25,16 +20,16 @@ export function announcement(started: Started): string {
   const address = settings.publicUrl ?? url;
   const lines = ["", `  Cadastre ${version}`, "", `  Address   ${address}`, `  Data      ${dataOf(settings)}`];
   if (settings.console === "on") lines.push(`  Console   ${address}${consolePath}/`);
-  if (isUnnamed(settings)) lines.push(`  Others    ${howNamed(address)}`);
+  if (isUnnamed(settings)) lines.push(`  Warning   ${howNamed(address)}`);
   lines.push(...signIn(started), "", ...nextCommands(started, address), "", "  Stop it with Ctrl+C.", "");
   return lines.join("\n");
 }
 
-/** It listens for others, and does not know what they call it. */
+/** The server listens for other machines, but has no URL to give them. */
 const isUnnamed = ({ listen: { host }, publicUrl }: Settings) => publicUrl === undefined && loopbackOf(host) !== host;
 
 const howNamed = (address: string) =>
-  `Set CADASTRE_PUBLIC_URL to the address by which others reach it: what it hands out begins with ${address}`;
+  `Set CADASTRE_PUBLIC_URL to the address by which others reach it: absolute URLs start with ${address}`;
 
 const dataOf = (settings: Settings) => sqlitePath(settings) ?? "PostgreSQL";
 
@@ -44,18 +39,18 @@ function signIn({ settings: { adminPassword, firstTokenFile }, admin }: Started)
     adminPassword !== undefined
       ? "with the password in CADASTRE_ADMIN_PASSWORD"
       : firstTokenFile !== undefined
-        ? "with the token that is told below"
+        ? "with the token below"
         : `with the password ${admin.password} (shown this once)`;
   return [`  Sign in   as ${admin.username}, ${how}`];
 }
 
 function nextCommands({ settings, admin }: Started, address: string): string[] {
-  // Whoever serves with a certificate of their own making has to be told how to trust it, here as everywhere.
+  // A client has to be given a self-signed certificate explicitly.
   const trust = settings.tlsCert === undefined ? "" : `--cacert ${shellWord(resolve(settings.tlsCert))} `;
   const command = `    ${firstCommand(address, trust)}`;
   if (admin === undefined) {
     const another = `    ${ownCommand()} token create admin`;
-    return ["  With a token in TOKEN:", "", command, "", "  To make a token, with the same settings:", "", another];
+    return ["  With a token in TOKEN:", "", command, "", "  To create a token, with the same settings:", "", another];
   }
   if (settings.adminToken !== undefined)
     return ["  The admin's token is the one in CADASTRE_ADMIN_TOKEN. With it in TOKEN:", "", command];
@@ -64,26 +59,36 @@ function nextCommands({ settings, admin }: Started, address: string): string[] {
     const how = "  The admin's token is shown this once. In a second terminal, paste:";
     return [how, "", `    export TOKEN=${admin.token}`, command];
   }
-  const how = `  The admin's token is in ${file}. In a second terminal, as a user who may read it, paste:`;
+  const how = `  The admin's token is in ${file}. In a second terminal, as a user who can read it, paste:`;
   return [how, "", `    export TOKEN=$(cat ${shellWord(file)})`, command];
 }
 
-/** The same for whoever reads a log: where the first token is, or how to make another, and never what it is. */
 export function logStart(logger: Logger, { settings, url, admin }: Started): void {
   const { publicUrl, adminToken, firstTokenFile } = settings;
   logger.info({ version, address: publicUrl ?? url, data: dataOf(settings) }, "serving");
-  if (isUnnamed(settings)) logger.warn(howNamed(url));
+  if (isUnnamed(settings)) logger.warn({ hint: howNamed(url) }, "public URL not set");
   if (admin === undefined) return;
-  const where =
+  const adminTokenHint =
     adminToken !== undefined
-      ? "its token is the one in CADASTRE_ADMIN_TOKEN"
+      ? "in CADASTRE_ADMIN_TOKEN"
       : firstTokenFile !== undefined
-        ? `its token is in ${firstTokenFile}`
-        : "it has no token that anybody knows: make one with 'cadastre token create admin'";
-  logger.warn(`the first site admin, ${admin.username}, was made; ${where}`);
+        ? `in ${firstTokenFile}`
+        : "not shown: create one with 'cadastre token create admin'";
+  logger.warn({ username: admin.username, hint: `token: ${adminTokenHint}` }, "first site admin created");
 }
 
-/** How this program is called from another terminal: in a checkout by npm, in a package by its path. */
+export function logDeprecated(
+  logger: { warn(fields: object, message: string): void },
+  deprecated: readonly DeprecatedSetting[],
+): void {
+  for (const { setting, replacement, isIgnored } of deprecated)
+    logger.warn(
+      { setting, replacement },
+      isIgnored ? "deprecated setting ignored: its replacement is also set" : "deprecated setting",
+    );
+}
+
+/** How to call this program from another terminal: through npm in a checkout, by path in a package. */
 function ownCommand(): string {
   const program = process.argv[1] ?? "";
   if (!program.endsWith(".js")) return "npm run cadastre --";
@@ -92,5 +97,4 @@ function ownCommand(): string {
   return existsSync(whole) ? shellWord(whole) : `node ${shellWord(join(folder, "cadastre.js"))}`;
 }
 
-/** As one word of a shell, whatever is in it. */
 const shellWord = (text: string) => (/^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`);

@@ -1,6 +1,6 @@
 /**
- * The console's files: those that a package carries, or, in a checkout, those that are built from its sources at the first start after
- * these have changed. The service answers while they are built; only the console's pages wait.
+ * Provides the console's files: those of the package or, in a checkout, a build that is made at the first start after the sources
+ * have changed. The service answers requests meanwhile.
  */
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -15,8 +15,8 @@ const sources = join(root, "console");
 const built = join(root, "dist/console");
 const builder = join(root, "node_modules/vite/bin/vite.js");
 const stampName = ".built-from";
-/** Beside the sources: what they are typed by, and what they are built with. */
-const others = ["test/goldens/openapi.json", "test/goldens/trail.txt", "package-lock.json"];
+/** Further inputs of the build: the API types and the dependencies. */
+const others = ["test/goldens/openapi.json", "test/goldens/audit-events.txt", "package-lock.json"];
 
 export class ConsoleFiles {
   readonly #logger: Logger;
@@ -29,26 +29,24 @@ export class ConsoleFiles {
     this.#logger = logger;
   }
 
-  /** The files by their path under the console's address; undefined until they are there. */
+  /** By path below the console's address; undefined until they are available. */
   files(): ReadonlyMap<string, Buffer> | undefined {
     return this.#files;
   }
 
-  /** Why there are none, if there will be none. */
   failure(): string | undefined {
     return this.#failure;
   }
 
-  /** Reads what is built, so that it is there when people are told where. What has to be built first comes later, by itself. */
+  /** Reads an existing build before it returns. A missing build is made in the background. */
   async open(): Promise<void> {
-    await this.#orSayWhyNot(async () => {
+    await this.#orRecordFailure(async () => {
       const stamp = existsSync(sources) ? await stampOfSources() : undefined;
       if (stamp === undefined || (await isBuiltFrom(stamp))) await this.#read();
-      else this.#building = this.#orSayWhyNot(() => this.#build(stamp));
+      else this.#building = this.#orRecordFailure(() => this.#build(stamp));
     });
   }
 
-  /** As `open`, and waits also for what has to be built. */
   async load(): Promise<void> {
     await this.open();
     await this.#building;
@@ -63,13 +61,13 @@ export class ConsoleFiles {
     this.#files = await readAll(built);
   }
 
-  async #orSayWhyNot(work: () => Promise<void>): Promise<void> {
+  async #orRecordFailure(work: () => Promise<void>): Promise<void> {
     try {
       await work();
     } catch (error) {
       if (this.#stopped.signal.aborted) return;
       this.#failure = (error as Error).message;
-      this.#logger.error({ err: error }, "there is no console");
+      this.#logger.error({ err: error }, "console unavailable");
     }
   }
 
@@ -84,11 +82,11 @@ const isBuiltFrom = async (stamp: string): Promise<boolean> =>
 async function build(stamp: string, logger: Logger, signal: AbortSignal): Promise<void> {
   if (!existsSync(builder))
     throw new Error(
-      "The console is not built, and what builds it is not installed. Run `npm ci` without leaving out development packages, or use a release.",
+      "The console is not built, and its build tools are not installed. Run `npm ci` with development packages, or use a release.",
     );
-  logger.info("building the console, once, because its sources have changed; the API answers meanwhile");
+  logger.info("building console");
   const begun = Date.now();
-  // Several servers may start at once: each builds beside, and the last one to finish stays.
+  // Several servers may build at the same time: each uses a folder of its own, and the last one wins.
   await mkdir(dirname(built), { recursive: true });
   const beside = await mkdtemp(`${built}.`);
   const before = `${beside}.before`;
@@ -97,18 +95,18 @@ async function build(stamp: string, logger: Logger, signal: AbortSignal): Promis
     const config = join(sources, "vite.config.ts");
     await run(signal, builder, "build", "--config", config, "--outDir", beside, "--logLevel", "error");
     await writeFile(join(beside, stampName), stamp);
-    // Out of the way in one step: removed in its place, another server's files would come in between.
+    // Renamed first: deleting in place could mix files of two builds.
     await rename(built, before).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== "ENOENT") throw error;
     });
     await rename(beside, built).catch((error: NodeJS.ErrnoException) => {
-      // Another server, from the same sources, was faster.
+      // Another server with the same sources was faster.
       if (error.code !== "ENOTEMPTY" && error.code !== "EEXIST") throw error;
     });
   } finally {
     for (const folder of [beside, before]) await rm(folder, { recursive: true, force: true });
   }
-  logger.info(`the console is built (${((Date.now() - begun) / 1000).toFixed(1)} s)`);
+  logger.info({ seconds: (Date.now() - begun) / 1000 }, "console built");
 }
 
 async function stampOfSources(): Promise<string> {
@@ -124,10 +122,9 @@ async function stampOfSources(): Promise<string> {
   return hash.digest("hex");
 }
 
-/** As a process of its own: a build takes seconds, in which requests must be answered. */
+/** In a child process, because a build takes seconds. */
 function run(signal: AbortSignal, ...words: string[]): Promise<void> {
   return new Promise((resolve, reject) => {
-    // Whatever this process is run as: the files are for everybody who starts the service from here.
     const env = { ...process.env, NODE_ENV: "production" };
     const child = spawn(process.execPath, words, { cwd: root, env, signal, stdio: ["ignore", "pipe", "pipe"] });
     let said = "";

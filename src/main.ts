@@ -1,14 +1,14 @@
-/** The composition root: settings → database → server and jobs. Nothing else wires things. */
+/** The composition root: settings → database → server and jobs. No other file wires modules together. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Server as SecureServer } from "node:tls";
 import type { FastifyInstance } from "fastify";
 import type { Logger } from "pino";
-import { announcement, logStart, type Started } from "./announcement.ts";
+import { announcement, logDeprecated, logStart, type Started } from "./announcement.ts";
 import { ConsoleFiles } from "./console.ts";
 import { type ClockWatch, watchClock } from "./database/clock.ts";
 import type { Database } from "./database/database.ts";
 import type { Fence } from "./database/fence.ts";
-import { type MigrationReport, noteServed } from "./database/migrate.ts";
+import { type MigrationReport, recordServedMigration } from "./database/migrate.ts";
 import type { Migration } from "./database/migrations/migration.ts";
 import { batchedDestination, readableDestination } from "./http/log-output.ts";
 import { newLogger } from "./http/log.ts";
@@ -18,37 +18,34 @@ import { JobRunner } from "./jobs/runner.ts";
 import type { ServiceOptions } from "./resources/shared/context.ts";
 import { describeFetching } from "./resources/vcs/fetching/workshop.ts";
 import { ensureFirstAdmin, openUnprepared } from "./service.ts";
-import { SettingError } from "./kernel/settings.ts";
-import { counted } from "./kernel/text.ts";
+import { type DeprecatedSetting, SettingError } from "./kernel/settings.ts";
 import { type Settings } from "./settings.ts";
 import { readPair, type TlsPair, TlsWatch } from "./tls.ts";
 import { version } from "./version.ts";
 import { refuseWithoutEngine, Workers, type WorkersOptions } from "./workers.ts";
 
 export interface RunningService {
-  /** Where it listens, as a URL. */
   readonly url: string;
-  /** Says that it is leaving for as long as it drains, then takes no more requests, and finishes the running ones within the grace period. */
+  /** Drains, then takes no more requests and finishes the running ones within the grace period. */
   stop(): Promise<void>;
-  /** Takes up the TLS files as they are now, also where they have not changed. */
   reload(): void;
 }
 
 export interface ServeOptions {
   readonly say?: (line: string) => void;
-  /** Whether a person looks on. */
   readonly isTerminal?: boolean;
-  /** Other migrations than this version's, to try what a later one would do. */
+  readonly deprecated?: readonly DeprecatedSetting[];
+  /** Replaces this version's migrations, for tests of upgrades. */
   readonly migrations?: readonly Migration[];
 }
 
-/** Starts the service and says so. Raises SettingError or AppError with a sentence for the person who starts it. */
+/** Raises SettingError or AppError with a sentence for the operator. */
 export async function serve(settings: Settings, options: ServeOptions = {}): Promise<RunningService> {
-  const { say = console.log, isTerminal = false, migrations } = options;
+  const { say = console.log, isTerminal = false, migrations, deprecated = [] } = options;
   const tls = readTls(settings);
   await refuseWithoutEngine(settings);
   const { database, vault, prepare } = openUnprepared(settings, migrations);
-  const logger = loggerFor(settings, isTerminal);
+  const logger = loggerFor(settings, { isTerminal, deprecated });
   const consoleFiles = settings.console === "on" ? new ConsoleFiles(logger) : undefined;
   configureFence(database.fence, settings, logger);
   let phase: "starting" | "serving" | "draining" = "starting";
@@ -62,7 +59,7 @@ export async function serve(settings: Settings, options: ServeOptions = {}): Pro
     version,
     logger,
     rateLimit: settings.rateLimit,
-    keptBytes: settings.keptMegabytes * 2 ** 20,
+    keptBytes: settings.cacheMb * 2 ** 20,
     trustedProxies: settings.trustedProxies.length > 0 ? settings.trustedProxies : undefined,
     metricsToken: settings.metricsToken,
     tls,
@@ -74,20 +71,20 @@ export async function serve(settings: Settings, options: ServeOptions = {}): Pro
   let clock: ClockWatch | undefined;
   let workers: Workers | undefined;
   try {
-    // Whatever takes long comes before the migration: older servers may stop writing with it, and this one is to be ready at once.
+    // Slow steps come before the migration: older servers may stop writing with it, so this one has to be ready soon after.
     await Promise.all([listen(server, settings), consoleFiles?.open()]);
     await prepare(reportTo({ say, isTerminal }, logger));
     clock = await watchClock(database);
     const url = urlNow();
-    // Before the first admin is created, whose token is shown once: workers that can't start refuse the start.
+    // Before the first admin is created, whose token is shown once: workers that can't start fail the start.
     workers = await startWorkers({ database, settings, url, logger });
     const admin = await ensureFirstAdmin(database, settings);
     phase = "serving";
-    await noteServed(database, migrations);
+    await recordServedMigration(database, migrations);
     announce({ settings, url, admin }, { say, logger });
     const watch = watchTls(server, settings, tls);
     runner.start();
-    void describeFetching(settings.sandbox).then((line) => logger.info(line));
+    void logFetching(settings, logger);
     return {
       url,
       reload: () => reload(watch, logger),
@@ -95,19 +92,23 @@ export async function serve(settings: Settings, options: ServeOptions = {}): Pro
         phase = "draining";
         watch?.stop();
         consoleFiles?.stop();
-        // Workers report to this server how what they execute ends.
+        // Workers report the end of their runs to this server.
         await Promise.all([drain(settings, logger), workers?.stop(settings.graceSeconds)]);
         await stop({ server, runner, database, clock }, settings.graceSeconds);
       },
     };
   } catch (error) {
-    await abandon({ server, runner, database, clock }, workers);
+    await closeAfterFailedStart({ server, runner, database, clock }, workers);
     throw error;
   }
 }
 
+async function logFetching({ sandbox }: Settings, logger: Logger): Promise<void> {
+  logger.info({ description: await describeFetching(sandbox) }, "code fetching configured");
+}
+
 function configureFence(fence: Fence, { drainSeconds }: Settings, logger: Logger): void {
-  fence.onRefusal = (sentence) => logger.error(sentence);
+  fence.onRefusal = (reason) => logger.error({ reason }, "writes refused");
   fence.handoverMs = drainSeconds * 1000;
 }
 
@@ -116,7 +117,7 @@ function announce(started: Started, { say, logger }: { say: (line: string) => vo
   else say(announcement(started));
 }
 
-/** A person at a terminal sees no lines of the log that only inform, and need not know how a new database is made. */
+/** On a terminal informational log lines are hidden, so migrations are printed; except those of a new database. */
 function reportTo(
   { say, isTerminal }: Required<Pick<ServeOptions, "say" | "isTerminal">>,
   logger: Logger,
@@ -127,12 +128,16 @@ function reportTo(
   };
 }
 
-/** A person at a terminal is told what went wrong, in lines that can be read; a service's log tells of every request, as JSON. */
-function loggerFor({ logLevel, logFormat }: Settings, isTerminal: boolean): Logger {
+function loggerFor(
+  { logLevel, logFormat }: Settings,
+  { isTerminal, deprecated }: Required<Pick<ServeOptions, "isTerminal" | "deprecated">>,
+): Logger {
   const isText = logFormat === undefined ? isTerminal : logFormat === "text";
   const isColoured = isTerminal && (process.env["NO_COLOR"] ?? "") === "";
   const destination = isText ? readableDestination(batchedDestination(), isColoured) : batchedDestination();
-  return newLogger(logLevel ?? (isTerminal ? "warn" : "info"), destination);
+  const logger = newLogger(logLevel ?? (isTerminal ? "warn" : "info"), destination);
+  logDeprecated(logger, deprecated);
+  return logger;
 }
 
 async function startWorkers(options: WorkersOptions): Promise<Workers | undefined> {
@@ -140,7 +145,6 @@ async function startWorkers(options: WorkersOptions): Promise<Workers | undefine
   return settings.workers > 0 ? Workers.start({ ...options, url: urlForWorkers(settings, url) }) : undefined;
 }
 
-/** For the jobs; the listening address is only known once the server listens. */
 function optionsOf(settings: Settings, listeningUrl: () => string): ServiceOptions {
   const { organizationCreation, edition, globalRemoteStateDefault } = settings;
   const { engine, planTimeoutSeconds, applyTimeoutSeconds, sessionHours, privateAddresses } = settings;
@@ -167,47 +171,50 @@ function optionsOf(settings: Settings, listeningUrl: () => string): ServiceOptio
 const mailOf = ({ smtpUrl: url, smtpFrom: from }: Settings): ServiceOptions["mail"] =>
   url === undefined || from === undefined ? undefined : { url, from };
 
-/** A certificate is for the public name; otherwise the shortest way is the loopback. */
+/** A certificate is valid for the public name; otherwise loopback is the shortest path. */
 function urlForWorkers({ tlsCert, publicUrl }: Settings, url: string): string {
   return tlsCert !== undefined && publicUrl !== undefined ? publicUrl : url;
 }
 
-/** Whoever watches is told first, and has the time to notice; requests are served as before meanwhile. */
+/** Load balancers need time to notice that the server is not ready; it keeps serving meanwhile. */
 async function drain({ drainSeconds }: Settings, logger: Pick<Logger, "info">): Promise<void> {
   if (drainSeconds === 0) return;
-  logger.info(`draining: /readyz says 503 for ${counted(drainSeconds, "second")}, and requests are served as before`);
+  logger.info({ drainSeconds }, "draining");
   await sleep(drainSeconds * 1000);
 }
 
 const sweepMs = 50;
 
-interface Parts {
+interface ServiceParts {
   readonly server: FastifyInstance;
   readonly runner: JobRunner;
   readonly database: Database;
   readonly clock: ClockWatch | undefined;
 }
 
-/** After a start that failed. Where the database can't be written to, the workers' token stays until the next start revokes it. */
-async function abandon({ server, runner, database, clock }: Parts, workers: Workers | undefined): Promise<void> {
+/** If the database can't be written to, the workers' token stays until the next start revokes it. */
+async function closeAfterFailedStart(
+  { server, runner, database, clock }: ServiceParts,
+  workers: Workers | undefined,
+): Promise<void> {
   await Promise.all([server.close(), runner.stop(), workers?.stop(0).catch(() => undefined)]);
   clock?.stop();
   await database.close();
 }
 
-async function stop({ server, runner, database, clock }: Parts, graceSeconds: number): Promise<void> {
-  server.log.info("stopping: running requests are finished first");
-  // A connection that is kept alive falls idle only when its running request is answered; nobody else closes it then.
+async function stop({ server, runner, database, clock }: ServiceParts, graceSeconds: number): Promise<void> {
+  server.log.info("stopping");
+  // A keep-alive connection becomes idle only after its running request; nothing else closes it then.
   const sweep = setInterval(() => server.server.closeIdleConnections(), sweepMs);
   let grace: NodeJS.Timeout | undefined;
   const cut = new Promise<void>((resolve) => {
     grace = setTimeout(() => {
-      server.log.warn(`stopping with requests unfinished after ${counted(graceSeconds, "second")}`);
+      server.log.warn({ graceSeconds }, "grace period exceeded: closing connections");
       server.server.closeAllConnections();
       resolve();
     }, graceSeconds * 1000);
   });
-  // Together: while requests are finished here, other servers go on with the jobs already.
+  // In parallel, so that other servers take the jobs over while requests finish here.
   const closed = Promise.all([server.close(), runner.stop()]).then(() => {
     clock?.stop();
     return database.close();
@@ -223,7 +230,7 @@ function readTls({ tlsCert, tlsKey }: Settings): TlsPair | undefined {
 }
 
 function reload(watch: TlsWatch | undefined, logger: Pick<Logger, "info">): void {
-  if (watch === undefined) logger.info("there is nothing to read again: TLS is not served here");
+  if (watch === undefined) logger.info("TLS reload skipped: TLS is not configured");
   else watch.reload();
 }
 
@@ -242,11 +249,11 @@ async function listen(server: FastifyInstance, { listen: { host, port } }: Setti
     const { code, message } = error as NodeJS.ErrnoException;
     if (code === "EADDRINUSE")
       throw new SettingError(
-        `The address ${host}:${port} is taken by another program. Stop that, or choose another address with CADASTRE_LISTEN.`,
+        `The address ${host}:${port} is in use by another program. Stop that program, or set another address with CADASTRE_LISTEN.`,
       );
     if (code === "EADDRNOTAVAIL" || code === "ENOTFOUND" || code === "EACCES")
       throw new SettingError(
-        `The address ${host}:${port} can't be used here (${message}). Choose another with CADASTRE_LISTEN.`,
+        `The address ${host}:${port} can't be used on this machine (${message}). Set another one with CADASTRE_LISTEN.`,
       );
     throw error;
   }

@@ -1,4 +1,4 @@
-/** Opens the register that the settings name: database, schema, key, first admin. Shared by the server and the command line. */
+/** Opens the register that the settings name: database, schema, key, first admin. Shared by the server and the CLI. */
 import { existsSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { Database, Tx } from "./database/database.ts";
@@ -23,17 +23,16 @@ import { type Settings } from "./settings.ts";
 export interface Register {
   readonly database: Database;
   readonly vault: Vault;
-  /** Migrations that this opening applied. */
   readonly migrated: readonly string[];
 }
 
-/** A register whose schema and key were not looked at yet. */
+/** A register whose schema and key are not checked yet. */
 export interface UnpreparedRegister {
   readonly database: Database;
   readonly vault: Vault;
   /**
-   * Brings it to this version's schema and checks the key; gives the applied migrations. Closes the database where that fails, and raises
-   * SettingError or AppError, each with a sentence for the person who starts it.
+   * Migrates the schema, checks the key, and returns the applied migrations. On failure closes the database and raises
+   * SettingError or AppError with a sentence for the operator.
    */
   readonly prepare: (report?: MigrationReport) => Promise<readonly string[]>;
 }
@@ -51,18 +50,18 @@ export function openUnprepared(settings: Settings, known: readonly Migration[] =
   return { database: requireEvents(database), vault, prepare };
 }
 
-/** Raises SettingError or AppError, each with a sentence for the person who starts it. */
+/** Raises SettingError or AppError with a sentence for the operator. */
 export async function openRegister(settings: Settings, report?: MigrationReport): Promise<Register> {
   const { database, vault, prepare } = openUnprepared(settings);
   return { database, vault, migrated: await prepare(report) };
 }
 
 export interface ExistingRegister extends Omit<Register, "migrated"> {
-  /** Migrations that it has, in their order; all known to this version. */
+  /** Its migrations in order; this version knows all of them. */
   readonly applied: readonly string[];
 }
 
-/** Opens a register as it is: makes none and migrates nothing. Raises SettingError or AppError, each with a sentence. */
+/** Opens a register without creating or migrating anything. Raises SettingError or AppError. */
 export async function openExisting(settings: Settings): Promise<ExistingRegister> {
   const path = sqlitePath(settings);
   if (path !== undefined && !holdsData(path)) throw noRegister(settings);
@@ -77,8 +76,8 @@ export async function openExisting(settings: Settings): Promise<ExistingRegister
 }
 
 /**
- * The migrations that a start would apply; undefined where there is no register yet. Changes nothing. Raises what a start would, also for
- * the wrong keys where some are given.
+ * The migrations that a start would apply; undefined where there is no register. Changes nothing. Raises what a start would, and,
+ * if keys are given, for wrong keys.
  */
 export async function inspectRegister(settings: Settings, keys?: Keys): Promise<readonly string[] | undefined> {
   return opening(settings, async (database) => {
@@ -90,7 +89,7 @@ export async function inspectRegister(settings: Settings, keys?: Keys): Promise<
   });
 }
 
-/** Opens the database for a register that is about to be written whole, by `load`, which also makes its schema. */
+/** Opens the database for `load`, which writes a whole register and creates its schema. */
 export async function writeTarget(settings: Settings, load: (database: Database) => Promise<void>): Promise<void> {
   await opening(settings, async (database) => {
     await load(database);
@@ -103,7 +102,6 @@ async function opening<T>(settings: Settings, work: (database: Database) => Prom
   return preparing(settings, database, () => work(database));
 }
 
-/** Closes the database again where `work` fails. */
 async function preparing<T>(settings: Settings, database: Database, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -116,13 +114,11 @@ async function preparing<T>(settings: Settings, database: Database, work: () => 
   }
 }
 
-/** Undefined where there is no register. */
 async function appliedMigrations({ reader }: Database): Promise<string[] | undefined> {
   let applied: string[];
   try {
     applied = await appliedIn(reader);
   } catch (error) {
-    // The two engines' words for a table that is not there.
     if (/no such table|does not exist/.test((error as Error).message)) return undefined;
     throw error;
   }
@@ -132,13 +128,13 @@ async function appliedMigrations({ reader }: Database): Promise<string[] | undef
 
 function noRegister(settings: Settings): SettingError {
   return new SettingError(
-    `There is no register in ${withoutPassword(settings.database)} yet. Check CADASTRE_DATABASE, or make one with 'cadastre serve' or 'cadastre migrate'.`,
+    `There is no register in ${withoutPassword(settings.database)} yet. Check CADASTRE_DATABASE, or create one with 'cadastre serve' or 'cadastre migrate'.`,
   );
 }
 
 const holdsData = (path: string) => existsSync(path) && statSync(path).size > 0;
 
-/** Not one that can't be looked at: whoever opens it finds out why. */
+/** False for a path that can't be read: opening it reports why. */
 function isFolder(path: string): boolean {
   try {
     return statSync(path).isDirectory();
@@ -147,7 +143,7 @@ function isFolder(path: string): boolean {
   }
 }
 
-/** The path of the embedded database; undefined for PostgreSQL. Raises SettingError for that of a folder. */
+/** The path of the embedded database; undefined for PostgreSQL. Raises SettingError for a folder. */
 export function sqlitePath(settings: Settings): string | undefined {
   if (!settings.database.startsWith("sqlite:")) return undefined;
   const path = resolve(settings.database.slice("sqlite:".length));
@@ -174,25 +170,27 @@ function open({ database: address, ...settings }: Settings): Database {
   }
 }
 
-/** SQLite's words for a file that is no database, or of which a part is missing. */
+/** SQLite's codes for a corrupt file and for a file that is not a database. */
 const isDamage = (error: unknown) =>
   [11, 26].includes(((error as { errcode?: number } | undefined)?.errcode ?? 0) & 0xff);
 
 const damaged = (address: string, error: unknown) =>
   new SettingError(
-    `The database ${withoutPassword(address)} is damaged, or none of Cadastre's (${(error as Error).message}). It was left as it is: restore a backup beside it, or check CADASTRE_DATABASE.`,
+    `The database ${withoutPassword(address)} is damaged, or is not a Cadastre database (${(error as Error).message}). Nothing was changed. Restore a backup beside it, or check CADASTRE_DATABASE.`,
   );
 
-/** To be sealed with the first, and opened with any. */
 export type Keys = readonly [Uint8Array, ...Uint8Array[]];
 
-/** The keys of the settings. For the embedded database without any, the key file beside it, made where there is no database yet. */
+/**
+ * The keys from the settings; for the embedded database without any, those of the key file beside it, which is created with a new
+ * database.
+ */
 export function encryptionKeys(settings: Settings): Keys {
   if (settings.encryptionKey !== undefined) return settings.encryptionKey;
   const path = sqlitePath(settings);
   if (path === undefined)
     throw new SettingError(
-      "CADASTRE_ENCRYPTION_KEY is required with PostgreSQL: every server needs the same. Make one with 'openssl rand -hex 32' and keep it safe.",
+      "CADASTRE_ENCRYPTION_KEY is required with PostgreSQL: every server needs the same. Create one with 'openssl rand -hex 32' and keep it safe.",
     );
   refuseLostKey(path);
   try {
@@ -205,7 +203,6 @@ export function encryptionKeys(settings: Settings): Keys {
   }
 }
 
-/** Where the keys are set, for sentences. */
 export function keysPlace(settings: Settings): string {
   const path = sqlitePath(settings);
   return settings.encryptionKey === undefined && path !== undefined
@@ -213,14 +210,13 @@ export function keysPlace(settings: Settings): string {
     : "CADASTRE_ENCRYPTION_KEY";
 }
 
-/** The same, but makes no key: undefined for an embedded database that has none yet. */
+/** Like `encryptionKeys`, but creates no key file: undefined for an embedded database without one. */
 export function existingKeys(settings: Settings): Keys | undefined {
   const path = sqlitePath(settings);
   const isMissing = settings.encryptionKey === undefined && path !== undefined && !existsSync(keyPathBeside(path));
   return isMissing ? undefined : encryptionKeys(settings);
 }
 
-/** A new key would open nothing of what the database holds. */
 function refuseLostKey(path: string): void {
   const keyPath = keyPathBeside(path);
   if (holdsData(path) && !existsSync(keyPath))
@@ -240,7 +236,6 @@ function withoutPassword(address: string): string {
   return address.replace(/\/\/([^:@/]*):.*@/, "//$1:…@");
 }
 
-/** The operator at the machine, as a caller. */
 export function operatorContext(
   database: Database,
   { organizationCreation }: Pick<Settings, "organizationCreation">,
@@ -255,7 +250,6 @@ export function operatorContext(
   return { actor: { kind: "operator" }, database, options, hooks, requestId };
 }
 
-/** What the first admin signs in with: a browser by the password, programs by the token. */
 export interface FirstAdmin {
   readonly username: string;
   readonly token: string;
@@ -263,8 +257,7 @@ export interface FirstAdmin {
 }
 
 /**
- * On an empty register: a first site admin, whose secrets are returned once. Undefined when there are users already. Raises
- * SettingError for a password that is too weak.
+ * Creates the first site admin in an empty register; undefined where there are users. Raises SettingError for a weak password.
  */
 export async function ensureFirstAdmin(database: Database, settings: Settings): Promise<FirstAdmin | undefined> {
   if (await hasUsers(database.reader)) return undefined;
@@ -275,14 +268,14 @@ export async function ensureFirstAdmin(database: Database, settings: Settings): 
   const file = settings.adminToken === undefined ? settings.firstTokenFile : undefined;
   return withTokenFile(file, token, () =>
     setUp(database, async (tx) => {
-      // Of several servers that start together, one comes first.
+      // Several servers may start together.
       if (await hasUsers(tx)) return undefined;
       const context = operatorContext(database, settings, "first-start");
       const admin = await addUser(tx, context, { ...firstAdmin, isSiteAdmin: true });
       await addToken(tx, context, {
         holder: { kind: "user", userId: admin.id },
         isLegacy: false,
-        description: "Made on the first start",
+        description: "Created on the first start",
         expiredAt: null,
         secret: token,
       });
@@ -292,7 +285,10 @@ export async function ensureFirstAdmin(database: Database, settings: Settings): 
   );
 }
 
-/** The file comes first: an admin whose token nobody was told would need another. Without an admin it goes again. Raises SettingError. */
+/**
+ * The file is written first, because an admin whose token is lost needs another one; it is removed if no admin is created. Raises
+ * SettingError.
+ */
 async function withTokenFile<T>(
   path: string | undefined,
   token: string,
@@ -304,7 +300,7 @@ async function withTokenFile<T>(
   } catch (error) {
     const [reason, remedy] =
       (error as NodeJS.ErrnoException).code === "EEXIST"
-        ? ["it is there already", "Move what is there away"]
+        ? ["it already exists", "Move the existing file away"]
         : [(error as Error).message, "Check the folder and its permissions"];
     throw new SettingError(
       `The first admin's token can't be written to ${path} (${reason}). ${remedy}, or name another file with CADASTRE_FIRST_TOKEN_FILE.`,

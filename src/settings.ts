@@ -1,6 +1,6 @@
 /**
- * Every setting, parsed and documented once: `--help`, the environment, the settings file and the documents all come from
- * this table. An unusable setting ends the start with a sentence.
+ * Declares every setting once; `--help`, the environment, the settings file and the reference are generated from this table. An
+ * invalid setting fails the start.
  */
 import { resolve } from "node:path";
 import {
@@ -39,7 +39,7 @@ export interface Settings {
   readonly organizationCreation: "site-admins" | "anyone";
   readonly globalRemoteStateDefault: boolean;
   readonly rateLimit: number;
-  readonly keptMegabytes: number;
+  readonly cacheMb: number;
   readonly console: "on" | "off";
   readonly trustedProxies: readonly string[];
   readonly metricsToken: string | undefined;
@@ -69,7 +69,7 @@ export const settingTable: { readonly [Name in keyof Settings]: Setting<NonNulla
   listen: {
     variable: "CADASTRE_LISTEN",
     shape: "HOST:PORT",
-    doc: "Where to serve. Use 0.0.0.0:PORT for all addresses; port 0 takes a free one.",
+    doc: "The address to listen on. Use 0.0.0.0:PORT for all addresses; port 0 selects a free port.",
     initially: "127.0.0.1:8080",
     parse: parseListen,
   },
@@ -84,49 +84,49 @@ export const settingTable: { readonly [Name in keyof Settings]: Setting<NonNulla
   databaseConnections: {
     variable: "CADASTRE_DATABASE_CONNECTIONS",
     shape: "NUMBER",
-    doc: "How many connections to PostgreSQL each server may have open, 3 to 1000; two thirds of them may write at the same time.",
+    doc: "Maximum number of PostgreSQL connections of each server, 3 to 1000; two thirds of them can write at the same time.",
     initially: "12",
     parse: wholeNumber(3, 1000),
   },
   statementTimeoutSeconds: {
     variable: "CADASTRE_STATEMENT_TIMEOUT_SECONDS",
     shape: "SECONDS",
-    doc: "After how long PostgreSQL gives a statement up, 1 to 3600; not those of migrations, backups and restores.",
+    doc: "Statement timeout in PostgreSQL, 1 to 3600; does not apply to migrations, backups and restores.",
     initially: "30",
     parse: wholeNumber(1, 3600),
   },
   lockTimeoutSeconds: {
     variable: "CADASTRE_LOCK_TIMEOUT_SECONDS",
     shape: "SECONDS",
-    doc: "How long a change waits on PostgreSQL for a row that others are changing, 1 to 3600.",
+    doc: "Lock timeout in PostgreSQL: how long a change waits for a locked row, 1 to 3600.",
     initially: "15",
     parse: wholeNumber(1, 3600),
   },
   backupDirectory: {
     variable: "CADASTRE_BACKUP_DIRECTORY",
     shape: "DIRECTORY",
-    doc: "Where backups are written on a schedule; it has to be there. None are when unset.",
+    doc: "An existing directory for scheduled backups. There are no scheduled backups when unset.",
     initially: undefined,
     parse: (text) => resolve(text),
   },
   backupEveryHours: {
     variable: "CADASTRE_BACKUP_EVERY_HOURS",
     shape: "NUMBER",
-    doc: "How old the last of these backups may become, 1 to 720 hours.",
+    doc: "The interval between scheduled backups, 1 to 720 hours.",
     initially: "24",
     parse: wholeNumber(1, 720),
   },
   backupKeep: {
     variable: "CADASTRE_BACKUP_KEEP",
     shape: "NUMBER",
-    doc: "How many of these backups are kept, 1 to 10000.",
+    doc: "How many scheduled backups to keep, 1 to 10000.",
     initially: "7",
     parse: wholeNumber(1, 10_000),
   },
   publicUrl: {
     variable: "CADASTRE_PUBLIC_URL",
     shape: "URL",
-    doc: "Where clients reach the service; shown at the start, and the beginning of every absolute URL that it hands out: those that states are sent to and fetched from. The listening address when unset.",
+    doc: "The URL by which clients reach the service. Every absolute URL in responses starts with it, such as those for uploading and downloading states. The listening address when unset.",
     initially: undefined,
     parse: parseUrl,
   },
@@ -134,7 +134,7 @@ export const settingTable: { readonly [Name in keyof Settings]: Setting<NonNulla
     variable: "CADASTRE_ADMIN_TOKEN",
     isSecret: true,
     shape: "TOKEN",
-    doc: "The first admin's token, 20 or more printable characters, instead of a made one. Looked at on the first start only.",
+    doc: "The first admin's token, 20 or more printable characters, instead of a generated one. Used on the first start only.",
     initially: undefined,
     parse: parseToken,
   },
@@ -142,28 +142,28 @@ export const settingTable: { readonly [Name in keyof Settings]: Setting<NonNulla
     variable: "CADASTRE_ADMIN_PASSWORD",
     isSecret: true,
     shape: "PASSWORD",
-    doc: "The first admin's password, 10 to 256 characters, instead of a made one. Looked at on the first start only.",
+    doc: "The first admin's password, 10 to 256 characters, instead of a generated one. Used on the first start only.",
     initially: undefined,
     parse: parsePassword,
   },
   firstTokenFile: {
     variable: "CADASTRE_FIRST_TOKEN_FILE",
     shape: "FILE",
-    doc: "Where the first start writes the first admin's token, for the service's user alone to read, instead of printing it.",
+    doc: "A file to which the first start writes the first admin's token instead of printing it. Only the service's user can read it.",
     initially: undefined,
     parse: (text) => resolve(text),
   },
   sessionHours: {
     variable: "CADASTRE_SESSION_HOURS",
     shape: "NUMBER",
-    doc: "How long somebody who signs in in a browser stays signed in, 1 to 8760.",
+    doc: "Lifetime of browser sessions in hours, 1 to 8760.",
     initially: "168",
     parse: wholeNumber(1, 8760),
   },
   console: {
     variable: "CADASTRE_CONSOLE",
     shape: "ON|OFF",
-    doc: "Whether the web console is served at /app.",
+    doc: "Whether to serve the web console at /app.",
     initially: "on",
     parse: oneOf(["on", "off"]),
   },
@@ -171,21 +171,21 @@ export const settingTable: { readonly [Name in keyof Settings]: Setting<NonNulla
     variable: "CADASTRE_ENCRYPTION_KEY",
     isSecret: true,
     shape: "KEYS",
-    doc: "32 bytes as base64 or hex, under which secrets are encrypted; older keys, with which they can still be read, may follow after commas. Required with PostgreSQL; kept in a file beside the embedded database when unset.",
+    doc: "The key that encrypts secrets, 32 bytes as base64 or hex. Older keys that are only used for decryption can follow after commas. Required with PostgreSQL; stored in a file beside the embedded database when unset.",
     initially: undefined,
     parse: parseKeys,
   },
   edition: {
     variable: "CADASTRE_EDITION",
     shape: "EDITION",
-    doc: "self-hosted or hosted: which of the features that differ between the two are served.",
+    doc: "self-hosted or hosted: which of the features that differ between the two are available.",
     initially: "self-hosted",
     parse: oneOf(["self-hosted", "hosted"]),
   },
   organizationCreation: {
     variable: "CADASTRE_ORGANIZATION_CREATION",
     shape: "WHO",
-    doc: "site-admins or anyone: who may create organizations.",
+    doc: "site-admins or anyone: who can create organizations.",
     initially: "site-admins",
     parse: oneOf(["site-admins", "anyone"]),
   },
@@ -199,28 +199,29 @@ export const settingTable: { readonly [Name in keyof Settings]: Setting<NonNulla
   rateLimit: {
     variable: "CADASTRE_RATE_LIMIT",
     shape: "NUMBER",
-    doc: "Requests a second that each token may make; 0 for no limit.",
+    doc: "Requests per second for each token; 0 for no limit.",
     initially: "0",
     parse: wholeNumber(0, 1_000_000),
   },
-  keptMegabytes: {
-    variable: "CADASTRE_KEPT_MEGABYTES",
+  cacheMb: {
+    variable: "CADASTRE_CACHE_MB",
+    formerly: "CADASTRE_KEPT_MEGABYTES",
     shape: "NUMBER",
-    doc: "Memory for answers that are kept to be given again while they are right; 0 keeps none.",
+    doc: "Memory for the response cache, in MiB; 0 disables the cache.",
     initially: "64",
     parse: wholeNumber(0, 65_536),
   },
   trustedProxies: {
     variable: "CADASTRE_TRUSTED_PROXIES",
     shape: "ADDRESSES",
-    doc: "Comma-separated addresses or networks (10.0.0.0/8) of proxies whose X-Forwarded-For is believed.",
+    doc: "Comma-separated addresses or networks (10.0.0.0/8) of proxies whose X-Forwarded-For header is trusted.",
     initially: undefined,
     parse: parseProxies,
   },
   privateAddresses: {
     variable: "CADASTRE_ALLOW_PRIVATE_ADDRESSES",
     shape: "ADDRESSES",
-    doc: "Comma-separated addresses or networks (10.0.0.0/8) inside your own network that the service may call, also without TLS: identity providers, for one. None when unset.",
+    doc: "Comma-separated addresses or networks (10.0.0.0/8) inside your own network that the service is allowed to call, also without TLS: an identity provider, for example. None when unset.",
     initially: undefined,
     parse: parseProxies,
   },
@@ -228,7 +229,7 @@ export const settingTable: { readonly [Name in keyof Settings]: Setting<NonNulla
     variable: "CADASTRE_METRICS_TOKEN",
     isSecret: true,
     shape: "TOKEN",
-    doc: "Opens GET /metrics; a site admin's token does so too.",
+    doc: "The token for GET /metrics; a site admin's token works too.",
     initially: undefined,
     parse: parseToken,
   },
@@ -236,21 +237,21 @@ export const settingTable: { readonly [Name in keyof Settings]: Setting<NonNulla
     variable: "CADASTRE_SMTP_URL",
     isSecret: true,
     shape: "URL",
-    doc: "The mail server, as smtp://USER:PASSWORD@HOST:PORT or smtps://…; without it no mail is sent.",
+    doc: "The mail server, as smtp://USER:PASSWORD@HOST:PORT or smtps://…. The service sends no mail when unset.",
     initially: undefined,
     parse: parseSmtpUrl,
   },
   smtpFrom: {
     variable: "CADASTRE_SMTP_FROM",
     shape: "ADDRESS",
-    doc: "Who the mail is from, such as Cadastre <cadastre@example.com>. Goes with CADASTRE_SMTP_URL.",
+    doc: "The sender of mail, such as Cadastre <cadastre@example.com>. Required with CADASTRE_SMTP_URL.",
     initially: undefined,
     parse: parseMailAddress,
   },
   tlsCert: {
     variable: "CADASTRE_TLS_CERT",
     shape: "FILE",
-    doc: "The certificate (PEM) to serve HTTPS with; needs the key too.",
+    doc: "The TLS certificate (PEM) for HTTPS. Requires CADASTRE_TLS_KEY.",
     initially: undefined,
     parse: (text) => text,
   },
@@ -264,90 +265,89 @@ export const settingTable: { readonly [Name in keyof Settings]: Setting<NonNulla
   logLevel: {
     variable: "CADASTRE_LOG_LEVEL",
     shape: "LEVEL",
-    doc: `How much to log: ${logLevels.join(", ")}. On a terminal warn when unset, elsewhere info.`,
+    doc: `The log level: ${logLevels.join(", ")}. When unset, warn on a terminal and info elsewhere.`,
     initially: undefined,
     parse: oneOf(logLevels),
   },
   logFormat: {
     variable: "CADASTRE_LOG_FORMAT",
     shape: "FORMAT",
-    doc: "text or json: how to log. On a terminal text when unset, elsewhere json. Asked for here, json also holds what the start prints for people, without secrets.",
+    doc: "The log format: text or json. When unset, text on a terminal and json elsewhere. If set to json, the messages that the start prints are log lines too, without secrets.",
     initially: undefined,
     parse: oneOf(logFormats),
   },
   drainSeconds: {
     variable: "CADASTRE_DRAIN_SECONDS",
     shape: "SECONDS",
-    doc: "How long the service goes on serving when it is told to stop, while /readyz says 503 so that balancers send nobody here any more; 0 to 600. The time to finish requests follows.",
+    doc: "How long the service keeps serving after a stop signal, 0 to 600, while /readyz returns 503 so that load balancers stop sending requests. CADASTRE_GRACE_SECONDS starts afterwards.",
     initially: "0",
     parse: wholeNumber(0, 600),
   },
   graceSeconds: {
     variable: "CADASTRE_GRACE_SECONDS",
     shape: "SECONDS",
-    doc: "How long running requests may take to finish when the service is told to stop.",
+    doc: "How long running requests can take to finish when the service stops.",
     initially: "10",
     parse: wholeNumber(1, 600),
   },
   workers: {
     variable: "CADASTRE_WORKERS",
     shape: "NUMBER",
-    doc: "How many runs of workspaces in remote mode the server executes itself at the same time; 0 leaves them to agents. What `cadastre agent --help` names works for them too, by the environment.",
+    doc: "How many runs of workspaces in remote mode the server executes itself at the same time; 0 leaves them to agents. The settings of `cadastre agent` apply to these workers too, from the environment.",
     initially: "0",
     parse: wholeNumber(0, 64),
   },
   engine: {
     variable: "CADASTRE_ENGINE",
     shape: "ENGINE",
-    doc: "terraform or tofu: what runs workspaces that name no engine of their own.",
+    doc: "terraform or tofu: the engine of workspaces that don't set one.",
     initially: "terraform",
     parse: oneOf(["terraform", "tofu"]),
   },
   engines: {
     variable: "CADASTRE_ENGINES",
     shape: "DIRECTORY",
-    doc: "Where the workers find engines, side by side: terraform/VERSION/terraform and tofu/VERSION/tofu.",
+    doc: "The directory in which workers find engines: terraform/VERSION/terraform and tofu/VERSION/tofu.",
     initially: "data/engines",
     parse: (text) => resolve(text),
   },
   sandbox: {
     variable: "CADASTRE_SANDBOX",
     shape: "KIND",
-    doc: "bubblewrap, user or none: what keeps other people's code from this machine. The strongest that works when unset; none only when it is asked for here.",
+    doc: "bubblewrap, user or none: the sandbox for untrusted code. When unset, the strongest one that works; none must be set explicitly.",
     initially: undefined,
     parse: oneOf(["bubblewrap", "user", "none"]),
   },
   plansForks: {
     variable: "CADASTRE_PLAN_FORKS",
     shape: "BOOLEAN",
-    doc: "true or false: whether pull requests from forks get speculative plans. Whoever can fork a repository then runs code with the workspace's variables.",
+    doc: "true or false: whether pull requests from forks get speculative plans. If true, everybody who can fork a repository can run code with the workspace's variables.",
     initially: "false",
     parse: (text) => oneOf(["true", "false"])(text) === "true",
   },
   knownHosts: {
     variable: "CADASTRE_SSH_KNOWN_HOSTS",
     shape: "FILE",
-    doc: "SSH host keys, in the form of known_hosts, that code is fetched from and that runs know. Whatever key a host shows is taken when unset.",
+    doc: "SSH host keys in known_hosts format, for fetching code and for runs. Any host key is accepted when unset.",
     initially: undefined,
     parse: (text) => resolve(text),
   },
   planTimeoutSeconds: {
     variable: "CADASTRE_PLAN_TIMEOUT_SECONDS",
     shape: "SECONDS",
-    doc: "How long a plan may take before it is interrupted and has failed.",
+    doc: "The plan timeout. A plan that takes longer is interrupted and fails.",
     initially: "7200",
     parse: wholeNumber(60, 604_800),
   },
   applyTimeoutSeconds: {
     variable: "CADASTRE_APPLY_TIMEOUT_SECONDS",
     shape: "SECONDS",
-    doc: "The same for an apply.",
+    doc: "The apply timeout. An apply that takes longer is interrupted and fails.",
     initially: "86400",
     parse: wholeNumber(60, 604_800),
   },
 };
 
-/** A flag wins over the environment, the environment over the file, the file over the default. Raises SettingError. */
 export function readSettings(sources: SettingSources): Settings {
   const pairs = [
     ["tlsCert", "tlsKey"],

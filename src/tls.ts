@@ -1,7 +1,4 @@
-/**
- * The certificate and key that HTTPS is served with: read and judged at the start, and again whenever the files change or somebody says
- * so. A pair that can't be used leaves the one in use.
- */
+/** Loads the TLS certificate and key at start and again when the files change. An invalid pair leaves the current one in use. */
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
 import { createSecureContext } from "node:tls";
@@ -21,9 +18,9 @@ export interface TlsPair {
 export function readPair({ tlsCert, tlsKey }: TlsFiles): TlsPair {
   try {
     const pair = { cert: readFileSync(tlsCert), key: readFileSync(tlsKey) };
-    // Fails here, with a sentence, for files that are not PEM, and for some that don't belong together.
+    // Fails for files that are not PEM, and for some pairs that don't match.
     createSecureContext(pair);
-    refuseStrangers(pair);
+    refuseForeignKey(pair);
     return pair;
   } catch (error) {
     throw new SettingError(
@@ -32,30 +29,29 @@ export function readPair({ tlsCert, tlsKey }: TlsFiles): TlsPair {
   }
 }
 
-/** A context is made of a certificate and a key of different kinds as well; only every handshake with it fails. */
-function refuseStrangers({ cert, key }: TlsPair): void {
+/** A context accepts a certificate and a key of different kinds, with which every handshake fails. */
+function refuseForeignKey({ cert, key }: TlsPair): void {
   if (!new X509Certificate(cert).checkPrivateKey(createPrivateKey(key)))
     throw new Error("the key is not that of the first certificate in the file");
 }
 
-/** What takes a new pair up: connections that are open stay with theirs. */
-interface Secured {
+interface ContextReceiver {
   setSecureContext(pair: TlsPair): void;
 }
 
-interface Told {
-  info(line: string): void;
-  error(line: string): void;
+interface TlsLogger {
+  info(fields: object, message: string): void;
+  error(fields: object, message: string): void;
 }
 
-/** Soon enough for a certificate, and a stat of two files costs nothing. */
+/** Soon enough for a certificate, and two stats cost nothing. */
 const lookEveryMs = 5_000;
 
-/** Looks at the files rather than waiting to be told of changes: links that are turned around, and mounted secrets, change unheard. */
+/** Polls, because replaced symbolic links and mounted secrets cause no file events. */
 export class TlsWatch {
   readonly #files: TlsFiles;
-  readonly #server: Secured;
-  readonly #logger: Told;
+  readonly #server: ContextReceiver;
+  readonly #logger: TlsLogger;
   readonly #timer: NodeJS.Timeout;
   #inUse: TlsPair;
   #seen: string;
@@ -63,7 +59,7 @@ export class TlsWatch {
   constructor(
     files: TlsFiles,
     pair: TlsPair,
-    { server, logger }: { server: Secured; logger: Told },
+    { server, logger }: { server: ContextReceiver; logger: TlsLogger },
     everyMs = lookEveryMs,
   ) {
     this.#files = files;
@@ -78,36 +74,36 @@ export class TlsWatch {
     clearInterval(this.#timer);
   }
 
-  /** Whether or not anything has changed. Raises nothing. */
   reload(): void {
     this.#seen = this.#look();
     try {
       const pair = readPair(this.#files);
       if (pair.cert.equals(this.#inUse.cert) && pair.key.equals(this.#inUse.key))
-        return this.#logger.info("the TLS certificate was read again, and is the one in use");
+        return this.#logger.info({ validUntil: validUntil(pair) }, "TLS certificate unchanged");
       this.#server.setSecureContext(pair);
       this.#inUse = pair;
-      this.#logger.info(`new connections get the TLS certificate that is valid until ${validUntil(pair)}`);
+      this.#logger.info({ validUntil: validUntil(pair) }, "TLS certificate replaced");
     } catch (error) {
       this.#logger.error(
-        `${(error as Error).message} The certificate in use, valid until ${validUntil(this.#inUse)}, stays in use.`,
+        { reason: (error as Error).message, validUntil: validUntil(this.#inUse) },
+        "TLS certificate not replaced",
       );
     }
   }
 
-  /** Of two files one is written first: where they do not fit each other, the second is about to change too. */
+  /** One file is written before the other: while they don't match, the second is about to change too. */
   #reloadIfChanged(): void {
     if (this.#look() !== this.#seen) this.reload();
   }
 
   #look(): string {
-    return [this.#files.tlsCert, this.#files.tlsKey].map(traceOf).join();
+    return [this.#files.tlsCert, this.#files.tlsKey].map(fingerprintOf).join();
   }
 }
 
 const validUntil = ({ cert }: TlsPair): string => new X509Certificate(cert).validToDate.toISOString();
 
-function traceOf(path: string): string {
+function fingerprintOf(path: string): string {
   const found = statSync(path, { throwIfNoEntry: false });
   return found === undefined ? "none" : `${found.ino} ${found.size} ${found.mtimeMs}`;
 }

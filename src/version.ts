@@ -1,4 +1,4 @@
-/** The version of this checkout, from package.json. */
+/** The version from package.json. */
 import { readFileSync } from "node:fs";
 
 const manifest = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as { version: string };

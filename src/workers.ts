@@ -1,7 +1,7 @@
 /**
- * The server's own workers: the agent's program as a child, with a token of a pool that the server keeps for itself. The token is in the
- * child's environment and nowhere else, and is revoked when the server stops; a child that dies is started again. One that can't be
- * opened at the server's start refuses the start: runs would wait for it.
+ * The server's own workers: the agent program as a child process, with a token of a pool that belongs to the server. Only the
+ * child's environment has the token, which is revoked when the server stops. A child that exits is restarted; one that can't
+ * start fails the server's start, because runs would wait for it.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
@@ -26,23 +26,21 @@ import { type Settings, settingTable } from "./settings.ts";
 const poolName = "server-workers";
 const command = fileURLToPath(programBeside(import.meta.url, "cli/cadastre.ts"));
 const agentVariables = new Set<string>(Object.values(agentSettingTable).map(({ variable }) => variable));
-/** Of what a child says that can't be opened. */
 const saidLengthMax = 4096;
 const restartMs = { first: 1_000, most: 30_000 };
 
 export interface WorkersOptions {
   readonly database: Database;
   readonly settings: Settings;
-  /** Where this server is reached from this machine. */
   readonly url: string;
   readonly logger: Logger;
 }
 
-/** Before anything is opened: workers without an engine would let every run wait. Raises SettingError. */
+/** Workers without an engine would let every run wait. Raises SettingError. */
 export async function refuseWithoutEngine({ workers, engines }: Settings): Promise<void> {
   if (workers === 0 || countEngines(await findEngines(engines)) > 0) return;
   throw new SettingError(
-    `CADASTRE_WORKERS is ${workers}, but there is no engine in ${engines}. Put one at ${engines}/terraform/VERSION/terraform or ${engines}/tofu/VERSION/tofu, name another folder with CADASTRE_ENGINES, or set CADASTRE_WORKERS to 0.`,
+    `CADASTRE_WORKERS is ${workers}, but there is no engine in ${engines}. Put one at ${engines}/terraform/VERSION/terraform or ${engines}/tofu/VERSION/tofu, set another directory with CADASTRE_ENGINES, or set CADASTRE_WORKERS to 0.`,
   );
 }
 
@@ -75,8 +73,8 @@ export class Workers {
   }
 
   /**
-   * Raises SettingError with what the child said, where it ends instead: its directory is another's, or no sandbox works. It gets no other
-   * directory: without bubblewrap, the path is part of a plan, which could be applied by those alone who made it.
+   * Raises SettingError with the child's output where it exits: another process uses its directory, or no sandbox works. It never
+   * gets another directory: without bubblewrap the path is part of a plan, which only workers in the same directory could apply.
    */
   async #opened(child: ChildProcess): Promise<void> {
     let said = "";
@@ -92,14 +90,14 @@ export class Workers {
     this.#isOpen = true;
   }
 
-  /** What an earlier process of this server left behind when it was killed is revoked first. */
+  /** Revokes the token that a killed process of this server left behind. */
   async #takeToken(): Promise<void> {
     const { database } = this.#options;
     const context = this.#context();
-    // Of several servers that start together, one creates the pool.
+    // Several servers may start together.
     this.#token = await setUp(database, async (tx) => {
       const pool = await sitePoolNamed(tx, context, poolName);
-      // At once, not when the first of them has registered: a CLI that asks before would execute on its own machine.
+      // Immediately, not when the first agent registers: until then a CLI would execute runs locally.
       await insertSiteOperations(tx, pool);
       await revokeAgentTokensNamed(tx, context, pool, this.#description);
       return (await issueAgentToken(tx, context, pool, this.#description)).secret;
@@ -113,31 +111,30 @@ export class Workers {
   #spawn(): ChildProcess {
     const { logger } = this.#options;
     const child = spawn(process.execPath, [...process.execArgv, command, "agent"], {
-      // In a group of its own: Ctrl+C is for the server, who tells it.
+      // In a process group of its own, so that Ctrl+C reaches only the server, which stops it.
       detached: true,
-      // By the channel it notices when this process is killed, and ends too: its engines with it, and the next server's workers go on.
+      // The child exits when the IPC channel closes, so that a killed server leaves no engines behind.
       stdio: ["ignore", "pipe", "pipe", "ipc"],
       env: this.#environment(),
     });
     this.#child = child;
-    const tell = (source: Readable, level: "info" | "warn") =>
+    const forward = (source: Readable, level: "info" | "warn") =>
       createInterface({ input: source }).on("line", (line) => logger[level]({ worker: child.pid }, line));
-    if (child.stdout !== null) tell(child.stdout, "info");
-    if (child.stderr !== null) tell(child.stderr, "warn");
+    if (child.stdout !== null) forward(child.stdout, "info");
+    if (child.stderr !== null) forward(child.stderr, "warn");
     const startedAt = performance.now();
-    child.once("error", (error) => logger.error({ err: error }, "the workers can't be started"));
+    child.once("error", (error) => logger.error({ err: error }, "workers failed to start"));
     child.once("close", (code, signal) => {
       this.#child = undefined;
       if (this.#isStopping || !this.#isOpen) return;
       if (performance.now() - startedAt > restartMs.most) this.#waitMs = restartMs.first;
-      logger.error({ code, signal }, `the workers ended; they are started again in ${this.#waitMs / 1000} s`);
+      logger.error({ code, signal, restartInSeconds: this.#waitMs / 1000 }, "workers exited");
       this.#restart = setTimeout(() => this.#spawn(), this.#waitMs).unref();
       this.#waitMs = Math.min(2 * this.#waitMs, restartMs.most);
     });
     return child;
   }
 
-  /** All but the settings and secrets of the server itself, which are nobody else's. */
   #environment(): NodeJS.ProcessEnv {
     const { settings, url } = this.#options;
     const kept = Object.entries(process.env).filter(
@@ -154,7 +151,6 @@ export class Workers {
     };
   }
 
-  /** Drains: running jobs are finished for most of the grace period, then interrupted, and at its end killed. */
   async stop(graceSeconds: number): Promise<void> {
     this.#isStopping = true;
     clearTimeout(this.#restart);
@@ -168,7 +164,10 @@ export class Workers {
   }
 }
 
-/** Settings that the server shares with agents. The server's may come from a flag or its settings file, which the child doesn't read. */
+/**
+ * Settings that the server shares with agents: the server's may come from a flag or its settings file, which the child doesn't
+ * read.
+ */
 function sharedVariables(settings: Settings): NodeJS.ProcessEnv {
   const shared = Object.entries(settingTable).filter(([, { variable }]) => agentVariables.has(variable));
   return Object.fromEntries(

@@ -1,14 +1,14 @@
-/** The house holds together: who may import whom, told once as a table and read off the code's own imports. */
+/** The architecture: tables of which module may import which, compared with the code's imports. */
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, normalize, sep } from "node:path";
 import { describe, expect, it } from "vitest";
 
 const base = ["kernel", "statefile", "access", "jsonapi", "database"];
-const register = ["shared", "identity", "site", "register"].map((room) => `resources/${room}`);
+const register = ["shared", "identity", "site", "register"].map((module) => `resources/${module}`);
 
-const beside = ["sharing", "variables", "connections", "state"].map((room) => `resources/${room}`);
+const beside = ["sharing", "variables", "connections", "state"].map((module) => `resources/${module}`);
 
-/** Each room, and the rooms below it. Nothing else may be imported; files of one room may import each other. */
+/** Each module and the modules below it, which are all that it may import. Files of one module may import each other. */
 const below: Record<string, readonly string[]> = {
   kernel: [],
   statefile: ["kernel"],
@@ -45,7 +45,7 @@ const below: Record<string, readonly string[]> = {
   cli: ["*"],
 };
 
-/** The folders of each room from below: a folder imports those before it. */
+/** The folders of each module, lowest first: a folder may import those before it. */
 const folders: Record<string, readonly string[]> = {
   identity: [
     "admin-organizations",
@@ -112,24 +112,23 @@ const folders: Record<string, readonly string[]> = {
   vcs: ["triggers", "providers", "fetching", "vcs-events", "commit-statuses", "repositories", "webhooks"],
 };
 
-/** The imports that run upward nevertheless. Nothing imports an `operations.ts`, so what it imports closes no circle. */
-const upward: Record<string, string> = {
+/** The exceptions. Nothing imports an `operations.ts`, so its imports close no cycle. */
+const upwardImports: Record<string, string> = {
   "identity/admin-organizations/operations.ts → organizations": "site admins change and delete rows of organizations",
-  "identity/authentication-tokens/operations.ts → users":
-    "a user's tokens are managed by what the caller may do to the user",
+  "identity/authentication-tokens/operations.ts → users": "access to a user's tokens follows from access to the user",
   "identity/invitations/operations.ts → organization-memberships": "an accepted invitation becomes a membership",
   "identity/teams/operations.ts → invitations": "invited people who join a team lose the links of others",
   "identity/teams/operations.ts → organization-memberships": "memberships show the teams of their people",
   "identity/users/operations.ts → organization-memberships":
     "memberships follow a user's address, and end with the user",
   "identity/users/writes.ts → organization-memberships": "a new user takes up the invitations to the same address",
-  "register/tag-bindings/operations.ts → projects":
-    "a project's tags are read and changed by what the caller holds on it",
-  "register/tag-bindings/operations.ts → workspaces": "a workspace's tags likewise",
+  "register/tag-bindings/operations.ts → projects": "access to a project's tags follows from access to the project",
+  "register/tag-bindings/operations.ts → workspaces":
+    "access to a workspace's tags follows from access to the workspace",
   "register/workspaces/operations.ts → tags": "a workspace is created with tags, and releases them when it is deleted",
   "connections/oauth-clients/operations.ts → oauth-tokens": "a client is created with its token",
   "state/state-version-outputs/operations.ts → state-versions":
-    "outputs are read by what the caller holds on their version",
+    "access to outputs follows from access to their state version",
   "runs/configuration-versions/upload.ts → runs": "an upload queues the run that it asked for, in its transaction",
   "runs/run-events/operations.ts → runs": "a comment is added to a run by its life cycle",
   "runs/runs/lifecycle.ts → run-triggers": "an apply leaves a note for the job that starts what follows it",
@@ -155,16 +154,16 @@ const imports: Import[] = files.flatMap((from) =>
 const inside = imports.filter(({ to }) => to.endsWith(".ts"));
 
 /** `resources/register/projects/store.ts` → `resources/register`; `http/mount.ts` → `http`; `main.ts` → `main.ts` */
-function roomOf(file: string): string {
+function moduleOf(file: string): string {
   const parts = file.split("/");
   return parts[0] === "resources" ? parts.slice(0, 2).join("/") : parts[0]!;
 }
 
-/** `resources/register/projects/store.ts` → `register`, `projects`; undefined for what is in no folder of a room. */
-function folderOf(file: string): [room: string, folder: string] | undefined {
-  const [top, room = "", folder = ""] = file.split("/");
-  return top === "resources" && room !== "shared" && folder !== "" && !folder.endsWith(".ts")
-    ? [room, folder]
+/** `resources/register/projects/store.ts` → `register`, `projects`; undefined for a file that is in no folder of a module. */
+function folderOf(file: string): [module: string, folder: string] | undefined {
+  const [top, module = "", folder = ""] = file.split("/");
+  return top === "resources" && module !== "shared" && folder !== "" && !folder.endsWith(".ts")
+    ? [module, folder]
     : undefined;
 }
 
@@ -172,47 +171,49 @@ function folderOf(file: string): [room: string, folder: string] | undefined {
 const resourceOf = (file: string) => file.split("/").slice(0, 3).join("/");
 
 function mayImport(from: string, to: string): boolean {
-  const [here, there] = [roomOf(from), roomOf(to)];
+  const [here, there] = [moduleOf(from), moduleOf(to)];
   return (
     here === there ||
-    (below[here] ?? []).some((room) => room === there || (room.endsWith("*") && there.startsWith(room.slice(0, -1))))
+    (below[here] ?? []).some(
+      (module) => module === there || (module.endsWith("*") && there.startsWith(module.slice(0, -1))),
+    )
   );
 }
 
-const told = ({ from, to }: Import) => `${from} → ${to}`;
+const arrow = ({ from, to }: Import) => `${from} → ${to}`;
 
-describe("the house", () => {
-  it("has a place in the table for every room", () => {
-    expect([...new Set(files.map(roomOf))].filter((room) => !(room in below))).toEqual([]);
+describe("the architecture", () => {
+  it("lists every module in the table", () => {
+    expect([...new Set(files.map(moduleOf))].filter((module) => !(module in below))).toEqual([]);
   });
 
-  it("imports run one way, from room to room", () => {
+  it("allows imports in one direction between modules", () => {
     expect(
       inside
         .filter(({ from, to }) => !mayImport(from, to))
-        .map(told)
+        .map(arrow)
         .sort(),
     ).toEqual([]);
   });
 
-  it("has a place in its room for every folder", () => {
+  it("lists every folder of a module", () => {
     const found = new Set(files.flatMap((file) => folderOf(file)?.join("/") ?? []));
-    const known = Object.entries(folders).flatMap(([room, names]) => names.map((name) => `${room}/${name}`));
+    const known = Object.entries(folders).flatMap(([module, names]) => names.map((name) => `${module}/${name}`));
     const missing = [...found].filter((folder) => !known.includes(folder));
     expect(missing, "add these to `folders` at the top of this file, after the folders that they import").toEqual([]);
   });
 
-  it("imports run one way, from folder to folder of a room, but for a named few", () => {
+  it("allows imports in one direction between a module's folders, with listed exceptions", () => {
     const found = inside.flatMap(({ from, to }) => {
-      const [[room, here], [other, there]] = [folderOf(from) ?? [], folderOf(to) ?? []];
-      if (room === undefined || here === undefined || there === undefined || room !== other) return [];
-      const order = folders[room] ?? [];
+      const [[module, here], [other, there]] = [folderOf(from) ?? [], folderOf(to) ?? []];
+      if (module === undefined || here === undefined || there === undefined || module !== other) return [];
+      const order = folders[module] ?? [];
       return order.indexOf(here) < order.indexOf(there) ? [`${from.slice("resources/".length)} → ${there}`] : [];
     });
-    expect([...new Set(found)].sort()).toEqual(Object.keys(upward).sort());
+    expect([...new Set(found)].sort()).toEqual(Object.keys(upwardImports).sort());
   });
 
-  it("only the life cycle, and history that is imported, write runs and their phases", () => {
+  it("allows only the life cycle and the import of history to write runs and phases", () => {
     const writers = inside.filter(({ to }) => to === "resources/runs/runs/transaction.ts").map(({ from }) => from);
     expect(writers.toSorted()).toEqual([
       "resources/runs/run-events/operations.ts",
@@ -222,21 +223,21 @@ describe("the house", () => {
     ]);
   });
 
-  it("a resource's operations and store are its own: others ask its reads and writes", () => {
-    const strangers = inside.filter(
+  it("keeps a resource's operations and store private: others use its reads and writes", () => {
+    const foreignImports = inside.filter(
       ({ from, to }) =>
         /^resources\/[^/]+\/[^/]+\/(.*\/)?(operations|store)\.ts$/.test(to) &&
         resourceOf(from) !== resourceOf(to) &&
         from !== "resources/index.ts",
     );
-    expect(strangers.map(told)).toEqual([]);
+    expect(foreignImports.map(arrow)).toEqual([]);
   });
 
-  it("only database/engines knows drivers", () => {
+  it("allows drivers in database/engines only", () => {
     const drivers = imports.filter(
       ({ from, to }) => ["pg", "node:sqlite"].includes(to) && !from.startsWith("database/engines/"),
     );
-    expect(drivers.map(told)).toEqual([]);
+    expect(drivers.map(arrow)).toEqual([]);
   });
 });
 
@@ -245,7 +246,7 @@ describe("the house", () => {
 const kit = ["ui", "now.ts"];
 const shared = ["api", "components", ...kit, "paths.ts"];
 
-/** Each part of the console, and the parts that it may import. Files of one part may import each other. */
+/** Each part of the console and the parts that it may import. Files of one part may import each other. */
 const consoleBelow: Record<string, readonly string[]> = {
   "now.ts": [],
   "paths.ts": [],
@@ -257,10 +258,10 @@ const consoleBelow: Record<string, readonly string[]> = {
   pages: [...shared, "access", "deliveries"],
 };
 
-/** The folders of pages that others show a part of: frames, tables of tokens, statuses of runs. */
-const lentPages = ["agent-pools", "audit", "projects", "runs", "teams", "tokens", "workspace"];
-/** And those that lend to one folder only. */
-const lentTo: readonly string[] = [
+/** Pages whose components other pages use: frames, tables of tokens, statuses of runs. */
+const sharedPages = ["agent-pools", "audit", "projects", "runs", "teams", "tokens", "workspace"];
+/** Pages whose components one other page uses. */
+const sharedWithOne: readonly string[] = [
   "reach → people",
   "variable-sets → variables",
   "workspace → first-start",
@@ -270,7 +271,7 @@ const lentTo: readonly string[] = [
   "workspaces → move",
 ];
 
-/** Pages that need nothing but what their parent route loads, or whose query depends on the clock or on what is typed. */
+/** Pages that need only their parent route's data, or whose query depends on the clock or on input. */
 const withoutQueries = [
   "inside ~/authorize",
   "inside ~/new-organization",
@@ -299,7 +300,7 @@ describe("the console", () => {
     })),
   );
 
-  it("imports run one way: the kit knows nothing of the API, and the API nothing of what shows it", () => {
+  it("allows imports in one direction: the kit does not know the API, and the API does not know the pages", () => {
     const upward = links.filter(
       ({ from, to }) =>
         partOf(from) in consoleBelow &&
@@ -308,27 +309,27 @@ describe("the console", () => {
         // The state of a page is in its address, and the kit reads and writes it.
         `${from} → ${to}` !== "ui/address.ts → paths.ts",
     );
-    expect(upward.map(told)).toEqual([]);
+    expect(upward.map(arrow)).toEqual([]);
   });
 
-  it("pages show parts of a few other pages only", () => {
+  it("allows a few pages to share components", () => {
     const pairs = links.flatMap(({ from, to }) => {
       const [here, there] = [pageOf(from), pageOf(to)];
       return here !== undefined && there !== undefined && here !== there ? [[here, there] as const] : [];
     });
-    const others = pairs.filter(([, there]) => !lentPages.includes(there)).map((pair) => pair.join(" → "));
-    expect([...new Set(others)].sort()).toEqual(lentTo);
-    expect(lentPages.filter((page) => !pairs.some(([, there]) => there === page))).toEqual([]);
+    const others = pairs.filter(([, there]) => !sharedPages.includes(there)).map((pair) => pair.join(" → "));
+    expect([...new Set(others)].sort()).toEqual(sharedWithOne);
+    expect(sharedPages.filter((page) => !pairs.some(([, there]) => there === page))).toEqual([]);
   });
 
-  it("a page's queries start with its code", () => {
+  it("starts a page's queries with its code", () => {
     const bare =
       /\bpage\(\s*(\w+),\s*"([^"]+)",\s*\(\) =>\s*import\("[^"]+"\)(?:\.then\(\(.*?\) => \(.*?\)\))?,?\s*\)/g;
     const routes = `${textOf("routes.ts")}${textOf("organization-routes.ts")}`;
     expect([...routes.matchAll(bare)].map(([, parent, path]) => `${parent} ${path}`)).toEqual(withoutQueries);
   });
 
-  it("the queries of a page for site admins start for them alone", () => {
+  it("starts the queries of site admin pages for site admins only", () => {
     const ofSite = textOf("routes.ts")
       .split(/\bpage\(/)
       .filter((text) => /^\s*inside,\s*"~\/site\b/.test(text));
@@ -336,7 +337,7 @@ describe("the console", () => {
     expect(ofSite.filter((text) => !text.includes("forSiteAdmin("))).toEqual([]);
   });
 
-  it("parameters of routes and bodies of requests are typed, not forced", () => {
+  it("has no casts of route parameters and request bodies", () => {
     const forced = consoleFiles.filter((file) => /strict: false|as never\b/.test(textOf(file)));
     expect(forced).toEqual([]);
   });

@@ -22,8 +22,8 @@ describe("a line of the log", () => {
 
   it("of an error has its words once, and where it happened", () => {
     const err = { type: "Error", message: "no", stack: "    at a (b:1:2)\n    at c (d:3:4)" };
-    expect(line({ level: 50, err, msg: "a job failed" })).toBe(
-      "20:15:03 error a job failed\n  Error: no\n      at a (b:1:2)\n      at c (d:3:4)",
+    expect(line({ level: 50, err, msg: "job failed" })).toBe(
+      "20:15:03 error job failed\n  Error: no\n      at a (b:1:2)\n      at c (d:3:4)",
     );
     expect(line({ level: 50, err, msg: "no" })).toContain("error no\n  Error\n");
   });

@@ -5,7 +5,8 @@ import { join, resolve } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { agentSettingTable } from "../src/agent/settings.ts";
 import { commandSettingTable } from "../src/cli/environment.ts";
-import { flagOf, type Setting, SettingError } from "../src/kernel/settings.ts";
+import { logDeprecated } from "../src/announcement.ts";
+import { deprecatedSettings, flagOf, type Setting, SettingError } from "../src/kernel/settings.ts";
 import { readSettings, type Settings, settingTable } from "../src/settings.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "cadastre-settings-"));
@@ -105,7 +106,7 @@ const forms: { readonly [N in Exclude<Name, "tlsCert" | "tlsKey" | "smtpUrl" | "
   },
   logFormat: { valid: same("text", "json"), invalid: ["JSON", "pretty", ""], sentence: word },
   rateLimit: wholeNumbers(0, 1_000_000),
-  keptMegabytes: wholeNumbers(0, 65_536),
+  cacheMb: wholeNumbers(0, 65_536),
   drainSeconds: wholeNumbers(0, 600),
   databaseConnections: wholeNumbers(3, 1000),
   statementTimeoutSeconds: wholeNumbers(1, 3600),
@@ -211,7 +212,7 @@ test("without any source, the service is the embedded one on the loopback addres
     organizationCreation: "site-admins",
     globalRemoteStateDefault: false,
     rateLimit: 0,
-    keptMegabytes: 64,
+    cacheMb: 64,
     trustedProxies: [],
     metricsToken: undefined,
     smtpUrl: undefined,
@@ -309,6 +310,59 @@ test("a flag wins over the environment, the environment over the file, the file 
   expect(readSettings({ environment, file }).rateLimit).toBe(2);
   expect(readSettings({ file }).rateLimit).toBe(3);
   expect(readSettings({}).rateLimit).toBe(0);
+});
+
+describe("a renamed setting", () => {
+  const former = { CADASTRE_KEPT_MEGABYTES: "8" };
+  const current = { CADASTRE_CACHE_MB: "16" };
+  const used = { setting: "CADASTRE_KEPT_MEGABYTES", replacement: "CADASTRE_CACHE_MB", isIgnored: false };
+
+  test("is accepted under its former name, from every source", () => {
+    for (const sources of [
+      { environment: former },
+      { file: fileOf("CADASTRE_KEPT_MEGABYTES=8") },
+      { flags: { keptMegabytes: "8" } },
+    ]) {
+      expect(readSettings(sources).cacheMb).toBe(8);
+      expect(deprecatedSettings(settingTable, sources)).toEqual([used]);
+    }
+  });
+
+  test("takes the value of the new name where both are set, whatever their sources", () => {
+    for (const sources of [
+      { environment: { ...former, ...current } },
+      { environment: former, file: fileOf("CADASTRE_CACHE_MB=16") },
+      { environment: current, flags: { keptMegabytes: "8" } },
+    ]) {
+      expect(readSettings(sources).cacheMb).toBe(16);
+      expect(deprecatedSettings(settingTable, sources)).toEqual([{ ...used, isIgnored: true }]);
+    }
+  });
+
+  test("is not reported under its new name", () => {
+    expect(deprecatedSettings(settingTable, { environment: current })).toEqual([]);
+    expect(deprecatedSettings(settingTable, { environment: { CADASTRE_KEPT_MEGABYTES: "" } })).toEqual([]);
+  });
+
+  test("is refused by the name that was set", () => {
+    expect(refusal({ environment: { CADASTRE_KEPT_MEGABYTES: "x" } })).toMatch(/^CADASTRE_KEPT_MEGABYTES must be/);
+  });
+
+  test("is never suggested under its former name", () => {
+    expect(refusal({ file: fileOf("CADASTRE_KEPT_MEGABYTE=8") })).not.toContain("CADASTRE_KEPT_MEGABYTES");
+  });
+
+  test("is reported in the log at the start, with the name to use instead", () => {
+    const lines: unknown[] = [];
+    const logger = { warn: (fields: object, message: string) => void lines.push([fields, message]) };
+    logDeprecated(logger, deprecatedSettings(settingTable, { environment: former }));
+    logDeprecated(logger, deprecatedSettings(settingTable, { environment: { ...former, ...current } }));
+    const fields = { setting: "CADASTRE_KEPT_MEGABYTES", replacement: "CADASTRE_CACHE_MB" };
+    expect(lines).toEqual([
+      [fields, "deprecated setting"],
+      [fields, "deprecated setting ignored: its replacement is also set"],
+    ]);
+  });
 });
 
 test("an empty variable is an absent one", () => {

@@ -86,7 +86,7 @@ function operationOf(operation: Schema): string {
 }
 
 const golden = (name: string) => readFileSync(new URL(`../../test/goldens/${name}`, import.meta.url), "utf8");
-const actions = [...new Set(golden("trail.txt").match(/\b[a-z-]+\.[a-z-]+/g))].sort();
+const actions = [...new Set(golden("audit-events.txt").match(/\b[a-z-]+\.[a-z-]+/g))].sort();
 const document = JSON.parse(golden("openapi.json"));
 const resources = Object.entries<Schema>(document.components.schemas)
   .filter(([, schema]) => schema["properties"]?.["type"])

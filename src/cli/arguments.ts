@@ -1,7 +1,7 @@
 /** The words after a command's name → its options, its argument and its settings. Raises UsageError for what does not fit. */
 import { parseArgs } from "node:util";
 import { quoted } from "../kernel/text.ts";
-import { fileFlag, flagOf } from "../kernel/settings.ts";
+import { fileFlag, flagOf, formerName } from "../kernel/settings.ts";
 import { readSettings, settingTable } from "../settings.ts";
 import { type Command, type Invocation, type Terminal, UsageError } from "./command.ts";
 import { type Environment, unknownVariables } from "./environment.ts";
@@ -18,7 +18,10 @@ const nameOfFlag = (setting: string) => flagOf(setting).slice(2);
 /** The settings that a command takes as flags, and for a secret the flag that names its file. */
 const settingNames = ({ settings = [], ownSettings = {} }: Command): readonly string[] =>
   [...settings.map((name) => [name, settingTable[name]] as const), ...Object.entries(ownSettings)].flatMap(
-    ([name, { isSecret }]) => (isSecret === true ? [name, fileFlag(name)] : [name]),
+    ([name, { isSecret, formerly }]) =>
+      [name, ...(formerly === undefined ? [] : [formerName(formerly)])].flatMap((each) =>
+        isSecret === true ? [each, fileFlag(each)] : [each],
+      ),
   );
 
 export function parse(command: Command, words: readonly string[]): Parsed {

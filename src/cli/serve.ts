@@ -1,5 +1,6 @@
 /** `cadastre serve`: starts the service, and stops it when the process is told to. */
 import { setTimeout as sleep } from "node:timers/promises";
+import { deprecatedSettings } from "../kernel/settings.ts";
 import { serve } from "../main.ts";
 import { type Settings, settingTable } from "../settings.ts";
 import { checkService } from "./check.ts";
@@ -21,13 +22,14 @@ export const serveCommand: Command = {
     "A flag can be seen by everybody on the machine: give secrets by the environment or the settings file.",
     "Example: cadastre serve --listen 0.0.0.0:8080 --database sqlite:/var/lib/cadastre/cadastre.db",
   ],
-  async run({ terminal, settings, isOn }) {
+  async run({ terminal, settings, sources, isOn }) {
     if (isOn("check")) return check(terminal, settings);
     const given = settings();
     // Before anything is started: from then on there is something to be ended properly.
     const { told, forget } = listening();
     const { out, isTerminal } = terminal;
-    const starting = serve(given, { say: out, isTerminal });
+    const deprecated = deprecatedSettings(settingTable, sources);
+    const starting = serve(given, { say: out, isTerminal, deprecated });
     const reload = () => void starting.then((service) => service.reload()).catch(() => {});
     // On a terminal it means that the terminal is gone.
     if (!isTerminal) process.on("SIGHUP", reload);

@@ -1,18 +1,17 @@
-/** Keeps this process at the clock of the database that several servers share (`kernel/time.ts`). */
+/** Keeps this process on the clock of a shared database (`kernel/time.ts`). */
 import { sql } from "kysely";
 import { followClock } from "../kernel/time.ts";
 import type { Database } from "./database.ts";
 
-/** So that a node that takes over, and whose clock is another, is followed soon. */
+/** A failover to a node with another clock is followed soon. */
 const everyMs = 2_000;
 
 export interface ClockWatch {
   stop(): void;
 }
 
-/** Returns when the clock was read once. Raises what the database raises; later failures are passed over, and time goes on by itself. */
+/** Returns after the first reading. Raises the database's error; later failures are ignored, and time advances locally. */
 export async function watchClock(database: Database): Promise<ClockWatch> {
-  // The embedded database has no clock but this machine's.
   if (database.dialect.name === "sqlite") return { stop: () => {} };
   let isStopped = false;
   const read = async () => {

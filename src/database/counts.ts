@@ -1,7 +1,7 @@
 /**
- * What the database counts by itself, by the triggers of migrations 0033 and 0036: an index is gone through one entry after the other,
- * and a list's total is to be exact. On the embedded database the counters themselves are changed. On PostgreSQL writers would wait for
- * each other there: each notes the difference that it makes, a job adds these up, and whoever asks adds those that are left.
+ * Reads the counters that the triggers of migrations 0033 and 0036 maintain, because counting rows through an index is linear and
+ * totals must be exact. SQLite updates the counters directly. On PostgreSQL that would serialize writers: they insert
+ * differences, a job merges them, and readers add the unmerged ones.
  */
 import { type Kysely, type RawBuilder, type SqlBool, sql } from "kysely";
 import type { Schema } from "./schema/schema.ts";
@@ -12,15 +12,14 @@ interface CountedKey {
 }
 
 export interface RegisterCounts {
-  /** How many workspaces of an organization have a binding of their own with a key, and a value if one is given. */
+  /** How many workspaces of an organization have their own binding with a key, and a value if given. */
   bound(organizationId: string, asked: CountedKey): RawBuilder<number>;
-  /** How many have a current run in a state; `fits` is told the column. */
+  /** How many workspaces have a current run with a status; `fits` gets the column. */
   inState(organizationId: string, fits: (column: string) => RawBuilder<SqlBool>): RawBuilder<number>;
-  /** Adds up to so many differences up, of each kind, and gives how many there were of the kind that had most. */
+  /** Merges at most `most` differences of each kind, and returns the largest number merged. */
   addUp(db: Kysely<Schema>, most: number): Promise<number>;
 }
 
-/** The tables of differences are called like those of counters, as the migration says. */
 const counted = {
   tag_binding_counts: { differences: "tag_binding_differences", columns: ["organization_id", "key", "value"] },
   run_status_counts: { differences: "run_status_differences", columns: ["organization_id", "status"] },
@@ -28,7 +27,6 @@ const counted = {
 
 type Counters = keyof typeof counted;
 
-/** The sum of what a table, called `c`, has for an organization. */
 const summed = (table: string, organizationId: string, isAsked: RawBuilder<SqlBool>) => sql<number>`
   (select cast(coalesce(sum(c.number), 0) as bigint) from ${sql.table(table)} as c
     where c.organization_id = ${organizationId} and ${isAsked})`;
@@ -59,7 +57,7 @@ export const postgresCounts: RegisterCounts = {
   },
 };
 
-/** Whoever reads meanwhile sees all of it, or nothing; whoever writes waits for nobody, because nobody else touches what is added up. */
+/** Readers see all of it or nothing; writers don't wait, because only this statement touches the merged rows. */
 async function addUpTable(db: Kysely<Schema>, table: Counters, most: number): Promise<number> {
   const { differences, columns } = counted[table];
   const names = sql.join(columns.map((column) => sql.ref(column)));
@@ -74,7 +72,7 @@ async function addUpTable(db: Kysely<Schema>, table: Counters, most: number): Pr
       on conflict (${names}) do update set number = ${sql.table(table)}.number + excluded.number
     )
     select count(*) as number from taken`.execute(db);
-  // Of what nothing has any more no row is kept: values come and go.
+  // Deletes counters at zero, because values come and go.
   await sql`delete from ${sql.table(table)} where number = 0`.execute(db);
   return Number(added.rows[0]?.number ?? 0);
 }

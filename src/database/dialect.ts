@@ -1,70 +1,62 @@
-/** The few true differences between the two engines' SQL, behind one interface. */
+/** The differences between the two engines' SQL. */
 import { type Expression, type RawBuilder, sql, type SqlBool } from "kysely";
 import { searchWords } from "../kernel/text.ts";
 import { postgresCounts, type RegisterCounts, sqliteCounts } from "./counts.ts";
 import { type NameIndex, postgresNames, sqliteNames } from "./name-index.ts";
 
 /**
- * What a row is locked for, and so what others may not do to it meanwhile: for a reference, remove it; for a change, neither
- * remove nor change it; for its removal, nor refer to it. A foreign key that is written refers by itself.
+ * What a row is locked for: a reference excludes its removal; a change also excludes changes; a removal also excludes references.
+ * Writing a foreign key locks for a reference automatically.
  */
 export type LockPurpose = "reference" | "change" | "removal";
 
 export interface Dialect {
   readonly name: "sqlite" | "postgres";
-  /** Turns the type words of a migration (TEXT, INTEGER, BYTES) into the engine's own. */
   ddl(statement: string): string;
-  /** `text` contains `part`, byte by byte: no wildcards, no folding. */
+  /** Compares bytes: no wildcards, no folding. */
   contains(text: Expression<string>, part: string | Expression<string>): RawBuilder<SqlBool>;
-  /** Membership in a list of any length, as one parameter, so that the statement stays the same. */
+  /** Membership in a list of any length, as one parameter, so that the statement's text is constant. */
   isOneOf(text: Expression<string | null>, values: readonly string[]): RawBuilder<SqlBool>;
-  /** A list of any length as a table with the one column `value`, as one parameter. */
+  /** A list of any length as a table with the column `value`, as one parameter. */
   listed(values: readonly string[]): RawBuilder<unknown>;
-  /** Appended to a SELECT inside a transaction: the rows of this table are held until it ends. */
+  /** Appended to a SELECT inside a transaction: locks the table's rows until it ends. */
   lockRows(table: string, purpose?: LockPurpose): RawBuilder<unknown>;
-  /** The same, without waiting: rows that others hold are passed over. */
+  /** The same, but skips rows that others have locked. */
   lockFreeRows(table: string, purpose?: LockPurpose): RawBuilder<unknown>;
-  /** Whether a statement whose LIMIT is a subquery is planned as well as one with a number. */
+  /** Whether the planner handles a LIMIT with a subquery as well as one with a number. */
   readonly plansOpenLimits: boolean;
   /**
-   * What a statement begins with that is to be planned once, whatever it is asked with: one that is larger than what it finds, and whose
-   * ways are written out, so that nothing can be won by planning it anew.
+   * The prefix of a statement that needs only a generic plan: it is large, and its joins are written out, so that replanning
+   * gains nothing.
    */
   readonly plannedOnce: RawBuilder<unknown>;
-  /** How workspaces are found by parts of their names. */
   readonly names: NameIndex;
-  /** What need not be counted, because the database itself does. */
   readonly counts: RegisterCounts;
-  /** The database's own clock, in milliseconds: the one that every server agrees on. */
+  /** The database's clock in milliseconds, which all servers share. */
   readonly nowMs: RawBuilder<number>;
-  /** What the database takes of its disk. */
   readonly databaseBytes: RawBuilder<number>;
-  /** An instant as it is stored, in milliseconds. */
   msOf(instant: Expression<string | null>): RawBuilder<number>;
   /**
-   * A text that two statements see only where nothing was committed between them; null where `Database.moment` tells that without
-   * a statement.
+   * A text that two statements see only if nothing was committed in between; null where `Database.moment` knows it without a
+   * statement.
    */
   readonly moment: RawBuilder<string | null>;
-  /** The statements that make a table refuse UPDATE and DELETE. */
   appendOnly(table: string): string[];
-  /** Takes, until the transaction ends, the right to set the database up: its schema and its first rows. */
+  /** Takes an exclusive lock for setting the database up, until the transaction ends. */
   readonly lockSetup: string | undefined;
   /**
-   * Keeps the schema from changing until the transaction ends, and the other way round: a transaction that changes it waits for all that
-   * write, and they for it. One that only adds to it waits for none but others that change it. Undefined where there is one writer at a
-   * time.
+   * Keeps the schema from changing until the transaction ends: a transaction that changes it waits for all writers, and they wait
+   * for it; one that only adds to it waits only for other schema changes. Undefined where there is one writer at a time.
    */
   readonly lockSchema: { readonly toWrite: string; readonly toAdd: string; readonly toChange: string } | undefined;
-  /** Has what is checked or done at the commit done now: tables with such work pending can't be altered. */
+  /** Runs deferred constraints and triggers now: tables with pending ones can't be altered. */
   readonly settleDeferred: string | undefined;
-  /** The statements that make changes of these tables' columns raise the access version of their organization. */
+  /** The statements that make changes of these columns raise the access version of their organization. */
   raisingAccess(tables: Readonly<Record<string, readonly string[]>>): string[];
-  /** The same for columns that such tables were given later. */
   raisingAccessToo(tables: Readonly<Record<string, readonly string[]>>): string[];
 }
 
-/** It begins with the time, so that a register that was restored from a backup counts on from another number. */
+/** Starts with the time, so that a restored register continues from another number. */
 const firstAccessVersion = (nowMs: string) =>
   `INSERT INTO access_versions (organization_id, version, raised_in) VALUES (NEW.id, ${nowMs}, 0);`;
 
@@ -74,11 +66,9 @@ export const sqliteDialect: Dialect = {
   contains: (text, part) => sql<SqlBool>`instr(${text}, ${part}) > 0`,
   isOneOf: (text, values) => sql<SqlBool>`${text} in (select value from json_each(${JSON.stringify(values)}))`,
   listed: (values) => sql`(select value from json_each(${JSON.stringify(values)}))`,
-  // The one writer holds the whole file already.
   lockRows: () => sql``,
   lockFreeRows: () => sql``,
   plansOpenLimits: true,
-  // It plans each statement once.
   plannedOnce: sql``,
   names: sqliteNames,
   counts: sqliteCounts,
@@ -92,7 +82,7 @@ export const sqliteDialect: Dialect = {
     return [
       refuse("update", `UPDATE ON ${table}`),
       refuse("delete", `DELETE ON ${table}`),
-      // INSERT OR REPLACE would otherwise be a way around the other two.
+      // INSERT OR REPLACE would otherwise bypass the other two.
       refuse("replace", `INSERT ON ${table} WHEN EXISTS (SELECT 1 FROM ${table} WHERE id = NEW.id)`),
     ];
   },
@@ -121,10 +111,9 @@ export const sqliteDialect: Dialect = {
     ),
 };
 
-/** An arbitrary number that names our lock among the database's advisory locks. */
 const setupLock = 4_721_339_001;
 
-/** The weakest that will do, so that whoever only refers to a row does not wait for whoever changes it. */
+/** The weakest sufficient lock, so that references don't wait for changes. */
 const strengths: Readonly<Record<LockPurpose, RawBuilder<unknown>>> = {
   reference: sql`for key share`,
   change: sql`for no key update`,
@@ -146,7 +135,7 @@ export const postgresDialect: Dialect = {
   listed: (values) => sql`(select value from unnest(${[...values]}::text[]) as list (value))`,
   lockRows: (table, purpose = "change") => sql`${strengths[purpose]} of ${sql.table(table)}`,
   lockFreeRows: (table, purpose = "change") => sql`${strengths[purpose]} of ${sql.table(table)} skip locked`,
-  // It takes such a limit for a tenth of all rows, and prepares to join these.
+  // PostgreSQL estimates such a limit as a tenth of all rows, and chooses a plan for joining those.
   plansOpenLimits: false,
   plannedOnce: sql.raw(plannedOnce),
   names: postgresNames,
@@ -154,7 +143,7 @@ export const postgresDialect: Dialect = {
   nowMs: sql<number>`cast(extract(epoch from clock_timestamp()) * 1000 as bigint)`,
   databaseBytes: sql<number>`pg_database_size(current_database())`,
   msOf: (instant) => sql<number>`cast(extract(epoch from cast(${instant} as timestamptz)) * 1000 as bigint)`,
-  // What a statement sees follows from its snapshot alone. Another server, or the same one started anew, counts for itself.
+  // What a statement sees depends only on its snapshot. The start time distinguishes servers and restarts.
   moment: sql<string>`pg_postmaster_start_time()::text || ' ' || pg_current_snapshot()::text`,
   appendOnly: (table) => [
     `CREATE FUNCTION ${table}_refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION '${table} is append-only'; END $$`,
@@ -170,7 +159,7 @@ export const postgresDialect: Dialect = {
   settleDeferred: "SET CONSTRAINTS ALL IMMEDIATE",
   raisingAccess: (tables) => {
     if (Object.keys(tables).length === 0) return [];
-    // At the commit, because the row is the last in the order of locks; and once for a transaction, however much it changes.
+    // Deferred to the commit, because the row is last in the lock order; and once per transaction.
     const raising = (name: string, id: string) =>
       `CREATE FUNCTION ${name}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
         UPDATE access_versions SET version = version + 1, raised_in = txid_current()
@@ -204,8 +193,8 @@ export const postgresDialect: Dialect = {
 };
 
 /**
- * The one meaning of a text search in a list, in any order and ignoring case: each word is in one of the texts, which are folded as the words are. Wildcards of SQL are letters like others. A search
- * of nothing but blanks matches everything.
+ * The definition of a text search in lists: each word is in one of the texts, in any order and ignoring case. SQL wildcards are
+ * plain characters. A blank search matches everything.
  */
 export function containsWords(
   { contains }: Pick<Dialect, "contains">,

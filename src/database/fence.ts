@@ -1,16 +1,16 @@
 /**
- * What must still be so of the register for a server to write to it: a schema that the server can write to, and an encryption key that was
- * not rotated out. Every write makes sure of it inside its own transaction, so that none of an older server can be committed after a
- * migration that it can't work with. See docs/decisions/0140-an-older-server-stops-writing.md and 0173-older-servers-write-on.md.
+ * Refuses writes of a server whose version or encryption key no longer matches the database: every write checks it inside its
+ * transaction, so that an older server can't commit after an incompatible migration. See
+ * docs/decisions/0140-an-older-server-stops-writing.md and 0173-older-servers-write-on.md.
  */
 import { type Kysely, sql } from "kysely";
 import { AppError } from "../kernel/errors.ts";
 import type { Schema } from "./schema/schema.ts";
 
-/** The fact that names the keys, by their ids, under which nothing may be sealed any more. */
+/** The fact that lists the ids of retired keys, which must not encrypt any more. */
 export const retiredKeysFact = "retired-encryption-keys";
 
-/** The fact that lists the applied migrations that older servers can write with, as `parseCompatible` reads it. */
+/** The fact that lists the applied migrations with which older servers can write, in the format of `parseCompatible`. */
 export const compatibleFact = "compatible-migrations";
 
 /** The fact that names the newest migration of the server that became ready last. */
@@ -18,18 +18,17 @@ export const servedFact = "served-migration";
 
 const fact = (name: string) => `(select value from meta where name = '${name}')`;
 
-/** One row, by whichever way an engine asks for it. */
-export const standingStatement = `select (select count(*) from migrations) as migrations, ${fact(retiredKeysFact)} as retired_keys, ${fact(compatibleFact)} as compatible, ${fact(servedFact)} as served`;
+export const fenceStateStatement = `select (select count(*) from migrations) as migrations, ${fact(retiredKeysFact)} as retired_keys, ${fact(compatibleFact)} as compatible, ${fact(servedFact)} as served`;
 
-export interface Standing {
+export interface FenceState {
   readonly migrations: number;
-  /** Ids between spaces; null where none was retired. */
+  /** Ids separated by spaces; null where none was retired. */
   readonly retiredKeys: string | null;
   readonly compatible: string | null;
   readonly served: string | null;
 }
 
-/** By the names of migrations, what a server that does not know them must know to write all the same. */
+/** By migration, the one that a server must know to be able to write without knowing the key. */
 export type CompatibleMigrations = ReadonlyMap<string, string>;
 
 export function parseCompatible(value: string | null | undefined): CompatibleMigrations {
@@ -43,13 +42,12 @@ export const formatCompatible = (compatible: CompatibleMigrations): string =>
 export const isRetired = (keyId: string, retiredKeys: string | null | undefined): boolean =>
   (retiredKeys ?? "").split(" ").includes(keyId);
 
-/** Longer than a server takes to be replaced would be better; but whoever asks again may come to another one already. */
+/** Shorter than the replacement of a server takes, because the next request may reach another server. */
 const retryAfterSeconds = 5;
 
 export class Fence {
-  /** Called once, when it first refuses. */
   onRefusal: ((sentence: string) => void) | undefined;
-  /** How long balancers take to notice that a server is ready, or no longer. */
+  /** How long load balancers take to notice that a server is ready or not. */
   handoverMs = 0;
   #known: ReadonlySet<string> | undefined;
   #keyId: string | undefined;
@@ -60,35 +58,35 @@ export class Fence {
     return this.#known !== undefined;
   }
 
-  /** From now on nothing is written to a schema that a server which knows these migrations can't write to. */
+  /** Refuses writes to a schema that is incompatible with these migrations. */
   hold(known: readonly string[]): void {
     this.#known = new Set(known);
   }
 
-  /** From now on nothing is written once this key was rotated out. */
+  /** Refuses writes once this key is retired. */
   holdKey(keyId: string): void {
     this.#keyId = keyId;
   }
 
-  /** For what changes the schema. */
+  /** For code that changes the schema. */
   letGo(): void {
     this.#known = undefined;
   }
 
   /** Raises `unavailable`. */
-  check(standing: Standing): void {
-    this.#refuse(this.#keyRefusal(standing) ?? this.#schemaRefusal(standing));
+  check(state: FenceState): void {
+    this.#refuse(this.#keyRefusal(state) ?? this.#schemaRefusal(state));
   }
 
   /**
-   * Whether the server can be sent requests, and which. One that may not write still answers reads, so it stays ready until a newer server
-   * is, and for as long as balancers take to notice that one. Raises `unavailable`.
+   * Whether the server can take requests. One that is not allowed to write still answers reads, so it stays ready until a newer
+   * server is, plus the handover time. Raises `unavailable`.
    */
-  readiness(standing: Standing): "ready" | "read-only" {
-    this.#refuse(this.#keyRefusal(standing));
-    const sentence = this.#schemaRefusal(standing);
+  readiness(state: FenceState): "ready" | "read-only" {
+    this.#refuse(this.#keyRefusal(state));
+    const sentence = this.#schemaRefusal(state);
     if (sentence === undefined) return "ready";
-    const { served } = standing;
+    const { served } = state;
     if (served !== null && this.#known?.has(served) === false) this.#replacedAt ??= performance.now();
     else this.#replacedAt = undefined;
     if (this.#replacedAt !== undefined && performance.now() - this.#replacedAt >= this.handoverMs)
@@ -103,22 +101,21 @@ export class Fence {
     throw new AppError("unavailable", sentence, { retryAfterSeconds });
   }
 
-  #schemaRefusal({ migrations, compatible }: Standing): string | undefined {
+  #schemaRefusal({ migrations, compatible }: FenceState): string | undefined {
     const known = this.#known;
     if (known === undefined || migrations === known.size) return undefined;
     const usable = [...parseCompatible(compatible)].filter(([name, needs]) => !known.has(name) && known.has(needs));
     if (migrations === known.size + usable.length) return undefined;
-    return "The database was brought to another version of Cadastre than this server's, which therefore changes nothing any more. Nothing was changed; try again shortly, when servers of that version have taken over.";
+    return "The database was migrated to another version of Cadastre, so this server refuses changes. Nothing was changed. Try again when servers of that version have taken over.";
   }
 
-  #keyRefusal({ retiredKeys }: Standing): string | undefined {
+  #keyRefusal({ retiredKeys }: FenceState): string | undefined {
     if (!this.isHeld || this.#keyId === undefined || !isRetired(this.#keyId, retiredKeys)) return undefined;
-    return `The encryption key ${this.#keyId} was rotated out, and this server still encrypts under it, so it changes nothing any more. Nothing was changed; the operator has to start it again, with the new key first (in CADASTRE_ENCRYPTION_KEY, or in the key file beside the embedded database).`;
+    return `The encryption key ${this.#keyId} was retired, but this server still encrypts with it, so it refuses changes. Nothing was changed. The operator has to restart the server with the new key first (in CADASTRE_ENCRYPTION_KEY, or in the key file beside the embedded database).`;
   }
 }
 
-/** For callers that want to know without writing: one statement. */
-export async function readStanding(db: Kysely<Schema>): Promise<Standing> {
-  const { rows } = await sql<Standing>`${sql.raw(standingStatement)}`.execute(db);
-  return rows[0] as Standing;
+export async function readFenceState(db: Kysely<Schema>): Promise<FenceState> {
+  const { rows } = await sql<FenceState>`${sql.raw(fenceStateStatement)}`.execute(db);
+  return rows[0] as FenceState;
 }

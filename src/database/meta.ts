@@ -1,4 +1,4 @@
-/** Facts about the database as a whole, by their names. */
+/** Named facts about the database as a whole. */
 import type { Tx } from "./database.ts";
 
 export async function readFact(tx: Tx, name: string): Promise<string | undefined> {
@@ -6,8 +6,8 @@ export async function readFact(tx: Tx, name: string): Promise<string | undefined
   return row?.value;
 }
 
-/** Leaves it where there is none yet: of several who do so at once, one does. */
-export async function leaveFact(tx: Tx, name: string, value: string): Promise<void> {
+/** If several servers do so concurrently, the first one wins. */
+export async function setFactIfAbsent(tx: Tx, name: string, value: string): Promise<void> {
   await tx.db
     .insertInto("meta")
     .values({ name, value })

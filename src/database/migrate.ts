@@ -1,4 +1,4 @@
-/** Brings a database to the schema that this version needs: each migration once, however many servers start together. */
+/** Migrates a database to this version's schema: applies each migration once, however many servers start together. */
 import { CompiledQuery } from "kysely";
 import { AppError } from "../kernel/errors.ts";
 import { counted } from "../kernel/text.ts";
@@ -42,7 +42,7 @@ import { pipelinesTokens } from "./migrations/0041-pipelines-tokens.ts";
 import { officialDocument } from "./migrations/0042-official-document.ts";
 import type { Migration } from "./migrations/migration.ts";
 
-/** In the order in which they apply. Never change one that was released: add the next. */
+/** In order. Never change a released migration; add the next one. */
 export const migrations: readonly Migration[] = [
   foundation,
   workspaces,
@@ -80,16 +80,14 @@ export const migrations: readonly Migration[] = [
   officialDocument,
 ];
 
-/** A line about what is applied; `isNew` where the database had no schema at all. */
 export type MigrationReport = (line: string, isNew: boolean) => void;
 
-/** Makes the table that says which were applied, where there is none. */
 export const createBookkeeping = (tx: Tx): Promise<void> =>
   run(tx, tx.dialect.ddl("CREATE TABLE IF NOT EXISTS migrations (name TEXT PRIMARY KEY, applied_at TEXT NOT NULL)"));
 
 /**
- * Returns the names of those that were applied. Raises `conflict` when the database was made by a newer version whose schema this one can't
- * write to. From then on the database is written to only while it has a schema that this version can.
+ * Returns the applied migrations, and enables the fence. Raises `conflict` if a newer version has migrated the database
+ * incompatibly.
  */
 export async function migrate(
   database: Database,
@@ -101,7 +99,7 @@ export async function migrate(
   const applied: string[] = [];
   for (;;) {
     const missing = await missingIn(database.reader, known);
-    // Most starts find nothing to do, and need not keep others from writing for it.
+    // Most starts find nothing to do, and should not block writers.
     if (missing.length === 0) break;
     const total = applied.length + missing.length;
     const isNew = missing.length === known.length;
@@ -115,10 +113,8 @@ export async function migrate(
   return applied;
 }
 
-/** How often a migration that takes long is reported again. */
 const repeatMs = 10_000;
 
-/** Reports each migration when it begins, and again while it goes on. */
 class MigrationProgress {
   readonly #report: (line: string) => void;
   readonly #describe: (name: string, at: number) => string;
@@ -129,7 +125,6 @@ class MigrationProgress {
     this.#describe = describe;
   }
 
-  /** `at` counts from 1 within a transaction. */
   begin(name: string, at: number): void {
     this.end();
     const line = this.#describe(name, at);
@@ -141,7 +136,7 @@ class MigrationProgress {
 
   waitForLock(): void {
     this.end();
-    this.#report("waiting for a lock that others hold, such as a backup or a server that migrates; trying again");
+    this.#report("waiting for a lock, held by a backup or by another migration for example; retrying");
   }
 
   end(): void {
@@ -149,20 +144,19 @@ class MigrationProgress {
   }
 }
 
-/** Whether servers that write now, and don't know it, go on once it is applied. */
+/** Whether current servers that don't know the migration can keep writing. */
 function isCompatible({ writersKnow }: Migration, compatible: CompatibleMigrations): boolean {
-  // One that is older than `writersKnow` goes on until now by a migration before that.
+  // Servers older than `writersKnow` can write until now because of an earlier migration.
   return writersKnow !== undefined && [...compatible.keys()].every((name) => name > writersKnow);
 }
 
-/** The first lets others wait for a second; each attempt that others prevent doubles it, so that one succeeds in the end. */
+/** Doubles with each failed attempt, so that one succeeds in the end. */
 const lockWaitMsFirst = 1_000;
 const lockWaitMsMax = 60_000;
 
 /**
- * One transaction, for one migration where older servers go on writing with it, and otherwise for all that remain: what was being written has
- * finished by then, and what begins waits, and finds another schema. Statements of others queue behind a lock that waits, so it waits only
- * shortly, and again.
+ * One transaction, for one migration if older servers can keep writing with it, otherwise for all that remain. Statements queue
+ * behind a lock that waits, so it waits briefly and retries.
  */
 async function applyNext(
   database: Database,
@@ -186,7 +180,6 @@ async function applyIn(tx: Tx, known: readonly Migration[], progress: MigrationP
   const missing = await missingIn(tx, known);
   const [first] = missing;
   if (first === undefined) return [];
-  // A new database has no table of facts yet.
   const compatible = missing.length === known.length ? parseCompatible("") : await readCompatible(tx);
   const isAlone = isCompatible(first, compatible);
   if (!isAlone && lockSchema !== undefined) await run(tx, lockSchema.toChange);
@@ -199,14 +192,14 @@ async function applyIn(tx: Tx, known: readonly Migration[], progress: MigrationP
   return next.map(({ name }) => name);
 }
 
-/** Applies whatever is missing of those that are known, in a transaction of the caller's, on a database that nobody else uses. */
+/** Applies missing migrations in the caller's transaction, on a database that nobody else uses. */
 export async function migrateIn(tx: Tx, known: readonly Migration[]): Promise<void> {
   const missing = await missingIn(tx, known);
   for (const migration of missing) await apply(tx, migration);
   await noteCompatible(tx, await readCompatible(tx), missing);
 }
 
-/** What was listed for servers that stop now is dropped. */
+/** Drops entries for servers that stop writing now. */
 async function noteCompatible(tx: Tx, compatible: CompatibleMigrations, applied: readonly Migration[]): Promise<void> {
   let listed = new Map(compatible);
   for (const { name, writersKnow } of applied) {
@@ -223,8 +216,11 @@ async function noteCompatible(tx: Tx, compatible: CompatibleMigrations, applied:
 const readCompatible = async (tx: Tx): Promise<CompatibleMigrations> =>
   parseCompatible(await readFact(tx, compatibleFact));
 
-/** For older servers: from now on there is one that takes what they refuse. */
-export async function noteServed(database: Database, known: readonly Migration[] = migrations): Promise<void> {
+/** Tells older servers that a newer one takes the writes that they refuse. */
+export async function recordServedMigration(
+  database: Database,
+  known: readonly Migration[] = migrations,
+): Promise<void> {
   const newest = known.at(-1)?.name ?? "";
   if ((await readFact(database.reader, servedFact)) === newest) return;
   await database.write((tx) => setFact(tx, servedFact, newest), { isUnseen: true });
@@ -236,13 +232,12 @@ async function missingIn(tx: Tx, known: readonly Migration[]): Promise<Migration
   return known.filter((migration) => !applied.includes(migration.name));
 }
 
-/** The names of the applied ones, in their order. */
 export async function appliedIn({ db }: Tx): Promise<string[]> {
   const rows = await db.selectFrom("migrations").select("name").orderBy("name").execute();
   return rows.map(({ name }) => name);
 }
 
-/** One transaction that no other server's like it overlaps: the second sees what the first has done. */
+/** Runs `work` in a transaction under the setup lock, so that concurrent starts run one after the other. */
 export async function setUp<T>(database: Database, work: (tx: Tx) => Promise<T>): Promise<T> {
   const workAlone = async (tx: Tx) => {
     if (tx.dialect.lockSetup !== undefined) await run(tx, tx.dialect.lockSetup);
@@ -254,7 +249,7 @@ export async function setUp<T>(database: Database, work: (tx: Tx) => Promise<T>)
 export const unknownOf = (applied: readonly string[], known: readonly Migration[] = migrations): string[] =>
   applied.filter((name) => known.every((migration) => migration.name !== name));
 
-/** Raises `conflict` when a migration was applied that this version does not know, and is not known to write correctly with. */
+/** Raises `conflict` if a migration is unknown to this version and not known to be compatible. */
 export async function refuseNewer(
   tx: Tx,
   applied: readonly string[],
@@ -267,7 +262,7 @@ export async function refuseNewer(
   if (unknown.every(isUsable)) return;
   throw new AppError(
     "conflict",
-    `The database was made by a newer version of Cadastre (it has ${unknown.join(", ")}). Start that version, or restore a backup.`,
+    `A newer version of Cadastre has migrated the database (it has ${unknown.join(", ")}). Start that version, or restore a backup.`,
   );
 }
 

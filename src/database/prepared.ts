@@ -1,30 +1,28 @@
 /**
- * Hot statements: built and compiled once per engine, then only bound and run. Building one with the query builder costs
- * more than SQLite needs to answer it.
+ * Hot statements: compiled once per engine, then only bound and executed. Building one with the query builder costs more than
+ * SQLite needs to answer it.
  */
 import type { Compilable, CompiledQuery, Kysely } from "kysely";
 import type { Tx } from "./database.ts";
 import type { Dialect } from "./dialect.ts";
 import type { Schema } from "./schema/schema.ts";
 
-/** Stands for a value that is only known when the statement runs. */
+/** Stands for a value that is bound later. */
 export class Placeholder {
   readonly name: string;
-  /** Among the statement's parameters. */
   position = -1;
   constructor(name: string) {
     this.name = name;
   }
 }
 
-/** Gives, for each name, a placeholder that passes for a value of the right type. */
 function placeholders<Parameters extends object>(): Parameters {
   return new Proxy({} as Parameters, { get: (_, name) => new Placeholder(String(name)) });
 }
 
 export type Prepared<Parameters extends object, Row> = (tx: Tx, parameters: Parameters) => Promise<Row[]>;
 
-/** `build` sees every parameter as a placeholder, so it must not decide anything by a parameter's value. */
+/** `build` sees placeholders, so it must not depend on a parameter's value. */
 export function prepared<Parameters extends object, Row>(
   build: (db: Kysely<Schema>, parameters: Parameters, dialect: Dialect) => Compilable<Row>,
 ): Prepared<Parameters, Row> {
@@ -46,7 +44,6 @@ export function prepared<Parameters extends object, Row>(
   };
 }
 
-/** Gives the statement for a table and a list of columns; each is made when it is first needed. */
 export function preparedFor<Table extends string>(
   make: (table: Table, columns: readonly string[]) => Prepared<Record<string, unknown>, never>,
 ): (table: Table, row: object) => Prepared<Record<string, unknown>, never> {
@@ -60,7 +57,6 @@ export function preparedFor<Table extends string>(
   };
 }
 
-/** Of all parameters those that stand for these columns. */
 export const placed = (columns: readonly string[], values: Record<string, unknown>): Record<string, unknown> =>
   Object.fromEntries(columns.map((column) => [column, values[column]]));
 
@@ -68,7 +64,6 @@ const inserting = preparedFor<keyof Schema>((table, columns) =>
   prepared((db, values) => db.insertInto(table).values(placed(columns, values) as never) as never),
 );
 
-/** One row into a table, compiled once for each list of columns. */
 export async function insertRow<Table extends keyof Schema>(
   tx: Tx,
   table: Table,

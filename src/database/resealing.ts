@@ -1,6 +1,6 @@
 /**
- * Seals values anew under the key that the vault seals with. Whatever is under it already is passed over, so this can be stopped at any
- * moment and begun again; those who read and write go on meanwhile, because servers open values under every key that they know.
+ * Re-encrypts values with the vault's current key. Skips values that are current, so that it can be stopped and restarted;
+ * servers keep working meanwhile, because they decrypt with every known key.
  */
 import { type RawBuilder, sql } from "kysely";
 import type { Database, Tx } from "./database.ts";
@@ -10,17 +10,17 @@ import { camel } from "../kernel/names.ts";
 import { type KeyValues, type SealedTable, sealedTables } from "./sealed.ts";
 import { keyIdBytes, type Vault } from "./vault.ts";
 
-/** How many rows are looked at by one statement, of which nothing but the ids of the keys is brought. */
+/** How many rows one statement scans; it reads only key ids. */
 const windowRows = 1_000;
 
-type Row = Readonly<Record<string, unknown>>;
+type SealedRow = Readonly<Record<string, unknown>>;
 
 const keyIdIn = (column: string): RawBuilder<Uint8Array> => sql`substr(${sql.ref(column)}, 2, ${keyIdBytes})`;
 const columnsOf = ({ owners }: SealedTable): string[] => Object.keys(owners);
-const keyOf = ({ key }: SealedTable, row: Row): KeyValues => key.map((column) => row[camel(column)] as string | number);
+const keyOf = ({ key }: SealedTable, row: SealedRow): KeyValues =>
+  key.map((column) => row[camel(column)] as string | number);
 const idOf = (value: unknown): string => Buffer.from(value as Uint8Array).toString("hex");
 
-/** How many values there are under each key, by its id. */
 export async function countByKey(database: Database): Promise<Map<string, number>> {
   const counts = new Map<string, number>();
   await database.snapshot(async ({ db }) => {
@@ -36,8 +36,8 @@ export async function countByKey(database: Database): Promise<Map<string, number
 }
 
 /**
- * Seals all of them anew, a few in each transaction. `progress` is told how many are done so far. Raises `conflict` where it is stopped:
- * what is done by then stays done.
+ * Re-encrypts all values in small transactions and reports the number so far to `progress`. Raises `conflict` if stopped;
+ * finished values are kept.
  */
 export async function resealAll(
   database: Database,
@@ -49,28 +49,25 @@ export async function resealAll(
   for (const table of sealedTables)
     for await (const keys of outdated(database, table, vault.keyId)) {
       if (signal?.aborted)
-        throw conflict(
-          `Stopped after ${counted(done, "secret")}; what is encrypted anew stays so. Run it again to go on.`,
-        );
-      // Unchecked: nothing changes but the key that it is sealed with, and that is audited once, for all.
+        throw conflict(`Stopped after re-encrypting ${counted(done, "secret")}. Run it again to continue.`);
+      // Without the audit check: the key change is audited once for all values.
       done += await database.write((tx) => resealRows(tx, vault, table, keys), { newCheck: undefined });
       progress(done);
     }
   return done;
 }
 
-/** The keys of rows in which something is under another key, a few at a time. */
 async function* outdated(database: Database, table: SealedTable, keyId: string): AsyncGenerator<readonly KeyValues[]> {
   const keyColumns = sql.join(table.key.map((column) => sql.ref(column)));
   const ids = columnsOf(table).map((column) => sql`${keyIdIn(column)} as ${sql.ref(`${column}_key`)}`);
-  const isOutdated = (row: Row) =>
+  const isOutdated = (row: SealedRow) =>
     columnsOf(table).some((column) => {
       const id = row[camel(`${column}_key`)];
       return id !== null && idOf(id) !== keyId;
     });
   for (let last: KeyValues | undefined; ;) {
     const after = last === undefined ? sql`` : sql`where (${keyColumns}) > (${sql.join(last)})`;
-    const { rows } = await sql<Row>`
+    const { rows } = await sql<SealedRow>`
       select ${keyColumns}, ${sql.join(ids)} from ${sql.table(table.table)} ${after}
       order by ${keyColumns} limit ${windowRows}`.execute(database.reader.db);
     const keys = rows.filter(isOutdated).map((row) => keyOf(table, row));
@@ -82,7 +79,7 @@ async function* outdated(database: Database, table: SealedTable, keyId: string):
   }
 }
 
-/** In the order of their keys. A value that was replaced in between is under the right key by then, and stays as it is. */
+/** In key order. A value that was replaced meanwhile is current, and stays. */
 async function resealRows(tx: Tx, vault: Vault, table: SealedTable, keys: readonly KeyValues[]): Promise<number> {
   let done = 0;
   for (const key of keys) {
@@ -91,7 +88,9 @@ async function resealRows(tx: Tx, vault: Vault, table: SealedTable, keys: readon
       sql` and `,
     );
     const columns = sql.join(columnsOf(table).map((column) => sql.ref(column)));
-    const { rows } = await sql<Row>`select ${columns} from ${sql.table(table.table)} where ${isRow}`.execute(tx.db);
+    const { rows } = await sql<SealedRow>`select ${columns} from ${sql.table(table.table)} where ${isRow}`.execute(
+      tx.db,
+    );
     for (const [column, owner] of Object.entries(table.owners)) {
       const sealed = rows[0]?.[camel(column)] as Uint8Array | null | undefined;
       if (sealed === null || sealed === undefined || vault.isCurrent(sealed)) continue;

@@ -1,23 +1,20 @@
-/** Where sealed values stand in the register, and what each is bound to; for those who concern themselves with all of them. */
+/** Lists every encrypted column and what its values are bound to. */
 
 export type KeyValues = readonly (string | number)[];
 
 export interface SealedTable {
-  /** Its name in SQL, like those of the columns. */
   readonly table: string;
-  /** What it was called in a schema that was released. */
+  /** The table's name in an earlier schema. */
   readonly formerly?: string;
-  /** The columns of its primary key. */
   readonly key: readonly string[];
-  /** The columns of sealed values, and what a value of the row with this key is bound to: the vault's `owner`. */
+  /** Encrypted columns, and the vault's `owner` for the row with this key. */
   readonly owners: Readonly<Record<string, (key: KeyValues) => string>>;
-  /** How many rows may be in memory together. */
+  /** How many rows can be in memory together. */
   readonly rowsAtOnce: number;
 }
 
 const rowsAtOnce = 100;
 
-/** As nearly all are bound: table, key and column. */
 function plain(table: string, columns: readonly string[], key = "id"): SealedTable {
   const owners = columns.map((column) => [column, ([id]: KeyValues) => `${table}/${id}/${column}`] as const);
   return { table, key: [key], owners: Object.fromEntries(owners), rowsAtOnce };
@@ -26,10 +23,10 @@ function plain(table: string, columns: readonly string[], key = "id"): SealedTab
 const webhookSecret = ([id]: KeyValues) => `oauth_clients/${id}/webhook_secret`;
 const oauthClients = plain("oauth_clients", ["secret"]);
 
-/** Every column of bytes that the migrations make. */
+/** Every column of bytes in the migrations. */
 export const sealedTables: readonly SealedTable[] = [
   plain("ssh_keys", ["value"]),
-  // The former one is the very value that was the present one before.
+  // The former secret is the unchanged value of the current one, so both have the same owner.
   {
     ...oauthClients,
     owners: { ...oauthClients.owners, webhook_secret: webhookSecret, former_webhook_secret: webhookSecret },

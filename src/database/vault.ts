@@ -1,7 +1,6 @@
 /**
- * Encryption at rest: AES-256-GCM under one key, each value bound to the row that it belongs to, so that it can't be moved
- * to another. Values under older keys are opened too, until `resealing.ts` has sealed them anew. A check value in the database
- * refuses a server that was started with another key.
+ * Encryption at rest: AES-256-GCM with one key; each value is bound to its row, so that it can't be moved. Decrypts with older
+ * keys too, until `resealing.ts` has re-encrypted. A check value in the database refuses a server with another key.
  */
 import {
   createCipheriv,
@@ -18,53 +17,48 @@ import { CompiledQuery } from "kysely";
 import { AppError } from "../kernel/errors.ts";
 import type { Database, Tx } from "./database.ts";
 import { isRetired, retiredKeysFact } from "./fence.ts";
-import { leaveFact, readFact, setFact } from "./meta.ts";
+import { setFactIfAbsent, readFact, setFact } from "./meta.ts";
 
 const nonceBytes = 12;
 const tagBytes = 16;
 export const keyIdBytes = 8;
-/** A sealed value: this byte, the key's id, the nonce, the encrypted bytes, the tag. */
+/** Layout: this byte, the key id, the nonce, the ciphertext, the tag. */
 const format = 1;
 const headBytes = 1 + keyIdBytes;
 const signatureBytes = 32;
-/** How much longer a sealed value is than what is in it. */
+/** The overhead of an encrypted value. */
 export const sealedMoreBytes = headBytes + nonceBytes + tagBytes;
 
 export interface Vault {
-  /** Names the key under which values are sealed, without telling anything of it. */
+  /** Identifies the current key without revealing it. */
   readonly keyId: string;
-  /** Names every key under which values can be opened, that one first. */
   readonly keyIds: readonly string[];
-  /** `owner` names the row and column: `ssh_keys/sshkey-1/value`. */
+  /** `owner` names row and column: `ssh_keys/sshkey-1/value`. */
   seal(owner: string, plain: Uint8Array): Uint8Array;
-  /** Raises an Error when the value was changed, belongs to another owner, or was sealed under another key. */
+  /** Raises an Error if the value was changed, belongs to another owner, or has an unknown key. */
   open(owner: string, sealed: Uint8Array): Uint8Array;
-  /** Whether it was sealed under the key under which values are sealed now. */
   isCurrent(sealed: Uint8Array): boolean;
-  /** Proves later that a text came from us: every server with the same key agrees. */
+  /** Proves that a text came from a server with the same key. */
   sign(text: string): string;
-  /** In a time that tells nothing of how close a guess was. */
   isSignature(text: string, signature: string): boolean;
 }
 
-interface Key {
+interface VaultKey {
   readonly bytes: Uint8Array;
   readonly id: Buffer;
   readonly hmac: (text: string) => Buffer;
 }
 
-function keyOf(bytes: Uint8Array): Key {
+function keyOf(bytes: Uint8Array): VaultKey {
   const id = createHash("sha256").update("cadastre key id").update(bytes).digest().subarray(0, keyIdBytes);
-  // Another key than the one that encrypts, so that neither use tells anything of the other.
+  // A separate key for signatures, so that neither use reveals anything about the other.
   const signingKey = Buffer.from(hkdfSync("sha256", bytes, "", "cadastre signatures", 32));
   return { bytes, id, hmac: (text) => createHmac("sha256", signingKey).update(text).digest() };
 }
 
-/** The id of the key that a value was sealed under. */
 export const keyIdOf = (sealed: Uint8Array): string =>
   Buffer.from(sealed.buffer, sealed.byteOffset + 1, keyIdBytes).toString("hex");
 
-/** Seals and signs with the first key; opens, and knows for its own, what any of them has sealed or signed. */
 export function createVault(first: Uint8Array, ...older: readonly Uint8Array[]): Vault {
   const key = keyOf(first);
   const keys = [key, ...older.map(keyOf)];
@@ -84,17 +78,17 @@ export function createVault(first: Uint8Array, ...older: readonly Uint8Array[]):
       return Buffer.concat([Buffer.from([format]), key.id, nonce, body, cipher.getAuthTag()]);
     },
     open(owner, sealed) {
-      // A view, not a copy: contents pass here by the megabyte.
+      // A view instead of a copy, because contents can have megabytes.
       const bytes = Buffer.from(sealed.buffer, sealed.byteOffset, sealed.byteLength);
       if (bytes[0] !== format || bytes.length < sealedMoreBytes)
-        throw new Error("a sealed value has an unknown format");
+        throw new Error("an encrypted value has an unknown format");
       const sealedUnder = keys.find(({ id }) => bytes.subarray(1, headBytes).equals(id));
-      if (sealedUnder === undefined) throw new Error("a value was sealed under another key");
+      if (sealedUnder === undefined) throw new Error("a value was encrypted with another key");
       const nonce = bytes.subarray(headBytes, headBytes + nonceBytes);
       const decipher = createDecipheriv("aes-256-gcm", sealedUnder.bytes, nonce).setAAD(Buffer.from(owner));
       decipher.setAuthTag(bytes.subarray(-tagBytes));
       const plain = decipher.update(bytes.subarray(headBytes + nonceBytes, -tagBytes));
-      // It brings nothing more in this mode; it fails where the value is not what was sealed.
+      // Returns nothing in this mode; fails if the value was changed.
       decipher.final();
       return plain;
     },
@@ -106,8 +100,8 @@ const checkOwner = "meta/encryption-check/value";
 const checkText = "cadastre";
 
 /**
- * The first server leaves a check value; every later one must be able to open it, and seals under no key that was rotated out. Raises
- * `conflict`. From then on nothing is written once its key is.
+ * The first server stores a check value; later ones must be able to decrypt it, and their key must not be retired. Raises
+ * `conflict`. Enables the fence for the key.
  */
 export async function checkVault(database: Database, vault: Vault): Promise<void> {
   const known = (await readFact(database.reader, checkName)) ?? (await database.write((tx) => leaveCheck(tx, vault)));
@@ -117,34 +111,31 @@ export async function checkVault(database: Database, vault: Vault): Promise<void
   } catch {
     throw new AppError(
       "conflict",
-      `The encryption key is not the one that this database was made with, whose id is ${keyIdOf(sealed)}. Set CADASTRE_ENCRYPTION_KEY to that key.`,
+      `The encryption key is not this database's key, whose id is ${keyIdOf(sealed)}. Set CADASTRE_ENCRYPTION_KEY to that key.`,
     );
   }
   if (isRetired(vault.keyId, await readFact(database.reader, retiredKeysFact)))
     throw new AppError(
       "conflict",
-      `The encryption key ${vault.keyId} was rotated out, so nothing may be encrypted under it any more. Put the new key before it in CADASTRE_ENCRYPTION_KEY.`,
+      `The encryption key ${vault.keyId} was retired and can't encrypt any more. Put the new key before it in CADASTRE_ENCRYPTION_KEY.`,
     );
   database.fence.holdKey(vault.keyId);
 }
 
-/** Whether a start has left the check value yet. */
 export const hasCheck = async (tx: Tx): Promise<boolean> => (await readFact(tx, checkName)) !== undefined;
 
-/** Whether the check value is under the key that the vault seals with. */
 export async function isCheckCurrent(tx: Tx, vault: Vault): Promise<boolean> {
   const known = await readFact(tx, checkName);
   return known !== undefined && vault.isCurrent(Buffer.from(known, "base64"));
 }
 
-/** From now on whoever starts needs the key that the vault seals with. */
 export async function replaceCheck(tx: Tx, vault: Vault): Promise<void> {
   await setFact(tx, checkName, sealedCheck(vault));
 }
 
 /**
- * From now on nothing is sealed under any other key of the vault: whoever would is kept from writing, and whoever was about to has
- * finished. Gives those that were not retired before.
+ * Retires the vault's other keys: servers that use them are refused, and earlier writes have finished. Returns the newly retired
+ * ones.
  */
 export async function retireOlderKeys(tx: Tx, vault: Vault): Promise<string[]> {
   if (tx.dialect.lockSchema !== undefined) await tx.db.executeQuery(CompiledQuery.raw(tx.dialect.lockSchema.toChange));
@@ -154,10 +145,10 @@ export async function retireOlderKeys(tx: Tx, vault: Vault): Promise<string[]> {
   return added;
 }
 
-/** Of several servers that start together, one leaves its value; the others find that one. */
+/** If several servers start together, the first value stays. */
 async function leaveCheck(tx: Tx, vault: Vault): Promise<string> {
   const sealed = sealedCheck(vault);
-  await leaveFact(tx, checkName, sealed);
+  await setFactIfAbsent(tx, checkName, sealed);
   return (await readFact(tx, checkName)) ?? sealed;
 }
 
@@ -165,8 +156,8 @@ const sealedCheck = (vault: Vault): string =>
   Buffer.from(vault.seal(checkOwner, Buffer.from(checkText))).toString("base64");
 
 /**
- * The embedded database's own keys: a file beside it, readable by its owner alone, made on the first start. Each line holds one, and the
- * first is the one to seal with.
+ * The embedded database's keys: a file beside it, readable only by its owner, created on the first start. One key per line; the
+ * first one encrypts.
  */
 export function keysBeside(databasePath: string): Uint8Array[] {
   const path = keyPathBeside(databasePath);
@@ -175,7 +166,6 @@ export function keysBeside(databasePath: string): Uint8Array[] {
     try {
       writeFileSync(path, `${randomBytes(32).toString("hex")}\n`, { mode: 0o600, flag: "wx" });
     } catch (error) {
-      // Another server made it between the look and the write.
       if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
     }
   }
@@ -184,7 +174,7 @@ export function keysBeside(databasePath: string): Uint8Array[] {
   if (!lines.every((line) => /^[0-9a-f]{64}$/i.test(line)))
     throw new AppError(
       "conflict",
-      `The key file ${path} does not hold 64 hex digits in each line. Restore it from your backup.`,
+      `The key file ${path} must have 64 hex digits in each line. Restore it from your backup.`,
     );
   return lines.map((line) => Buffer.from(line, "hex"));
 }

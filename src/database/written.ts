@@ -1,18 +1,16 @@
-/** Reads out of a compiled statement which tables it writes, and by which values it names their rows. */
+/** Reads from a compiled statement which tables it writes, and by which values it identifies rows. */
 import type { CompiledQuery, InsertQueryNode, OperationNode } from "kysely";
 import { camel } from "../kernel/names.ts";
 import { Placeholder } from "./prepared.ts";
 
 export interface TableWrite {
-  /** As the schema names it. */
   readonly table: string;
   readonly kind: "insert" | "update" | "delete";
-  /** The columns that an update sets; undefined where they can't be read out of it. */
+  /** The columns that an update sets; undefined where they can't be read. */
   readonly columns?: readonly string[];
 }
 
 const none: readonly TableWrite[] = [];
-/** A prepared statement keeps its node, so it is read once. */
 const known = new WeakMap<OperationNode, readonly TableWrite[]>();
 
 export function writesOf({ query: node, sql }: CompiledQuery): readonly TableWrite[] {
@@ -25,19 +23,23 @@ export function writesOf({ query: node, sql }: CompiledQuery): readonly TableWri
   return writes;
 }
 
-type Plain = Extract<CompiledQuery["query"], { kind: "InsertQueryNode" | "UpdateQueryNode" | "DeleteQueryNode" }>;
+type PlainWriteNode = Extract<
+  CompiledQuery["query"],
+  { kind: "InsertQueryNode" | "UpdateQueryNode" | "DeleteQueryNode" }
+>;
 
-const isPlain = (node: CompiledQuery["query"]): node is Plain =>
-  ["InsertQueryNode", "UpdateQueryNode", "DeleteQueryNode"].includes(node.kind) && (node as Plain).with === undefined;
+const isPlain = (node: CompiledQuery["query"]): node is PlainWriteNode =>
+  ["InsertQueryNode", "UpdateQueryNode", "DeleteQueryNode"].includes(node.kind) &&
+  (node as PlainWriteNode).with === undefined;
 
-function writeOf(node: Plain): TableWrite {
+function writeOf(node: PlainWriteNode): TableWrite {
   if (node.kind === "InsertQueryNode") return { table: tableIn(node.into), kind: "insert" };
   if (node.kind === "DeleteQueryNode") return { table: tableIn(node.from.froms[0]), kind: "delete" };
   const columns = (node.updates ?? []).map(({ column }) => columnIn(column) ?? "");
   return { table: tableIn(node.table), kind: "update", columns };
 }
 
-/** Raw SQL, and statements with a WITH that may write too. `do update set` and `for update of` are no statements of their own. */
+/** Raw SQL, and statements with a WITH, which may write too. Does not match `do update set` and `for update of`. */
 const statements =
   /\b(?:(insert|merge|replace)(?:\s+or\s+\w+)?\s+into|delete\s+from|truncate(?:\s+table)?|(update))\s+(?:only\s+)?(?:"?\w+"?\.)?"?(\w+)"?(?:(?:\s+as)?\s+(?!set\b)"?\w+"?)?(\s+set\b)?/gi;
 
@@ -49,7 +51,7 @@ function writesInText(text: string): TableWrite[] {
   });
 }
 
-/** The values of a column that the statement names its rows by; undefined where it does not. */
+/** The values of a column by which the statement identifies its rows; undefined where it does not. */
 export function valuesNamed(query: CompiledQuery, column: string): readonly unknown[] | undefined {
   const node = query.query;
   if (!isPlain(node)) return undefined;
@@ -58,36 +60,35 @@ export function valuesNamed(query: CompiledQuery, column: string): readonly unkn
   return values?.map((value) => (value instanceof Placeholder ? query.parameters[value.position] : value));
 }
 
-/** What is read of nodes of many kinds. */
-interface AnyNode {
+interface LooseNode {
   readonly kind: string;
   readonly name: string;
-  readonly node: AnyNode;
-  readonly table: AnyNode;
-  readonly identifier: AnyNode;
-  readonly column: AnyNode;
-  readonly left: AnyNode;
-  readonly right: AnyNode;
-  readonly leftOperand: AnyNode;
-  readonly rightOperand: AnyNode;
+  readonly node: LooseNode;
+  readonly table: LooseNode;
+  readonly identifier: LooseNode;
+  readonly column: LooseNode;
+  readonly left: LooseNode;
+  readonly right: LooseNode;
+  readonly leftOperand: LooseNode;
+  readonly rightOperand: LooseNode;
   readonly operator: { readonly operator: string };
   readonly value: unknown;
   readonly values: readonly unknown[];
   readonly sqlFragments: readonly string[];
-  readonly parameters: readonly AnyNode[];
+  readonly parameters: readonly LooseNode[];
 }
 
 function inserted({ columns = [], values }: InsertQueryNode, column: string): unknown[] | undefined {
   const position = columns.findIndex((each) => columnIn(each) === column);
   if (position < 0 || values?.kind !== "ValuesNode") return undefined;
-  return (values as unknown as { values: readonly AnyNode[] }).values.map(({ kind, values: row }) =>
-    kind === "PrimitiveValueListNode" ? row[position] : (row[position] as AnyNode).value,
+  return (values as unknown as { values: readonly LooseNode[] }).values.map(({ kind, values: row }) =>
+    kind === "PrimitiveValueListNode" ? row[position] : (row[position] as LooseNode).value,
   );
 }
 
-/** In a condition that holds for all rows: `column = value`, `column in (…)`, or a dialect's `isOneOf`. */
+/** In a condition on all rows: `column = value`, `column in (…)`, or a dialect's `isOneOf`. */
 function valuesComparedWith(node: OperationNode | undefined, column: string): readonly unknown[] | undefined {
-  const part = node as AnyNode | undefined;
+  const part = node as LooseNode | undefined;
   if (part?.kind === "AndNode")
     return valuesComparedWith(part.left as never, column) ?? valuesComparedWith(part.right as never, column);
   if (part?.kind === "BinaryOperationNode" && columnIn(part.leftOperand) === column) {
@@ -103,14 +104,14 @@ function valuesComparedWith(node: OperationNode | undefined, column: string): re
 const isOneOf = /^\?( in \(select value from json_each\(\?\)\)| = any\(\?::text\[\]\))$/;
 
 function tableIn(node: unknown): string {
-  const part = node as AnyNode | undefined;
+  const part = node as LooseNode | undefined;
   if (part?.kind === "AliasNode") return tableIn(part.node);
-  if (part?.kind !== "TableNode") throw new Error("a statement writes something that is no table by its name");
+  if (part?.kind !== "TableNode") throw new Error("a statement writes something that is not a named table");
   return camel(part.table.identifier.name);
 }
 
 function columnIn(node: unknown): string | undefined {
-  const part = node as AnyNode | undefined;
+  const part = node as LooseNode | undefined;
   if (part?.kind === "ColumnNode") return camel(part.column.name);
   if (part?.kind === "ReferenceNode") return columnIn(part.column);
   return part?.kind === "RawNode" && part.parameters.length === 1 ? columnIn(part.parameters[0]) : undefined;

@@ -1,4 +1,4 @@
-/** The bearer token of a request → the actor behind it; and the brakes on guessing and on calling too often. */
+/** Authenticates requests by their token or session cookie, and limits sign-in attempts and request rates. */
 import type { IncomingMessage } from "node:http";
 import { setImmediate as turn } from "node:timers/promises";
 import type { FastifyRequest } from "fastify";
@@ -12,34 +12,32 @@ import { noteAgentTokenUses } from "../resources/connections/agent-tokens/writes
 import { type Session, sessionOf } from "../resources/identity/authentication-tokens/reads.ts";
 import { noteUses } from "../resources/identity/authentication-tokens/writes.ts";
 import { sessionSecretIn } from "./browser.ts";
-import { type Allowance, placeOf, RateLimiter } from "./limits.ts";
+import { type Allowance, rateLimitKey, RateLimiter } from "./limits.ts";
 
 export interface AuthenticatorOptions {
-  /** Requests a second per caller; 0 for no limit. */
+  /** Requests per second and token; 0 for no limit. */
   readonly rateLimit: number;
-  /** Failed sign-ins that an address has at once, and how fast they come back. */
+  /** How many failed sign-ins an address has, and how fast the allowance refills. */
   readonly failures?: { readonly burst: number; readonly perSecond: number };
-  /** The same for a name at an address. */
   readonly nameFailures?: { readonly burst: number; readonly perSecond: number };
-  /** The same for a name at all addresses together, but for those that it has signed in from. */
+  /** The same for a name at all addresses together, except those from which it has signed in before. */
   readonly nameFailuresEverywhere?: { readonly burst: number; readonly perSecond: number };
-  /** How often the times of tokens' last uses are written. */
   readonly flushEveryMs?: number;
 }
 
 const failuresByDefault = { burst: 60, perSecond: 0.5 };
 const nameFailuresByDefault = { burst: 10, perSecond: 1 / 30 };
 const everywhereByDefault = { burst: 100, perSecond: 1 / 10 };
-const knownPlacesMax = 50_000;
+const knownSignInsMax = 50_000;
 const flushEveryMsByDefault = 5_000;
 const sessionsMax = 10_000;
 
-/** A moment of the database; null where there is none to compare with. */
-export type Moment = number | string | null;
+/** Identifies a state of the database; null where there is none to compare with. */
+export type SnapshotId = number | string | null;
 
-/** A session as it was right at a moment. It is never changed, only replaced: whoever began with it goes on with it. */
+/** A session as of a snapshot. Replaced, never changed: requests under way continue with the one they started with. */
 export interface KnownSession extends Omit<Session, "moment"> {
-  readonly moment: Moment;
+  readonly moment: SnapshotId;
 }
 
 export class Authenticator {
@@ -47,15 +45,12 @@ export class Authenticator {
   readonly #failures: RateLimiter;
   readonly #names: RateLimiter;
   readonly #namesEverywhere: RateLimiter;
-  /** Names at addresses that somebody has signed in from with the right password. */
-  readonly #knownPlaces = new Set<string>();
+  readonly #knownSignIns = new Set<string>();
   readonly #calls: RateLimiter | undefined;
-  /** By their hashes. They go on while their address is being slowed down for the failures of others. */
+  /** By token hash. These tokens keep working while their address is throttled for the failures of others. */
   readonly #sessions = new Map<string, KnownSession>();
-  readonly #looking = new Map<string, Promise<Session | undefined>>();
-  /** The moment that was seen last, by whomever. */
-  latest: Moment = null;
-  /** When tokens were last used, in milliseconds. */
+  readonly #lookups = new Map<string, Promise<Session | undefined>>();
+  latest: SnapshotId = null;
   #uses = new Map<string, number>();
   readonly #timer: NodeJS.Timeout;
 
@@ -84,7 +79,7 @@ export class Authenticator {
     return session;
   }
 
-  /** Without a statement where nothing was committed since the token was last looked up. Raises `unauthorized`. */
+  /** Runs no statement while nothing was committed since the last lookup. Raises `unauthorized`. */
   async identify(request: FastifyRequest, hash: string | undefined): Promise<KnownSession> {
     const known = hash === undefined ? undefined : this.#sessions.get(hash);
     const before = this.#database.moment();
@@ -95,23 +90,23 @@ export class Authenticator {
   }
 
   /**
-   * Where it takes a round trip, requests of one token that arrive together share one: it is made after the last of them has come.
+   * Where a lookup takes a round trip, concurrent requests of one token share one, which starts after the last of them has
+   * arrived.
    */
   #lookUp(hash: string, known: KnownSession | undefined, before: number | undefined): Promise<Session | undefined> {
     const look = () => sessionOf(this.#database.reader, hash, known);
     if (before !== undefined) return look();
-    let looking = this.#looking.get(hash);
-    if (looking === undefined) {
-      looking = turn().then(() => {
-        this.#looking.delete(hash);
+    let lookup = this.#lookups.get(hash);
+    if (lookup === undefined) {
+      lookup = turn().then(() => {
+        this.#lookups.delete(hash);
         return look();
       });
-      this.#looking.set(hash, looking);
+      this.#lookups.set(hash, lookup);
     }
-    return looking;
+    return lookup;
   }
 
-  /** A session that was just looked up, after `before`. Raises `unauthorized`. */
   confirm(
     request: FastifyRequest,
     hash: string | undefined,
@@ -119,10 +114,10 @@ export class Authenticator {
     before: number | undefined,
   ): KnownSession {
     if (hash === undefined || session === undefined) {
-      // Whoever sends nothing guesses nothing: a page that is opened before anybody has signed in, for one.
+      // A request without a token is not a guess: a page that is opened before sign-in, for example.
       if (hash !== undefined) {
         this.#sessions.delete(hash);
-        this.#failures.take(placeOf(request.ip));
+        this.#failures.take(rateLimitKey(request.ip));
       }
       throw new AppError(
         "unauthorized",
@@ -134,14 +129,13 @@ export class Authenticator {
     return this.#remember(hash, { ...session, moment });
   }
 
-  /** The session of a token that has been used before. Whether it still stands is for the caller to find out. */
   recall(hash: string | undefined): KnownSession | undefined {
     const known = hash === undefined ? undefined : this.#sessions.get(hash);
     return known !== undefined && isCurrent(known) ? known : undefined;
   }
 
   /**
-   * Counts a request of a session that stands. Gives what is left to it on this server; undefined where there is no limit. Raises
+   * Counts a request and returns the remaining rate limit of this server; undefined where there is no limit. Raises
    * `too-many-requests`.
    */
   admit({ actor: { tokenId } }: KnownSession): Allowance | undefined {
@@ -151,7 +145,6 @@ export class Authenticator {
     return allowance;
   }
 
-  /** Writes when tokens were last used: in batches, so that no request waits for it. */
   async flush(): Promise<void> {
     if (this.#uses.size === 0) return;
     const uses = this.#uses;
@@ -165,7 +158,7 @@ export class Authenticator {
       };
       await this.#database.write(note, { isUnseen: true });
     } catch {
-      // It is a convenience: the next batch brings newer times.
+      // The next batch has newer times.
     }
   }
 
@@ -175,36 +168,38 @@ export class Authenticator {
   }
 
   /**
-   * For signing in: an address has few tries, and a name few at each address. At all addresses together a name has more, and those that
-   * it has signed in from are not counted: guesses from elsewhere lock nobody out at home.
-   * See docs/decisions/0163-guesses-are-counted-beforehand.md.
+   * Limits sign-ins by address, by name and address, and by name at all addresses. Addresses from which the name has signed in
+   * before don't count towards the last limit, so that guesses from elsewhere don't lock a user out. See
+   * docs/decisions/0163-guesses-are-counted-beforehand.md.
    */
   signInsFrom(address: string): SignIns {
     return {
       check: () => this.#refuseGuessing(address),
-      failed: () => void this.#failures.take(placeOf(address)),
-      attempt: (name, isRight) => this.#attempt(placeOf(address), fold(name), isRight),
-      succeeded: (name) => this.#know(`${placeOf(address)} ${fold(name)}`),
+      failed: () => void this.#failures.take(rateLimitKey(address)),
+      attempt: (name, isRight) => this.#attempt(rateLimitKey(address), fold(name), isRight),
+      succeeded: (name) => this.#know(`${rateLimitKey(address)} ${fold(name)}`),
     };
   }
 
-  /** Counted before it is looked at: whoever sends many at once would else have them all looked at before the first one counts. */
-  async #attempt(place: string, name: string, isRight: () => Promise<boolean>): Promise<boolean> {
-    const here = `${place} ${name}`;
+  /**
+   * Counted before the password is checked; otherwise many concurrent attempts would all be checked before the first one counts.
+   */
+  async #attempt(key: string, name: string, isRight: () => Promise<boolean>): Promise<boolean> {
+    const here = `${key} ${name}`;
     const counts: [RateLimiter, string, string][] = [
-      [this.#failures, place, tooManyFromAddress],
+      [this.#failures, key, tooManyFromAddress],
       [this.#names, here, tooManyByName],
-      ...(this.#knownPlaces.has(here)
+      ...(this.#knownSignIns.has(here)
         ? []
         : [[this.#namesEverywhere, name, tooManyByName] as [RateLimiter, string, string]]),
     ];
     const taken: [RateLimiter, string][] = [];
     const giveBack = () => taken.forEach(([limiter, key]) => limiter.giveBack(key));
-    for (const [limiter, key, sentence] of counts) {
-      const allowance = limiter.take(key);
+    for (const [limiter, counted, sentence] of counts) {
+      const allowance = limiter.take(counted);
       if (!allowance.allowed) giveBack();
       refuseBeyond(allowance, sentence);
-      taken.push([limiter, key]);
+      taken.push([limiter, counted]);
     }
     let isWrong = false;
     try {
@@ -217,12 +212,12 @@ export class Authenticator {
   }
 
   #know(here: string): void {
-    if (this.#knownPlaces.size >= knownPlacesMax) this.#knownPlaces.clear();
-    this.#knownPlaces.add(here);
+    if (this.#knownSignIns.size >= knownSignInsMax) this.#knownSignIns.clear();
+    this.#knownSignIns.add(here);
   }
 
   #refuseGuessing(address: string): void {
-    refuseBeyond(this.#failures.check(placeOf(address)), tooManyFromAddress);
+    refuseBeyond(this.#failures.check(rateLimitKey(address)), tooManyFromAddress);
   }
 
   #remember(hash: string, session: KnownSession): KnownSession {
@@ -245,7 +240,6 @@ function refuseBeyond({ allowed, retryAfterSeconds }: Allowance, sentence: strin
 
 const isCurrent = ({ until }: KnownSession): boolean => until > nowMs();
 
-/** The hash of the secret that was sent; undefined where there is no usable one. */
 export function hashOf(request: Pick<IncomingMessage, "headers">): string | undefined {
   const ofSession = sessionSecretIn(request);
   if (ofSession !== undefined) return ofSession.length > tokenLengthMax ? undefined : sessionHash(ofSession);

@@ -1,4 +1,4 @@
-/** Request bodies as they arrive: media type, size, JSON. What the JSON means is `jsonapi/input.ts`'s business. */
+/** Reads request bodies: media type, size, JSON. `jsonapi/input.ts` interprets the JSON. */
 import type { IncomingMessage } from "node:http";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { parseBounded, TooManyMembers } from "../kernel/bounded-json.ts";
@@ -19,7 +19,7 @@ export function acceptBodies(server: FastifyInstance): void {
       done(error as Error);
     }
   });
-  // An empty body needs no media type: some clients name one, some another, some none.
+  // An empty body needs no media type: clients send different ones, or none.
   server.addContentTypeParser("*", { parseAs: "buffer", bodyLimit: bodyBytesMax }, (_request, body, done) => {
     if (body.length === 0) done(null, undefined);
     else
@@ -32,21 +32,19 @@ export function acceptBodies(server: FastifyInstance): void {
   });
 }
 
-/** For routes that take bytes as they come: no media type is asked for, nothing is gathered, the operation bounds them. */
-export function passBodiesOn(server: FastifyInstance): void {
+/** For routes that stream their body: any media type, nothing is buffered, the operation bounds the size. */
+export function streamBodies(server: FastifyInstance): void {
   server.removeAllContentTypeParsers();
   server.addContentTypeParser("*", { bodyLimit: Number.MAX_SAFE_INTEGER }, (_request, payload, done) =>
     done(null, payload),
   );
 }
 
-/** How long a body that is gathered may take to arrive. */
 const bodyTimeoutMsByDefault = 60_000;
-/** How long a stream may bring nothing at all. */
 const silenceMs = 60_000;
 
-/** Ends requests that dawdle: without it, a few clients that send a byte a minute would take all the connections. */
-export function limitDawdling({ raw, routeOptions }: FastifyRequest, bodyTimeoutMs = bodyTimeoutMsByDefault): void {
+/** Ends slow requests: a few clients that send a byte per minute would take all connections. */
+export function limitSlowBodies({ raw, routeOptions }: FastifyRequest, bodyTimeoutMs = bodyTimeoutMsByDefault): void {
   const { "content-length": length, "transfer-encoding": encoding } = raw.headers;
   if (raw.complete || ((length === undefined || length === "0") && encoding === undefined)) return;
   const passedOn = routeOptions.config.signed === true;
@@ -57,16 +55,17 @@ export function limitDawdling({ raw, routeOptions }: FastifyRequest, bodyTimeout
   }
 }
 
-/** Whoever gathers the body answers with the error. Destroying the request would cut the wire on which the answer goes. */
+/** The body parser answers with the error. Destroying the request would close the connection on which the response is sent. */
 function giveUp(raw: IncomingMessage): void {
   if (raw.listenerCount("error") === 0) raw.destroy();
-  else raw.emit("error", new AppError("timed-out", "The request's body took too long to arrive. Send it at once."));
+  else
+    raw.emit("error", new AppError("timed-out", "The request's body took too long to arrive. Send the request again."));
 }
 
 export const isLarge = ({ headers }: FastifyRequest): boolean =>
   headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > bodyBytesMax;
 
-/** How many bodies that are larger than others are gathered at once, and of one sender: they are all in memory. */
+/** Limits how many large bodies are in memory at the same time, in total and per sender. */
 export class LargeBodies {
   readonly #max: number;
   readonly #eachMax: number;
@@ -77,13 +76,12 @@ export class LargeBodies {
     this.#eachMax = eachMax;
   }
 
-  /** Until the request is answered. Raises `too-many-requests`. */
   hold({ raw }: FastifyReply, whose = ""): void {
     const held = this.#held;
-    // Whoever has gone meanwhile sends nothing more, and would never leave the place again.
+    // A client that has disconnected would never release its slot.
     if (raw.destroyed) return;
     if (held.length >= this.#max || held.filter((each) => each === whose).length >= this.#eachMax)
-      throw new AppError("too-many-requests", "Too many large requests are being read at once. Try again shortly.", {
+      throw new AppError("too-many-requests", "The server is reading too many large requests. Try again shortly.", {
         retryAfterSeconds: 2,
       });
     held.push(whose);
@@ -91,13 +89,12 @@ export class LargeBodies {
   }
 }
 
-/** Undefined for an empty body. Raises `bad-request`. */
 function parseJson(body: Buffer): unknown {
   if (body.length === 0) return undefined;
   try {
     return parseBounded(body, utf8);
   } catch (error) {
-    if (error instanceof TooManyMembers) throw new AppError("too-large", `${error.message} Send less at once.`);
+    if (error instanceof TooManyMembers) throw new AppError("too-large", `${error.message} Send a smaller body.`);
     throw new AppError("bad-request", "The body is not JSON in UTF-8.");
   }
 }

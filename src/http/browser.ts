@@ -1,4 +1,7 @@
-/** What only browsers bring: the cookie of a session, which they send by themselves, and so with requests that nobody meant to make. */
+/**
+ * Session cookies and cross-site request forgery: browsers send cookies automatically, also with requests that another site
+ * causes.
+ */
 import type { IncomingMessage } from "node:http";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { AppError } from "../kernel/errors.ts";
@@ -11,10 +14,10 @@ const cookieCalled = (name: string): RegExp =>
   new RegExp(`(?:^|;)\\s*${name}=([\\x21\\x23-\\x2b\\x2d-\\x3a\\x3c-\\x5b\\x5d-\\x7e]+)`);
 const cookie = cookieCalled(cookieName);
 
-type Headers = Pick<IncomingMessage, "headers">;
+type RequestHeaders = Pick<IncomingMessage, "headers">;
 
-/** The secret of a session. Whoever sends a token as well means the token. */
-export function sessionSecretIn({ headers }: Headers): string | undefined {
+/** The session secret; undefined where the request has a token too, which takes precedence. */
+export function sessionSecretIn({ headers }: RequestHeaders): string | undefined {
   if (headers.cookie === undefined || headers.authorization !== undefined) return undefined;
   return cookie.exec(headers.cookie)?.[1];
 }
@@ -22,8 +25,8 @@ export function sessionSecretIn({ headers }: Headers): string | undefined {
 const harmless = ["GET", "HEAD", "OPTIONS"];
 
 /**
- * A page of any host can have a browser send a form here, with our cookie. It can't choose this media type without being asked for
- * leave first, nor hide where it comes from. Raises `forbidden` or `unsupported-media-type`.
+ * A page of another site can make a browser send a form with our cookie, but can't set this media type without a CORS preflight,
+ * nor hide its origin. Raises `forbidden` or `unsupported-media-type`.
  */
 export function refuseForeignPages(request: FastifyRequest, publicUrl: () => string, isSigningIn = false): void {
   const { method, headers } = request;
@@ -34,37 +37,37 @@ export function refuseForeignPages(request: FastifyRequest, publicUrl: () => str
   if (!isOurs)
     throw new AppError(
       "forbidden",
-      "With a session's cookie, changes are only made from the service's own pages: the Origin header must name it. Programs send a token instead.",
+      "Requests with a session cookie can make changes only from the service's own pages: the Origin header must name the service. Programs should send a token instead.",
     );
   if (byCookie && !isOfMediaType(headers["content-type"]))
     throw new AppError(
       "unsupported-media-type",
-      `With a session's cookie, every request that changes something must be of the media type ${mediaType}, also without a body; set the Content-Type header to it.`,
+      `Requests with a session cookie that make changes must have the media type ${mediaType}, even without a body. Set the Content-Type header to it.`,
     );
 }
 
 export const isOfMediaType = (sent: string | undefined): boolean =>
   sent?.split(";")[0]?.trim().toLowerCase() === mediaType;
 
-/** By its public name, or by the one that the browser reached it by. */
 function isOwnOrigin(origin: string, host: string | undefined, publicUrl: string): boolean {
-  const asked = URL.canParse(origin) ? new URL(origin) : undefined;
-  return asked !== undefined && (asked.host === host || asked.origin === new URL(publicUrl).origin);
+  const sent = URL.canParse(origin) ? new URL(origin) : undefined;
+  return sent !== undefined && (sent.host === host || sent.origin === new URL(publicUrl).origin);
 }
 
-/** For no script, and only of this host; a link from elsewhere brings it along, another site's form does not. */
+/** Not readable by scripts; sent with links from other sites but not with their forms. */
 const attributes = (publicUrl: string, path: string, seconds: number): string =>
   `Path=${path}; HttpOnly; SameSite=Lax${publicUrl.startsWith("https:") ? "; Secure" : ""}; Max-Age=${seconds}`;
 
-/** What a browser takes along to a provider of single sign-on and brings back: it is sent to the way back alone. */
+/** The state of a single sign-on flow, sent only to the callback. */
 const flowName = "cadastre_sso";
 const flowCookie = cookieCalled(flowName);
 const flowPath = "/app/sign-in/sso";
 
-export const flowIn = ({ headers }: Headers): string | undefined => flowCookie.exec(headers.cookie ?? "")?.[1];
+export const flowCookieIn = ({ headers }: RequestHeaders): string | undefined =>
+  flowCookie.exec(headers.cookie ?? "")?.[1];
 
-/** Takes it back where nothing is to be kept. */
-export function keepFlow(
+/** Deletes the cookie where `kept` is absent. */
+export function setFlowCookie(
   reply: FastifyReply,
   publicUrl: string,
   kept?: { readonly flow: string; readonly seconds: number },
@@ -73,13 +76,13 @@ export function keepFlow(
   void reply.header("set-cookie", `${flowName}=${flow}; ${attributes(publicUrl, flowPath, seconds)}`);
 }
 
-/** The colours that somebody chose in the console, which writes this cookie: the first thing a page shows has them already. */
+/** The colour scheme that the console stored: the server renders the first page with it. */
 const schemeCookie = /(?:^|;)\s*cadastre_scheme=(light|dark)(?:;|$)/;
-export const colourSchemeIn = ({ headers }: Headers): string => schemeCookie.exec(headers.cookie ?? "")?.[1] ?? "auto";
+export const colourSchemeIn = ({ headers }: RequestHeaders): string =>
+  schemeCookie.exec(headers.cookie ?? "")?.[1] ?? "auto";
 
 const nameLengthMax = 256;
 
-/** The browser that a request comes from, as operations see it. */
 export function browserOf(request: FastifyRequest, reply: FastifyReply, publicUrl: () => string): Browser {
   const set = (value: string, seconds: number) =>
     reply.header("set-cookie", `${cookieName}=${value}; ${attributes(publicUrl(), "/", seconds)}`);

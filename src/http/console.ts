@@ -1,11 +1,11 @@
-/** `/app`: the console's files. Whatever is no file is one of its pages, which the console itself tells apart. */
+/** Serves the console's files under `/app`. Every other path there is a page, which the console routes itself. */
 import { randomBytes } from "node:crypto";
 import { promisify } from "node:util";
 import { brotliCompress, constants, gzip } from "node:zlib";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { notFound } from "../kernel/errors.ts";
 import { colourSchemeIn, sessionSecretIn } from "./browser.ts";
-import { sendError, statusOfWaiting } from "./respond.ts";
+import { sendError, unavailableStatus } from "./respond.ts";
 
 export interface ServedConsole {
   files(): ReadonlyMap<string, Buffer> | undefined;
@@ -15,7 +15,7 @@ export interface ServedConsole {
 export const consolePath = "/app";
 export const consoleRoutes = [consolePath, `${consolePath}/*`] as const;
 
-/** What is there has a hash of its content in its name. No organization can be called `~`. */
+/** File names here contain a hash of the content. No organization can be named `~`. */
 const assets = "~/assets/";
 
 const types: Record<string, string> = {
@@ -27,7 +27,7 @@ const types: Record<string, string> = {
   json: "application/json",
 };
 
-/** Scripts and everything else from here alone; styles that are made while a page runs by the mark of that page. */
+/** Everything from this origin only; styles that are created at run time need the page's nonce. */
 const policy = (nonce: string): string =>
   [
     "default-src 'none'",
@@ -43,12 +43,12 @@ const policy = (nonce: string): string =>
   ].join("; ");
 
 export function mountConsole(server: FastifyInstance, served: ServedConsole | undefined): void {
-  const squeezed = new Squeezed();
+  const compressed = new CompressedFiles();
   for (const route of consoleRoutes)
     server.get(route, async (request, reply) => {
       if (served === undefined) return sendError(reply, notFound("path"));
       const files = served.files();
-      if (files === undefined) return sendWaiting(reply, served.failure());
+      if (files === undefined) return sendUnavailable(reply, served.failure());
       const name = (request.params as { "*"?: string })["*"] ?? "";
       const file = name === "index.html" ? undefined : files.get(name);
       if (file === undefined && name.startsWith(assets)) return sendError(reply, notFound("path"));
@@ -59,11 +59,10 @@ export function mountConsole(server: FastifyInstance, served: ServedConsole | un
         "cache-control",
         name.startsWith(assets) ? "public, max-age=31536000, immutable" : "public, max-age=3600",
       );
-      return squeezed.send(reply, name, file, accepted);
+      return compressed.send(reply, name, file, accepted);
     });
 }
 
-/** What the page has to know before its code is there: which frame to show, in which colours, and whether somebody may be signed in. */
 function pageOf(request: FastifyRequest, name: string): Record<string, string> {
   const hasSession = sessionSecretIn(request.raw) !== undefined;
   const isOutside = !hasSession || /^(~\/sign-in|invitations\/cadastre-)/.test(name);
@@ -96,13 +95,12 @@ const asPage = (reply: FastifyReply, policy: string): FastifyReply =>
     .header("referrer-policy", "no-referrer")
     .header("cache-control", "no-store");
 
-/** Nobody waits for longer than a few seconds here; the page looks again by itself. */
-function sendWaiting(reply: FastifyReply, failure: string | undefined): FastifyReply {
+function sendUnavailable(reply: FastifyReply, failure: string | undefined): FastifyReply {
   const words = failure === undefined ? "The console is being built. This page reloads automatically." : failure;
   if (failure === undefined) reply.header("refresh", "1");
   const text = words.replace(/[&<>]/g, (letter) => `&#${letter.charCodeAt(0)};`);
   return asPage(reply, "default-src 'none'; frame-ancestors 'none'")
-    .code(statusOfWaiting)
+    .code(unavailableStatus)
     .send(
       `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="color-scheme" content="light dark"><title>Cadastre</title><p>${text}</p></html>`,
     );
@@ -111,8 +109,7 @@ function sendWaiting(reply: FastifyReply, failure: string | undefined): FastifyR
 const brotli = promisify(brotliCompress);
 const gzipped = promisify(gzip);
 
-/** Each file is made smaller once, when it is first asked for, off the thread that answers. */
-class Squeezed {
+class CompressedFiles {
   readonly #done = new Map<string, Promise<Buffer>>();
 
   async send(reply: FastifyReply, name: string, file: Buffer, accepted: string): Promise<FastifyReply> {

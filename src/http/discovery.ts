@@ -1,4 +1,4 @@
-/** What clients ask before anything else: where the API is, and whether somebody is there. */
+/** Service discovery for clients: where the API is, and whether the server responds. */
 import type { FastifyInstance } from "fastify";
 import type { Database } from "../database/database.ts";
 import type { Vault } from "../database/vault.ts";
@@ -10,7 +10,6 @@ import { basePath } from "./respond.ts";
 
 const services = ["tfe.v2", "tfe.v2.1", "tfe.v2.2", "state.v2"];
 
-/** By which `terraform login` gets a token. */
 const login = {
   client: loginClient.id,
   grant_types: ["authz_code"],
@@ -27,7 +26,7 @@ export function mountDiscovery(server: FastifyInstance): void {
 
 export const identityPaths = { discovery: "/.well-known/openid-configuration", keys: "/.well-known/jwks" } as const;
 
-/** What clouds and vaults ask that are to trust the identities of runs: whose they are, and by which keys they are signed. */
+/** OpenID Connect discovery for clouds and vaults that trust the identities of runs. */
 export function mountIdentity(
   server: FastifyInstance,
   { database, vault, publicUrl }: { database: Database; vault: Vault; publicUrl: () => string },

@@ -5,13 +5,13 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import proxyAddr from "@fastify/proxy-addr";
 import { type Headers, newRequestId } from "./headers.ts";
-import type { CacheHit, Keeper } from "./kept.ts";
+import type { CacheHit, ResponseCache } from "./kept.ts";
 import { loggedAddress, type RequestLog } from "./log.ts";
 import type { RequestFigures } from "./metrics.ts";
-import { cachedStatus, sendKept } from "./respond.ts";
+import { cachedStatus, sendCached } from "./respond.ts";
 
 export interface FastPathOptions {
-  readonly cache: Keeper;
+  readonly cache: ResponseCache;
   readonly headers: Headers;
   readonly log: RequestLog;
   readonly figures: RequestFigures;
@@ -42,7 +42,7 @@ const isPlain = ({ method, headers }: IncomingMessage): boolean =>
   headers["transfer-encoding"] === undefined &&
   (headers["content-length"] ?? "0") === "0";
 
-function lookUp(cache: Keeper, request: IncomingMessage): CacheHit | undefined {
+function lookUp(cache: ResponseCache, request: IncomingMessage): CacheHit | undefined {
   try {
     return cache.lookUp(request);
   } catch {
@@ -59,12 +59,12 @@ interface Exchange {
 }
 
 function send(
-  { kept, session, allowance }: CacheHit,
+  { cached, session, allowance }: CacheHit,
   { request: { method = "" }, response, address: from, startedAt }: Exchange,
   { headers, log, figures }: FastPathOptions,
 ): void {
   const id = newRequestId();
-  const { route, loggedUrl: url } = kept;
+  const { route, loggedUrl: url } = cached;
   const isLogged = log.isLogged(route);
   const address = loggedAddress(from);
   response.on("close", () => {
@@ -73,7 +73,7 @@ function send(
     if (!isCut) figures.count(method, route, cachedStatus, ms);
     if (isLogged) log.write({ id, method, url, route, status: cachedStatus, ms, session, isCut, address });
   });
-  sendKept(response, kept, headers.inTurn(id, allowance));
+  sendCached(response, cached, headers.inTurn(id, allowance));
 }
 
 /** The client's address, as the framework determines it. */

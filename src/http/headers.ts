@@ -1,17 +1,16 @@
-/** The headers that every answer carries, also one to what was no request at all. */
+/** The headers of every response, including responses to invalid requests. */
 import { randomUUID } from "node:crypto";
 import type { Allowance } from "./limits.ts";
 
-/** The version of the public API whose documents ours look like. */
 const apiVersion = "2.6";
 
 /**
- * Which release of Terraform Enterprise clients may take us for, in its monthly and in its later form. They ask for less
- * where it is older, and refuse to ask for some things at all: see docs/decisions/0056-who-clients-take-us-for.md.
+ * The Terraform Enterprise release that clients see, in the monthly and the later format. Clients use fewer features of older
+ * releases: see docs/decisions/0056-who-clients-take-us-for.md.
  */
 const enterpriseRelease = { monthly: "v202507-1", numeric: "2.0.1" } as const;
 
-/** By which clients know HCP Terraform; whatever does not say so is Terraform Enterprise to them. */
+/** The name by which clients recognize HCP Terraform; they treat every other server as Terraform Enterprise. */
 const hostedName = "HCP Terraform";
 
 export const newRequestId = (): string => randomUUID();
@@ -19,26 +18,24 @@ export const newRequestId = (): string => randomUUID();
 export interface HeaderFacts {
   readonly rateLimit: number;
   readonly edition: "self-hosted" | "hosted";
-  /** As it was configured. */
   readonly publicUrl: string | undefined;
-  /** Whether this server is about to stop: whoever keeps a connection open is told to go elsewhere with the next request. */
+  /** Whether the server is about to stop: keep-alive connections are closed with the next response. */
   readonly isLeaving: () => boolean;
 }
 
-export interface Headers {
-  readonly named: (requestId: string, allowance?: Allowance) => Record<string, string>;
-  /** Names and values in turn, as Node writes them without a further look. */
-  readonly inTurn: (requestId: string, allowance?: Allowance) => string[];
+export interface ResponseHeaders {
+  readonly byName: (requestId: string, allowance?: Allowance) => Record<string, string>;
+  /** Alternating names and values, which Node writes without further checks. */
+  readonly flat: (requestId: string, allowance?: Allowance) => string[];
 }
 
-/** Of this server alone: each counts for itself. */
+/** Counted by each server for itself. */
 const rateHeaders = ({ remaining, retryAfterSeconds }: Allowance): Record<string, string> => ({
   "x-ratelimit-remaining": String(remaining),
   "x-ratelimit-reset": retryAfterSeconds.toFixed(3),
 });
 
-/** All but the request id is the same for every answer, so it is put together once. */
-export function headersFor({ rateLimit, edition, publicUrl, isLeaving }: HeaderFacts): Headers {
+export function headersFor({ rateLimit, edition, publicUrl, isLeaving }: HeaderFacts): ResponseHeaders {
   const same = {
     "tfp-api-version": apiVersion,
     ...(edition === "hosted" && { "tfp-appname": hostedName }),
@@ -48,21 +45,21 @@ export function headersFor({ rateLimit, edition, publicUrl, isLeaving }: HeaderF
     ...(rateLimit > 0 && { "x-ratelimit-scope": "server" }),
     "cache-control": "private, no-store",
     "x-content-type-options": "nosniff",
-    // Not for subdomains, which may be somebody else's.
+    // Not for subdomains, which may belong to others.
     ...(publicUrl?.startsWith("https:") && { "strict-transport-security": "max-age=31536000" }),
   };
-  const flat = Object.entries(same).flat();
+  const sameFlat = Object.entries(same).flat();
   return {
-    named: (requestId, allowance) => ({
+    byName: (requestId, allowance) => ({
       "x-request-id": requestId,
       ...same,
       ...(allowance && rateHeaders(allowance)),
       ...(isLeaving() && { connection: "close" }),
     }),
-    inTurn: (requestId, allowance) => [
+    flat: (requestId, allowance) => [
       "x-request-id",
       requestId,
-      ...flat,
+      ...sameFlat,
       ...(allowance === undefined ? [] : Object.entries(rateHeaders(allowance)).flat()),
       ...(isLeaving() ? ["connection", "close"] : []),
     ],

@@ -1,62 +1,63 @@
-/** For those who run the service: is it alive, and is it ready. */
+/** Liveness and readiness probes. */
 import type { FastifyInstance } from "fastify";
 import type { Database } from "../database/database.ts";
-import { readStanding, type Standing } from "../database/fence.ts";
+import { readFenceState, type FenceState } from "../database/fence.ts";
 import { AppError } from "../kernel/errors.ts";
 
-export interface Phase {
-  /** It listens, but what a first start has to do is not done. */
+export interface ServerPhase {
   readonly isStarting: () => boolean;
   readonly isStopping: () => boolean;
 }
 
-export function mountHealth(server: FastifyInstance, database: Database, { isStarting, isStopping }: Phase): void {
-  const look = lookAt(database);
+export function mountHealth(
+  server: FastifyInstance,
+  database: Database,
+  { isStarting, isStopping }: ServerPhase,
+): void {
+  const look = sharedRead(database);
   server.get("/healthz", async () => ({ status: "alive" }));
   server.get("/readyz", async () => {
     if (isStopping()) throw new AppError("unavailable", "The service is stopping.", { retryAfterSeconds: 5 });
     if (isStarting()) throw starting();
-    return { status: database.fence.readiness(await soon(look())) };
+    return { status: database.fence.readiness(await withDeadline(look())) };
   });
 }
 
 const starting = () =>
   new AppError("unavailable", "The service is starting. Try again shortly.", { retryAfterSeconds: 1 });
 
-/** Until its schema is the one that this version needs, nothing is asked of the database for a request. Raises `unavailable`. */
 export function refuseWhileStarting(route: string | undefined): void {
   if (route !== "/healthz" && route !== "/readyz") throw starting();
 }
 
-/** One look at a time: those who ask while the database hangs must not take its connections from everybody else. */
-function lookAt({ reader }: Database): () => Promise<Standing> {
-  let underway: Promise<Standing> | undefined;
-  return () => (underway ??= readStanding(reader.db).finally(() => (underway = undefined)));
+/** One read at a time: probes must not take all connections while the database hangs. */
+function sharedRead({ reader }: Database): () => Promise<FenceState> {
+  let underway: Promise<FenceState> | undefined;
+  return () => (underway ??= readFenceState(reader.db).finally(() => (underway = undefined)));
 }
 
-/** Less than balancers and scrapers usually wait. */
-const soonMs = 2_000;
+/** Shorter than the usual timeouts of load balancers and scrapers. */
+const deadlineMs = 2_000;
 
-/** Raises `unavailable` where it takes longer than those who watch a service want to wait. */
-async function soon<T>(asked: Promise<T>): Promise<T> {
+async function withDeadline<T>(pending: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
     const error = new AppError("unavailable", "The database does not answer. Try again shortly.", {
       retryAfterSeconds: 2,
     });
-    timer = setTimeout(() => reject(error), soonMs);
+    timer = setTimeout(() => reject(error), deadlineMs);
   });
   try {
-    return await Promise.race([asked, late]);
+    return await Promise.race([pending, late]);
   } finally {
     clearTimeout(timer);
   }
 }
 
-/** None when the database does not answer: the other figures are wanted then most of all. */
-export async function soonOrNone<T>(asked: Promise<T>): Promise<T | undefined> {
+/** Undefined after the deadline: the remaining metrics matter most when the database does not answer. */
+export async function withDeadlineOrUndefined<T>(pending: Promise<T>): Promise<T | undefined> {
   try {
-    return await soon(asked);
+    return await withDeadline(pending);
   } catch {
     return undefined;
   }

@@ -1,9 +1,7 @@
 /**
- * Answers that were given, to be given again. Each is kept for the token and the URL that asked for it, with the moment of the
- * database at which it was right. It is right for as long as nothing at all was committed since. After that, or where its warrant (the
- * versions of all that it was made from, told by one narrow statement) says what it said then, it is right at a later moment. So
- * nothing stale is ever given, and nobody has to remember to throw anything away. Bounded in bytes; what was not asked for lately goes
- * first.
+ * The response cache. An entry belongs to a token and a URL and carries the snapshot id of the database at which it was fresh. It is
+ * served while the snapshot id stays the same, or while its validator still returns the same version; nothing invalidates entries
+ * explicitly. Bounded in bytes, least recently used first.
  */
 import type { IncomingMessage } from "node:http";
 import type { FastifyRequest } from "fastify";
@@ -11,208 +9,210 @@ import { nowMs } from "../kernel/time.ts";
 import type { Database } from "../database/database.ts";
 import type { Warrant } from "../jsonapi/warrant.ts";
 import type { Session } from "../resources/identity/authentication-tokens/reads.ts";
-import { type Authenticator, hashOf, type KnownSession, type Moment } from "./authenticate.ts";
+import { type Authenticator, hashOf, type KnownSession, type SnapshotId } from "./authenticate.ts";
 import type { Allowance } from "./limits.ts";
 import { loggedUrl } from "./log.ts";
-import type { WrittenAnswer } from "./respond.ts";
-import { wantsSmaller } from "./negotiation.ts";
+import type { SerializedResponse } from "./respond.ts";
+import { acceptsGzip } from "./negotiation.ts";
 
-export interface KeptAnswer extends WrittenAnswer {
-  readonly warrant: Warrant | undefined;
-  /** For the log and the metrics of a response that the framework does not see. */
+export interface CachedResponse extends SerializedResponse {
+  readonly validator: Warrant | undefined;
+  /** For the log and the metrics of a response that bypasses the framework. */
   readonly route: string;
   readonly loggedUrl: string;
-  /** The caller as the answer was made for it. */
   readonly caller: string;
-  /** When it has to be made anew, whatever was committed: as a session's, or because something that it shows ends. */
+  /** In milliseconds: the entry expires when the session does, or when something that it shows ends. */
   readonly until: number;
-  /** Before it was read, or when it was last found to be right. */
-  moment: Moment;
+  /** Read before the response was made, or when it was last validated. */
+  snapshotId: SnapshotId;
 }
 
-/** What an entry costs beside its body: keys, objects, closures. */
 const overheadBytes = 1024;
 
-/** In two halves: when the one with what was asked for lately is full, it becomes the other, and that one goes. */
-export class KeptAnswers {
-  readonly #halfMax: number;
-  #recent = new Half();
-  #older = new Half();
+/** Two generations approximate LRU: when the recent one is full it becomes the older one, whose entries are dropped. */
+export class CachedResponses {
+  readonly #generationMax: number;
+  #recent = new CacheGeneration();
+  #older = new CacheGeneration();
 
   constructor(bytesMax: number) {
-    this.#halfMax = bytesMax / 2;
+    this.#generationMax = bytesMax / 2;
   }
 
   get bytes(): number {
     return this.#recent.bytes + this.#older.bytes;
   }
 
-  find(key: string): KeptAnswer | undefined {
-    const recent = this.#recent.answers.get(key);
+  find(key: string): CachedResponse | undefined {
+    const recent = this.#recent.responses.get(key);
     if (recent !== undefined) return recent;
-    const older = this.#older.answers.get(key);
-    if (older !== undefined) this.keep(key, older);
+    const older = this.#older.responses.get(key);
+    if (older !== undefined) this.store(key, older);
     return older;
   }
 
-  /** Keeps it in place of what was there. An answer that would push out much of the rest is not kept. */
-  keep(key: string, answer: KeptAnswer): void {
+  /** Replaces the entry. A response that would evict much of the rest is not stored. */
+  store(key: string, response: CachedResponse): void {
     this.#recent.remove(key);
     this.#older.remove(key);
-    const size = sizeOf(key, answer);
-    if (size > this.#halfMax / 4) return;
-    if (this.#recent.bytes + size > this.#halfMax) [this.#older, this.#recent] = [this.#recent, new Half()];
-    this.#recent.add(key, answer);
+    const size = sizeOf(key, response);
+    if (size > this.#generationMax / 4) return;
+    if (this.#recent.bytes + size > this.#generationMax)
+      [this.#older, this.#recent] = [this.#recent, new CacheGeneration()];
+    this.#recent.add(key, response);
   }
 }
 
-class Half {
-  readonly answers = new Map<string, KeptAnswer>();
+class CacheGeneration {
+  readonly responses = new Map<string, CachedResponse>();
   bytes = 0;
 
-  add(key: string, answer: KeptAnswer): void {
-    this.answers.set(key, answer);
-    this.bytes += sizeOf(key, answer);
+  add(key: string, response: CachedResponse): void {
+    this.responses.set(key, response);
+    this.bytes += sizeOf(key, response);
   }
 
   remove(key: string): void {
-    const answer = this.answers.get(key);
-    if (answer === undefined) return;
-    this.answers.delete(key);
-    this.bytes -= sizeOf(key, answer);
+    const response = this.responses.get(key);
+    if (response === undefined) return;
+    this.responses.delete(key);
+    this.bytes -= sizeOf(key, response);
   }
 }
 
-const sizeOf = (key: string, { body, warrant, caller }: KeptAnswer): number =>
-  2 * (key.length + caller.length + (warrant?.says.length ?? 0)) + body.length + overheadBytes;
+const sizeOf = (key: string, { body, validator, caller }: CachedResponse): number =>
+  2 * (key.length + caller.length + (validator?.says.length ?? 0)) + body.length + overheadBytes;
 
-/** The caller as it is now, and whether what was kept is right. */
-interface Finding {
-  readonly session: KnownSession;
-  readonly isRight: boolean;
-}
-
-/** What was kept, and the session that it was kept for. */
-interface Found {
-  readonly kept: KeptAnswer;
+interface CacheCandidate {
+  readonly cached: CachedResponse;
   readonly session: KnownSession;
 }
 
 /** A fresh response, with the caller's remaining requests; undefined where there is no limit. */
-export interface CacheHit extends Found {
+export interface CacheHit extends CacheCandidate {
   readonly allowance: Allowance | undefined;
 }
 
-/** For how long an answer is right. */
-interface Lasting {
-  readonly warrant: Warrant | undefined;
-  /** In milliseconds: when it changes by itself; infinity where it never does. */
+interface ValidationResult {
+  readonly session: KnownSession;
+  readonly isFresh: boolean;
+}
+
+interface CacheLifetime {
+  readonly validator: Warrant | undefined;
+  /** In milliseconds: when the response changes although nothing is written; infinity where it never does. */
   readonly until: number;
 }
 
-/** Gives answers again, and keeps those that can be. */
-export class Keeper {
-  readonly #answers: KeptAnswers;
+export class ResponseCache {
+  readonly #responses: CachedResponses;
   readonly #database: Database;
   readonly #authenticator: Authenticator;
 
   constructor(bytesMax: number, database: Database, authenticator: Authenticator) {
-    this.#answers = new KeptAnswers(bytesMax);
+    this.#responses = new CachedResponses(bytesMax);
     this.#database = database;
     this.#authenticator = authenticator;
   }
 
   get bytes(): number {
-    return this.#answers.bytes;
+    return this.#responses.bytes;
   }
 
   /** The response that is known to be fresh without a statement, which only SQLite can tell. Raises `too-many-requests`. */
   lookUp(request: IncomingMessage): CacheHit | undefined {
-    const found = this.#find(request, hashOf(request));
-    if (found === undefined || !this.#isUnchanged(found)) return undefined;
-    return { ...found, allowance: this.#authenticator.admit(found.session) };
+    const candidate = this.#find(request, hashOf(request));
+    if (candidate === undefined || !this.#isUnchanged(candidate)) return undefined;
+    return { ...candidate, allowance: this.#authenticator.admit(candidate.session) };
   }
 
   /** Whether nothing was committed since the response was made for this session. */
-  #isUnchanged({ kept, session }: Found): boolean {
-    const moment = this.#database.moment();
-    return moment !== undefined && kept.moment === moment && session.moment === moment && kept.caller === session.text;
+  #isUnchanged({ cached, session }: CacheCandidate): boolean {
+    const snapshotId = this.#database.moment();
+    const isSameSnapshot =
+      snapshotId !== undefined && cached.snapshotId === snapshotId && session.moment === snapshotId;
+    return isSameSnapshot && cached.caller === session.text;
   }
 
   /**
-   * Lets a request in, which has its session afterwards. Gives the answer that was kept for it and is still right; where the database
-   * tells its moment without a statement, and it is the same, none is run. Raises `unauthorized` or `too-many-requests`.
+   * Authenticates a request, sets its session, and returns the cached response if that is fresh. Runs no statement where the database
+   * knows its snapshot id without one and the id is unchanged. Raises `unauthorized` or `too-many-requests`.
    */
-  async letIn(request: FastifyRequest): Promise<KeptAnswer | undefined> {
+  async authenticate(request: FastifyRequest): Promise<CachedResponse | undefined> {
     const hash = hashOf(request);
-    const found = this.#find(request.raw, hash);
-    if (found === undefined) {
+    const candidate = this.#find(request.raw, hash);
+    if (candidate === undefined) {
       request.session = await this.#authenticator.authenticate(request, hash);
       return undefined;
     }
-    const { session, isRight } = await this.#isRight(found.kept, request, found.session);
+    const { session, isFresh } = await this.#validate(candidate.cached, request, candidate.session);
     request.allowance = this.#authenticator.admit(session);
     request.session = session;
-    return isRight ? found.kept : undefined;
+    return isFresh ? candidate.cached : undefined;
   }
 
-  /** What was kept and has not ended with time, whether it is right or not. */
-  #find(request: IncomingMessage, hash: string | undefined): Found | undefined {
+  #find(request: IncomingMessage, hash: string | undefined): CacheCandidate | undefined {
     const session = request.method === "GET" ? this.#authenticator.recall(hash) : undefined;
-    const kept = session && this.#answers.find(keyOf(session, request));
-    return session === undefined || kept === undefined || kept.until <= nowMs() ? undefined : { kept, session };
+    const cached = session && this.#responses.find(keyOf(session, request));
+    return session === undefined || cached === undefined || cached.until <= nowMs() ? undefined : { cached, session };
   }
 
   /**
-   * Without a statement while nothing was committed, where the database tells that. Else by one, which also looks the token up again; by
-   * a second where the first tells that something was committed.
+   * Runs no statement while the snapshot id is unchanged, where the database knows it without one. Otherwise one statement looks the
+   * token up again and returns the snapshot id or the validator's version; a second one follows if the snapshot id has changed.
    */
-  async #isRight(kept: KeptAnswer, request: FastifyRequest, known: KnownSession): Promise<Finding> {
-    if (this.#isUnchanged({ kept, session: known })) return { session: known, isRight: true };
-    const isLatest = this.#database.moment() === undefined && kept.moment === this.#authenticator.latest;
-    if (kept.warrant !== undefined && !isLatest) return this.#askWarrant(kept, kept.warrant, request, known);
+  async #validate(cached: CachedResponse, request: FastifyRequest, known: KnownSession): Promise<ValidationResult> {
+    if (this.#isUnchanged({ cached, session: known })) return { session: known, isFresh: true };
+    const isLatest = this.#database.moment() === undefined && cached.snapshotId === this.#authenticator.latest;
+    if (cached.validator !== undefined && !isLatest)
+      return this.#askValidator(cached, cached.validator, request, known);
     const session = await this.#authenticator.identify(request, known.tokenHash);
-    if (session.text !== kept.caller) return { session, isRight: false };
-    if (session.moment === kept.moment) return { session, isRight: true };
-    if (kept.warrant === undefined) return { session, isRight: false };
-    return this.#askWarrant(kept, kept.warrant, request, session);
+    if (session.text !== cached.caller) return { session, isFresh: false };
+    if (session.moment === cached.snapshotId) return { session, isFresh: true };
+    if (cached.validator === undefined) return { session, isFresh: false };
+    return this.#askValidator(cached, cached.validator, request, session);
   }
 
-  async #askWarrant(
-    kept: KeptAnswer,
+  async #askValidator(
+    cached: CachedResponse,
     { ask, says }: Warrant,
     request: FastifyRequest,
     known: KnownSession,
-  ): Promise<Finding> {
+  ): Promise<ValidationResult> {
     const before = this.#database.moment();
-    const told = await ask(known);
-    const session = this.#authenticator.confirm(request, known.tokenHash, told.session as Session | undefined, before);
-    const isRight = told.says === says && session.text === kept.caller;
-    if (isRight) kept.moment = session.moment;
-    return { session, isRight };
+    const current = await ask(known);
+    const session = this.#authenticator.confirm(
+      request,
+      known.tokenHash,
+      current.session as Session | undefined,
+      before,
+    );
+    const isFresh = current.says === says && session.text === cached.caller;
+    if (isFresh) cached.snapshotId = session.moment;
+    return { session, isFresh };
   }
 
-  /** For as long as both the caller's session and what the answer shows last. */
-  keep(request: FastifyRequest, written: WrittenAnswer, { warrant, until: shownUntil }: Lasting): void {
+  /** The entry lives as long as both the caller's session and what the response shows. */
+  store(request: FastifyRequest, response: SerializedResponse, { validator, until: shownUntil }: CacheLifetime): void {
     const { session } = request;
     const { url: route } = request.routeOptions;
     if (session === undefined || route === undefined) return;
-    const { text: caller, moment } = session;
+    const { text: caller, moment: snapshotId } = session;
     const until = Math.min(session.until, shownUntil);
     if (until <= nowMs()) return;
-    const answer = { ...written, body: alone(written.body), warrant, caller, until, moment };
-    this.#answers.keep(keyOf(session, request.raw), { ...answer, route, loggedUrl: loggedUrl(request.url) });
+    const cached = { ...response, body: unpooled(response.body), validator, caller, until, snapshotId };
+    this.#responses.store(keyOf(session, request.raw), { ...cached, route, loggedUrl: loggedUrl(request.url) });
   }
 }
 
-/** In memory of its own: small buffers are slices of larger ones, which would be held as a whole. */
-function alone(body: Buffer): Buffer {
+/** Small buffers are slices of a larger pool, which a cached slice would keep in memory as a whole. */
+function unpooled(body: Buffer): Buffer {
   if (body.buffer.byteLength === body.length) return body;
   const own = Buffer.allocUnsafeSlow(body.length);
   body.copy(own);
   return own;
 }
 
-/** What else an answer depends on than the register: who asks, for what, in which form and how small. */
+/** Everything that a response depends on besides the database: the token, the URL, the media type and the compression. */
 const keyOf = ({ actor }: KnownSession, request: IncomingMessage): string =>
-  `${actor.tokenId} ${request.headers.accept ?? ""} ${wantsSmaller(request) ? "small " : ""}${request.url}`;
+  `${actor.tokenId} ${request.headers.accept ?? ""} ${acceptsGzip(request) ? "small " : ""}${request.url}`;

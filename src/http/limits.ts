@@ -1,12 +1,10 @@
-/** How often a caller may call, and an address may fail to sign in: token buckets in memory, bounded in number. */
+/** Rate limits: token buckets in memory, bounded in number. */
 import { isIP } from "node:net";
 import { nowMs } from "../kernel/time.ts";
 
 export interface Allowance {
   readonly allowed: boolean;
-  /** How many more are allowed at once. */
   readonly remaining: number;
-  /** Seconds until the next one is allowed. */
   readonly retryAfterSeconds: number;
 }
 
@@ -22,17 +20,15 @@ export class RateLimiter {
     this.#burst = burst;
   }
 
-  /** Whether `key` may do one more, without counting it. */
   check(key: string): Allowance {
     return this.#allowance(this.#refilled(key, nowMs()));
   }
 
-  /** Counts one, if it is allowed; what is left then. */
   take(key: string): Allowance {
     const at = nowMs();
     const tokens = this.#refilled(key, at);
     const allowed = tokens >= 1;
-    // The least recently used is at the front; it goes first when there are too many.
+    // Map order is least recently used first, so the first bucket is evicted.
     this.#buckets.delete(key);
     if (this.#buckets.size >= bucketsMax) this.#buckets.delete(this.#buckets.keys().next().value ?? "");
     const left = allowed ? tokens - 1 : tokens;
@@ -40,7 +36,6 @@ export class RateLimiter {
     return { ...this.#allowance(left), allowed };
   }
 
-  /** Takes back what was counted. */
   giveBack(key: string): void {
     const at = nowMs();
     const tokens = Math.min(this.#burst, this.#refilled(key, at) + 1);
@@ -55,14 +50,13 @@ export class RateLimiter {
   #refilled(key: string, at: number): number {
     const bucket = this.#buckets.get(key);
     if (bucket === undefined) return this.#burst;
-    // A clock that was set back takes nothing away.
     const elapsedMs = Math.max(0, at - bucket.at);
     return Math.min(this.#burst, bucket.tokens + (elapsedMs / 1000) * this.#perSecond);
   }
 }
 
-/** Whoever has an IPv6 address has all 2⁶⁴ of its network, and could fail by each: so they are one. */
-export function placeOf(address: string): string {
+/** The key for an address. An IPv6 client controls a whole /64 network, so that network counts as one address. */
+export function rateLimitKey(address: string): string {
   if (isIP(address) !== 6 || /^::ffff:/i.test(address)) return address;
   const [before = "", after] = address.split("::");
   const groupsOf = (text: string) => (text === "" ? [] : text.split(":"));

@@ -1,11 +1,10 @@
-/** Where the log goes, and its lines for a person at a terminal instead of JSON. */
+/** Writes the log to standard output or a file, as JSON or as text for a terminal. */
 import { openSync, writeSync } from "node:fs";
 import type pino from "pino";
 
 const batchLength = 64 * 1024;
 const flushEveryMs = 200;
 
-/** To a file, or to the standard output. */
 export function batchedDestination(file?: string): pino.DestinationStream {
   const put = file === undefined ? toStandardOutput() : toFile(file);
   let lines = "";
@@ -30,12 +29,11 @@ function flushRegularly(flush: () => void): void {
   if (flushes.push(flush) > 1) return;
   const flushAll = () => flushes.forEach((each) => each());
   setInterval(flushAll, flushEveryMs).unref();
-  // It comes after an uncaught error too.
   process.once("exit", flushAll);
 }
 
 function toStandardOutput(): (text: string) => void {
-  // Whoever read it has gone: that is no reason to go too.
+  // A closed pipe must not end the process.
   if (process.stdout.listenerCount("error") === 0) process.stdout.on("error", () => {});
   return (text) => void process.stdout.write(text);
 }
@@ -56,10 +54,21 @@ const levels: Readonly<Record<number, string>> = {
 const colours: Readonly<Record<number, string>> = { 40: "\u001b[33m", 50: "\u001b[31m", 60: "\u001b[31m" };
 const plain = "\u001b[0m";
 
-/** Told in another way, or of no use to somebody who looks on. */
-const leftOut = new Set(["level", "time", "pid", "hostname", "msg", "err", "reqId", "remoteAddress", "actor", "token"]);
+/** Shown in another form, or not useful on a terminal. */
+const omittedFields = new Set([
+  "level",
+  "time",
+  "pid",
+  "hostname",
+  "msg",
+  "err",
+  "reqId",
+  "remoteAddress",
+  "actor",
+  "token",
+]);
 
-interface Told {
+interface LogRecord {
   readonly level?: number;
   readonly time?: number;
   readonly msg?: string;
@@ -67,42 +76,40 @@ interface Told {
   readonly [name: string]: unknown;
 }
 
-/** For a person at a terminal: nothing in a line is anything that a terminal would obey. */
 export function readableDestination(to: pino.DestinationStream, isColoured: boolean): pino.DestinationStream {
   return { write: (line) => to.write(`${readable(line, isColoured)}\n`) };
 }
 
 export function readable(line: string, isColoured = false): string {
-  let told: Told;
+  let record: LogRecord;
   try {
-    told = JSON.parse(line) as Told;
+    record = JSON.parse(line) as LogRecord;
   } catch {
     return withoutControls(line.trimEnd());
   }
-  const { level = 30, time = 0 } = told;
+  const { level = 30, time = 0 } = record;
   const name = (levels[level] ?? String(level)).padEnd(5);
   const colour = isColoured ? colours[level] : undefined;
   const head = `${new Date(time).toTimeString().slice(0, 8)} ${colour === undefined ? name : `${colour}${name}${plain}`}`;
-  return [`${head} ${withoutControls(wordsOf(told))}`, ...causeOf(told)].join("\n");
+  return [`${head} ${withoutControls(messageOf(record))}`, ...errorLines(record)].join("\n");
 }
 
-function wordsOf(told: Told): string {
-  if (told.msg === "request")
-    return `${String(told["method"])} ${String(told["url"])} ${String(told["status"])}, ${String(told["ms"])} ms${told["cut"] === true ? ", cut off" : ""}`;
-  const others = Object.entries(told)
-    .filter(([name]) => !leftOut.has(name))
+function messageOf(record: LogRecord): string {
+  if (record.msg === "request")
+    return `${String(record["method"])} ${String(record["url"])} ${String(record["status"])}, ${String(record["ms"])} ms${record["cut"] === true ? ", cut off" : ""}`;
+  const others = Object.entries(record)
+    .filter(([name]) => !omittedFields.has(name))
     .map(([name, value]) => `${name}=${typeof value === "string" ? value : JSON.stringify(value)}`);
-  return [told.msg ?? "", ...others].join("  ");
+  return [record.msg ?? "", ...others].join("  ");
 }
 
-/** An error that was logged without a word of its own has its message in the line already. */
-function causeOf({ msg, err }: Told): string[] {
+function errorLines({ msg, err }: LogRecord): string[] {
   if (err === undefined) return [];
   const { type = "Error", message = "", stack = "" } = err;
   const words = message === "" || message === msg ? type : `${type}: ${message}`;
   return [words, ...stack.split("\n")].filter((line) => line !== "").map((line) => `  ${withoutControls(line)}`);
 }
 
-/** Callers have a part in what is logged; none of it may move the cursor or colour the screen. */
+/** Callers influence what is logged, and must not be able to control the terminal. */
 // oxlint-disable-next-line no-control-regex
 const withoutControls = (text: string): string => text.replace(/[\u0000-\u0008\u000a-\u001f\u007f-\u009f]/g, "�");

@@ -1,6 +1,6 @@
 /**
- * What the log tells of requests and errors: nothing that a caller may have put a secret into. Queries are left out, however
- * they are spelled, and of an error only what its maker wrote.
+ * Logs requests and errors without anything that may contain a caller's secret: no query strings, however they are spelled, and
+ * only known fields of errors.
  */
 import { hostname } from "node:os";
 import type { FastifyInstance } from "fastify";
@@ -11,24 +11,24 @@ import type { KnownSession } from "./authenticate.ts";
 const urlLengthMax = 300;
 
 /**
- * Paths of ours are made of these characters. At the first other one, whether it begins a query or is meant to hide one
- * (`%3F`, `;`, `%25…`), the rest is left out.
+ * Our paths consist of these characters. Everything from the first other one is dropped, because it may be an encoded query
+ * (`%3F`, `;`, `%25…`).
  */
 const plainPath = /^[\w./~-]*/;
 
-/** Without the host that a request may name in its first line: before it there may be a name and a password. */
+/** Drops the host that a request line may contain, because it may include a user name and a password. */
 export function loggedUrl(url: string): string {
   const path = url.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, "");
   const plain = (plainPath.exec(path)?.[0] ?? "").slice(0, urlLengthMax);
-  const told = withoutPermission(plain.includes("cadastre-") ? withoutSecrets(plain) : plain);
-  if (plain === path) return told;
-  return path[plain.length] === "?" ? `${told}?…` : `${told}…`;
+  const shown = withoutLogSignature(plain.includes("cadastre-") ? withoutSecrets(plain) : plain);
+  if (plain === path) return shown;
+  return path[plain.length] === "?" ? `${shown}?…` : `${shown}…`;
 }
 
-/** The path that leads to a log is a permission: of it only whose log it is. */
-const withoutPermission = (path: string): string => path.replace(/(\/logs\/[\w-]*)\..*/, "$1.…");
+/** The path of a log contains a signature: keeps only the log's id. */
+const withoutLogSignature = (path: string): string => path.replace(/(\/logs\/[\w-]*)\..*/, "$1.…");
 
-/** For sentences of others, which may quote a request: queries, and whatever looks like a token. */
+/** For messages of others, which may quote a request: removes queries and whatever looks like a token. */
 function withoutSecrets(text: string): string {
   return text
     .replace(/(?:\?|%(?:25)*3f)[^\s"'`]+/gi, "?…")
@@ -41,8 +41,17 @@ interface ErrorLike extends Partial<Error> {
   readonly [property: string]: unknown;
 }
 
-/** What engines and Node tell besides the message, without the values that they were given: no `detail`, no `rawPacket`. */
-const toldOfErrors = ["code", "severity", "table", "column", "constraint", "routine", "syscall", "reason"] as const;
+/** Fields of database and Node errors that contain no values: no `detail`, no `rawPacket`. */
+const loggedErrorFields = [
+  "code",
+  "severity",
+  "table",
+  "column",
+  "constraint",
+  "routine",
+  "syscall",
+  "reason",
+] as const;
 
 const causesMax = 5;
 
@@ -55,7 +64,7 @@ function loggedError(error: unknown, depth = 0): unknown {
     message: withoutSecrets(withoutValues(message, code)),
     stack: frames.join("\n"),
     ...Object.fromEntries(
-      toldOfErrors.flatMap((property) => {
+      loggedErrorFields.flatMap((property) => {
         const value = (error as ErrorLike)[property];
         return typeof value === "string" || typeof value === "number" ? [[property, value]] : [];
       }),
@@ -64,14 +73,14 @@ function loggedError(error: unknown, depth = 0): unknown {
   };
 }
 
-/** A database that can't read a value quotes it (class 22, data exceptions). */
+/** A database that can't parse a value quotes it (class 22, data exceptions). */
 function withoutValues(message: string, code: unknown): string {
   return typeof code === "string" && /^22...$/.test(code) ? message.replace(/".*"/s, '"…"') : message;
 }
 
 export const serializers = { err: (error: unknown) => loggedError(error) };
 
-/** What watches the service asks every few seconds: that is told only to whoever wants to know everything. */
+/** Probes run every few seconds, so they are logged at debug level only. */
 const probes = new Set(["/healthz", "/readyz", "/metrics"]);
 
 const levelOf = (route: string | undefined) => (route !== undefined && probes.has(route) ? "debug" : "info");
@@ -133,24 +142,22 @@ export function logRequests(server: FastifyInstance, log: RequestLog): void {
   });
 }
 
-type Words = Parameters<pino.LogFn>;
+type LogArguments = Parameters<pino.LogFn>;
 
-/** An error that is logged without a word about it would be told in its own. */
-function cleaned([first, ...rest]: readonly unknown[]): unknown[] {
-  const told = first instanceof Error ? { err: first } : first;
-  const { err } = (told ?? {}) as { err?: unknown };
-  const words = rest.length === 0 && err instanceof Error ? [told, err.message] : [told, ...rest];
-  return words.map((word) => (typeof word === "string" ? withoutSecrets(word) : word));
+function sanitized([first, ...rest]: readonly unknown[]): unknown[] {
+  const shown = first instanceof Error ? { err: first } : first;
+  const { err } = (shown ?? {}) as { err?: unknown };
+  const args = rest.length === 0 && err instanceof Error ? [shown, err.message] : [shown, ...rest];
+  return args.map((arg) => (typeof arg === "string" ? withoutSecrets(arg) : arg));
 }
 
-/** The service's log: JSON lines on standard output, or where it is told. */
 export function newLogger(level: string, destination?: pino.DestinationStream): pino.Logger {
   const options: pino.LoggerOptions = {
     level,
     serializers,
     hooks: {
-      logMethod(words, method) {
-        method.apply(this, cleaned(words) as Words);
+      logMethod(args, method) {
+        method.apply(this, sanitized(args) as LogArguments);
       },
     },
   };

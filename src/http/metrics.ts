@@ -1,4 +1,4 @@
-/** `GET /metrics` in the format of Prometheus, with what this process counts itself: requests, events, its own resources. */
+/** `GET /metrics` in the Prometheus format, with the metrics of this process: requests, events, resources. */
 import { timingSafeEqual } from "node:crypto";
 import { readdirSync } from "node:fs";
 import { monitorEventLoopDelay } from "node:perf_hooks";
@@ -10,7 +10,7 @@ import { notFound } from "../kernel/errors.ts";
 import { tokenHash } from "../kernel/ids.ts";
 import { hearAttempts, hearVcsEvents } from "../resources/shared/measures.ts";
 import type { Authenticator } from "./authenticate.ts";
-import type { Keeper } from "./kept.ts";
+import type { ResponseCache } from "./kept.ts";
 import {
   countEndedPhases,
   watchBacklogs,
@@ -24,15 +24,14 @@ import {
 export interface MetricsOptions {
   readonly database: Database;
   readonly authenticator: Authenticator;
-  /** Opens the metrics without a site admin's token. */
   readonly metricsToken: string | undefined;
-  readonly keeper: Keeper;
+  readonly cache: ResponseCache;
   readonly version: string;
 }
 
 export function mountMetrics(
   server: FastifyInstance,
-  { database, authenticator, metricsToken, keeper, version }: MetricsOptions,
+  { database, authenticator, metricsToken, cache, version }: MetricsOptions,
 ): RequestFigures {
   const registry = new Registry();
   const figures = new RequestFigures();
@@ -40,11 +39,11 @@ export function mountMetrics(
     figures.count(request.method, request.routeOptions.url ?? "unknown", reply.statusCode, reply.elapsedTime);
     done();
   });
-  tellBuild(registry, { version, engine: database.dialect.name });
+  setBuildInfo(registry, { version, engine: database.dialect.name });
   watchProcess(server, registry);
   watchDatabase(registry, database);
-  gauge(registry, "cadastre_kept_answers_bytes", "Memory of answers that are kept to be given again.", (kept) => {
-    kept.set(keeper.bytes);
+  gauge(registry, "cadastre_kept_answers_bytes", "Memory used by the response cache.", (size) => {
+    size.set(cache.bytes);
   });
   const looks = [watchJobs, watchRuns, watchLocks, watchBacklogs, watchFigures, watchBackups].map((watch) =>
     watch(registry, database),
@@ -64,12 +63,12 @@ export function mountMetrics(
   return figures;
 }
 
-/** What runs here, as labels of a constant: whoever watches many servers joins it to the other figures. */
-function tellBuild(registry: Registry, { version, engine }: { version: string; engine: string }): void {
+/** A constant with the version as labels, to be joined with other metrics. */
+function setBuildInfo(registry: Registry, { version, engine }: { version: string; engine: string }): void {
   const labels = { version, node: process.versions.node, database: engine };
   const build = new Gauge({
     name: "cadastre_build_info",
-    help: "1, with what runs here as labels.",
+    help: "1, with the version, the Node version and the database as labels.",
     labelNames: Object.keys(labels),
     registers: [registry],
   });
@@ -82,7 +81,6 @@ function gauge(registry: Registry, name: string, help: string, measure: Measure,
   const made: Gauge = new Gauge({ name, help, labelNames, registers: [registry], collect: () => measure(made) });
 }
 
-/** Of something that others count already. */
 function counter(registry: Registry, name: string, help: string, count: () => number): void {
   const collect = () => {
     made.reset();
@@ -97,7 +95,7 @@ function watchProcess(server: FastifyInstance, registry: Registry): void {
   server.addHook("onClose", async () => {
     delay.disable();
   });
-  const lagHelp = "The 99th percentile of the event loop's lag since the last look.";
+  const lagHelp = "The 99th percentile of the event loop lag since the last scrape.";
   gauge(registry, "cadastre_event_loop_lag_seconds", lagHelp, (lag) => {
     lag.set(delay.percentile(99) / 1e9);
     delay.reset();
@@ -105,7 +103,7 @@ function watchProcess(server: FastifyInstance, registry: Registry): void {
   gauge(registry, "cadastre_resident_memory_bytes", "Memory of the process.", (memory) => {
     memory.set(process.memoryUsage.rss());
   });
-  // By the names that Prometheus' own clients give them, which dashboards of any service look for.
+  // Named as by Prometheus' own clients, so that generic dashboards find them.
   const startedAt = Math.round(Date.now() / 1000 - process.uptime());
   gauge(registry, "process_start_time_seconds", "When the process was started.", (start) => start.set(startedAt));
   counter(registry, "process_cpu_seconds_total", "Processor time of the process.", () => {
@@ -118,7 +116,6 @@ function watchProcess(server: FastifyInstance, registry: Registry): void {
   });
 }
 
-/** Only Linux tells. */
 function openFiles(): number | undefined {
   try {
     return readdirSync("/proc/self/fd").length;
@@ -142,7 +139,7 @@ function watchDatabase(registry: Registry, database: Database): void {
   gauge(registry, "cadastre_database_connections", "Connections to the database.", measure, ["state"]);
 }
 
-/** Compares hashes, so that the time tells nothing of the token. */
+/** Compares hashes, so that the time reveals nothing about the token. */
 function carriesToken(request: FastifyRequest, token: string | undefined): boolean {
   const sent = request.headers.authorization;
   if (token === undefined || sent === undefined) return false;
@@ -151,10 +148,9 @@ function carriesToken(request: FastifyRequest, token: string | undefined): boole
 
 const secondsMax = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
 
-/** Of one method on one route. */
 class RouteFigures {
   readonly byStatus = new Map<number, number>();
-  /** How many took no longer than each of `secondsMax`, but longer than the one before; last, how many took longer than all. */
+  /** Requests per bucket of `secondsMax`; the last bucket has those above all limits. */
   readonly byTime: number[] = Array.from({ length: secondsMax.length + 1 }, () => 0);
   secondsSum = 0;
 
@@ -172,7 +168,6 @@ const [requestsName, durationName] = ["cadastre_http_requests_total", "cadastre_
 export class RequestFigures {
   readonly #byMethod = new Map<string, Map<string, RouteFigures>>();
 
-  /** A request that was answered. By the route's pattern, never by the path: paths are without number. */
   count(method: string, route: string, status: number, ms: number): void {
     let byRoute = this.#byMethod.get(method);
     if (byRoute === undefined) this.#byMethod.set(method, (byRoute = new Map()));
@@ -181,7 +176,7 @@ export class RequestFigures {
     figures.count(status, ms / 1000);
   }
 
-  /** In Prometheus' format. No method or route has anything to be escaped. */
+  /** In the Prometheus format. Methods and routes contain nothing that needs escaping. */
   text(): string {
     const all = [...this.#byMethod].flatMap(([method, byRoute]) =>
       [...byRoute].map(([route, figures]) => ({ labels: `method="${method}",route="${route}"`, figures })),
@@ -192,7 +187,7 @@ export class RequestFigures {
       ...all.flatMap(({ labels, figures }) =>
         [...figures.byStatus].map(([status, count]) => `${requestsName}{${labels},status="${status}"} ${count}`),
       ),
-      `# HELP ${durationName} Time to answer.`,
+      `# HELP ${durationName} Duration of requests.`,
       `# TYPE ${durationName} histogram`,
       ...all.flatMap(({ labels, figures }) => durations(labels, figures)),
     ];
@@ -200,7 +195,6 @@ export class RequestFigures {
   }
 }
 
-/** Each bucket tells of all that took no longer than its limit. */
 function durations(labels: string, { byTime, secondsSum }: RouteFigures): string[] {
   let count = 0;
   const buckets = [...secondsMax, "+Inf"].map((limit, bucket) => {
@@ -210,22 +204,20 @@ function durations(labels: string, { byTime, secondsSum }: RouteFigures): string
   return [...buckets, `${durationName}_sum{${labels}} ${secondsSum}`, `${durationName}_count{${labels}} ${count}`];
 }
 
-/** Gives the function that ends the count. */
 function countVcsEvents(registry: Registry): () => void {
   const events = new Counter({
     name: "cadastre_vcs_events_total",
-    help: "Webhooks of version control that this server took in (stored), knew already (repeated), had no use for (unknown) or refused (refused); and what became of events that it worked off: started, ignored, failed.",
+    help: "VCS webhooks that this server received: stored, repeated (already known), unknown (not relevant) or refused; and events that it processed: started, ignored or failed.",
     labelNames: ["provider", "result"],
     registers: [registry],
   });
   return hearVcsEvents(({ provider, result }) => events.inc({ provider, result }));
 }
 
-/** Gives the function that ends the count. */
 function countAttempts(registry: Registry): () => void {
   const attempts = new Counter({
     name: "cadastre_notice_attempts_total",
-    help: "Notices that this server tried to deliver, by how that ended: delivered, retried later, or failed for good.",
+    help: "Notifications that this server tried to deliver, by result: delivered, retried or failed.",
     labelNames: ["kind", "result"],
     registers: [registry],
   });

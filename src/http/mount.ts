@@ -1,4 +1,4 @@
-/** Definitions → routes. Every route of the API is mounted here and nowhere else. */
+/** Mounts every route of the API from the resource definitions. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { refuseCaller } from "../access/run.ts";
 import type { Database } from "../database/database.ts";
@@ -21,28 +21,25 @@ import { hooks } from "../resources/index.ts";
 import type { Context, ServiceOptions } from "../resources/shared/context.ts";
 import { requireIfMatch } from "../resources/shared/preconditions.ts";
 import type { Authenticator, KnownSession } from "./authenticate.ts";
-import { isLarge, LargeBodies, passBodiesOn } from "./body.ts";
+import { isLarge, LargeBodies, streamBodies } from "./body.ts";
 import { browserOf } from "./browser.ts";
-import type { Keeper } from "./kept.ts";
+import type { ResponseCache } from "./kept.ts";
 import type { Allowance } from "./limits.ts";
-import { prefers, smaller, wantsSmaller } from "./negotiation.ts";
-import { basePath, mediaType, sendAnswer, sendWritten, tableMediaType, writeAnswer } from "./respond.ts";
+import { prefers, compressed, acceptsGzip } from "./negotiation.ts";
+import { basePath, mediaType, sendAnswer, sendSerialized, tableMediaType, serializeAnswer } from "./respond.ts";
 import { sendEvents, sendTable } from "./streams.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** Undefined until the token was found to stand. */
     session: KnownSession | undefined;
-    /** What is left to the session; undefined without one, and where there is no limit. */
     allowance: Allowance | undefined;
   }
   interface FastifyContextConfig {
     readonly operation?: string;
     readonly signed?: true | undefined;
     readonly open?: true | undefined;
-    /** A browser that asks for it shows what it is answered: refusals are pages, too. */
+    /** The response is shown by a browser, so errors are pages too. */
     readonly isPage?: true | undefined;
-    /** What a body that is too large is answered with. */
     readonly tooLarge?: string | undefined;
   }
 }
@@ -52,21 +49,20 @@ export interface MountOptions {
   readonly options: ServiceOptions;
   readonly vault: Vault;
   readonly wake?: Context["wake"];
-  readonly keeper: Keeper;
+  readonly cache: ResponseCache;
   readonly signInsFrom: Authenticator["signInsFrom"];
-  /** Whether the server is about to stop: what waits is to answer now. */
+  /** Whether the server is about to stop, so that long polls return now. */
   readonly isStopping?: () => boolean;
 }
 
-/** The definition of what an operation answers with, where that is another resource's. */
-function answeredBy(
+function answerDefinition(
   { definition }: Resource<Context>,
   operation: Operation,
   resources: readonly Resource<Context>[],
 ): ResourceDefinition {
   if (operation.answers === undefined) return definition;
   const other = resources.find((resource) => resource.definition.type === operation.answers);
-  if (other === undefined) throw new Error(`nobody defines ${operation.answers}`);
+  if (other === undefined) throw new Error(`no resource defines ${operation.answers}`);
   return other.definition;
 }
 
@@ -80,13 +76,13 @@ export function mountResources(
       resource,
       id,
       operation,
-      answered: answeredBy(resource, operation, resources),
+      answered: answerDefinition(resource, operation, resources),
     })),
   );
   const streams = ({ operation: { body } }: MountedOperation) => typeof body === "object" && "stream" in body;
   for (const operation of operations.filter((each) => !streams(each))) mountOperation(server, operation, mount);
   void server.register(async (inner) => {
-    passBodiesOn(inner);
+    streamBodies(inner);
     for (const operation of operations.filter(streams)) mountOperation(inner, operation, mount);
   });
 }
@@ -105,7 +101,7 @@ function mountOperation(server: FastifyInstance, mounted: MountedOperation, moun
   if (handler === undefined) throw new Error(`${id} has no handler`);
   const admission = resource.admissions?.[id];
   const target = ifMatchTarget(definition, operation);
-  const keeps = isKept(operation, answered);
+  const isCached = isCacheable(operation, answered);
   server.route({
     method: operation.method,
     url: basePath + operation.path,
@@ -137,19 +133,19 @@ function mountOperation(server: FastifyInstance, mounted: MountedOperation, moun
       if (operation.answer === "events") return sendEvents(reply, answer as EventsAnswer, mount.isStopping);
       if (asTable) return sendTable(reply, answer as Table, mount.isStopping);
       const facts = { definition: answered, operation, page: query["page"] as Page, url: pathOf(request.url) };
-      if (!keeps) return sendAnswer(reply, facts, answer);
-      const until = lastingUntil(answered, answer);
-      const whole = writeAnswer(facts, answer);
-      // What can't be kept may be a permission in itself, such as a signed address: it stays as it is.
-      const written = until > nowMs() && wantsSmaller(request) ? await smaller(whole) : whole;
-      mount.keeper.keep(request, written, { warrant: answer.warrant, until });
-      return sendWritten(reply, written);
+      if (!isCached) return sendAnswer(reply, facts, answer);
+      const until = cacheableUntil(answered, answer);
+      const whole = serializeAnswer(facts, answer);
+      // A response that can't be cached may contain a credential, such as a signed URL, and is never compressed.
+      const written = until > nowMs() && acceptsGzip(request) ? await compressed(whole) : whole;
+      mount.cache.store(request, written, { validator: answer.warrant, until });
+      return sendSerialized(reply, written);
     },
   });
 }
 
-/** The earliest moment at which something in an answer changes by itself; the beginning of time where something always does. */
-function lastingUntil(definition: ResourceDefinition, answer: DocumentAnswer<unknown> | ListAnswer<unknown>): number {
+/** When something in the answer changes although nothing is written; 0 where something changes all the time. */
+function cacheableUntil(definition: ResourceDefinition, answer: DocumentAnswer<unknown> | ListAnswer<unknown>): number {
   const shown = "views" in answer ? answer.views : [answer.view];
   let until = answer.until ?? Number.POSITIVE_INFINITY;
   const look = ({ hasExpiring, changesAt }: ResourceDefinition, view: unknown) => {
@@ -164,11 +160,10 @@ function lastingUntil(definition: ResourceDefinition, answer: DocumentAnswer<unk
 const wantsTable = ({ headers }: FastifyRequest): boolean =>
   prefers(headers.accept, tableMediaType, [mediaType, "application/json"]);
 
-/** Answers that stay the same while the register does. */
-const isKept = ({ method, answer, signed }: Operation, { hasExpiring }: ResourceDefinition): boolean =>
+const isCacheable = ({ method, answer, signed }: Operation, { hasExpiring }: ResourceDefinition): boolean =>
   method === "GET" && (answer === "document" || answer === "list") && !signed && !hasExpiring;
 
-/** Raises `not-found` for agents and runs where the operation is not for them. */
+/** Raises `not-found` for agents and runs that call an operation that is not for them. */
 function contextOf(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -190,7 +185,6 @@ function contextOf(
     ...(wake && { wake }),
     requestId: request.id,
     address: request.ip,
-    // Only signing in and out asks for these, so only that makes them.
     get browser() {
       return browserOf(request, reply, () => options.publicUrl);
     },
@@ -205,21 +199,20 @@ function contextOf(
 
 const largeBodies = new LargeBodies(16);
 
-/** The engines name themselves when they call; whoever does not is a client of the API. */
 function sourceOf(request: FastifyRequest): "tfe-api" | "terraform" {
   return /\b(Terraform|OpenTofu)\//i.test(request.headers["user-agent"] ?? "") ? "terraform" : "tfe-api";
 }
 
-/** The command line says its version with every request, and whether it has a `cloud` block. */
+/** The CLI sends its version with every request, and whether its configuration has a `cloud` block. */
 function integrationOf({ headers }: FastifyRequest): "cloud" | "remote" | undefined {
   if (headers["x-terraform-integration"] === "cloud") return "cloud";
   return headers["terraform-version"] === undefined ? undefined : "remote";
 }
 
-/** Links are paths, also where a request names a host in its first line. */
+/** Links are paths, even where the request line contains a host. */
 const pathOf = (url: string): string => url.replace(/^[a-z]+:\/\/[^/?]*/i, "");
 
-/** The strong validators of `If-Match`, without their quotes; weak ones never match. */
+/** The strong validators of `If-Match`, without quotes; weak ones never match. */
 function validatorsOf(header: string | undefined): string[] | undefined {
   if (header === undefined) return undefined;
   return header

@@ -1,16 +1,16 @@
-/** Which form of a response its caller gets, by its headers: a media type, and compression for the console. No caller is refused for them. */
+/** Content negotiation: the media type of a response, and compression for the console. Never refuses a request. */
 import type { IncomingMessage } from "node:http";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import { isOfMediaType, sessionSecretIn } from "./browser.ts";
-import type { WrittenAnswer } from "./respond.ts";
+import type { SerializedResponse } from "./respond.ts";
 
-interface Accepted {
+interface AcceptedEncoding {
   readonly type: string;
   readonly quality: number;
 }
 
-function acceptedIn(header: string): Accepted[] {
+function acceptedIn(header: string): AcceptedEncoding[] {
   return header.split(",").map((part) => {
     const [type = "", ...parameters] = part.split(";").map((piece) => piece.trim().toLowerCase());
     const weight = parameters.find((parameter) => parameter.startsWith("q="));
@@ -19,11 +19,10 @@ function acceptedIn(header: string): Accepted[] {
   });
 }
 
-/** Whether a way of encoding is named, and not refused. */
 const accepts = (header: string | undefined, encoding: string): boolean =>
   header !== undefined && acceptedIn(header).some(({ type, quality }) => type === encoding && quality > 0);
 
-/** Whether a media type is wanted more than each of the usual ones that are named. A wildcard names nothing. */
+/** Whether a media type is preferred to each of the usual ones that the header names. Wildcards don't count. */
 export function prefers(header: string | undefined, type: string, usual: readonly string[]): boolean {
   if (header === undefined) return false;
   const accepted = acceptedIn(header);
@@ -31,17 +30,17 @@ export function prefers(header: string | undefined, type: string, usual: readonl
   return wanted > 0 && !accepted.some((each) => usual.includes(each.type) && each.quality >= wanted);
 }
 
-/** What fits into a few packets is not worth the wait. */
+/** Smaller bodies fit into a few packets and are not worth compressing. */
 const bytesMin = 4096;
 
 const gzipped = promisify(gzip);
 
 /**
- * Whether the response is compressed: for the console alone, because of what an onlooker could learn otherwise
- * (docs/decisions/0152-answers-made-smaller.md). By a session, and with our media type even where nothing is sent: no page of another host can have a browser do that, nor is it how a
- * browser goes to an address.
+ * Only the console's requests are compressed, because an observer could otherwise learn from the sizes
+ * (docs/decisions/0152-answers-made-smaller.md). They have a session cookie and our media type even without a body, which neither
+ * a page of another site nor a navigation can send.
  */
-export function wantsSmaller(request: Pick<IncomingMessage, "headers">): boolean {
+export function acceptsGzip(request: Pick<IncomingMessage, "headers">): boolean {
   const { headers } = request;
   return (
     headers.cookie !== undefined &&
@@ -51,8 +50,7 @@ export function wantsSmaller(request: Pick<IncomingMessage, "headers">): boolean
   );
 }
 
-/** Off the thread that answers. */
-export async function smaller(written: WrittenAnswer): Promise<WrittenAnswer> {
+export async function compressed(written: SerializedResponse): Promise<SerializedResponse> {
   if (written.body.length < bytesMin) return written;
   return { ...written, body: await gzipped(written.body), encoding: "gzip" };
 }

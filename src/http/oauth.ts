@@ -1,4 +1,7 @@
-/** The endpoints of OAuth, as RFC 6749, 7636 and 8693 have them: where browsers are sent to, and forms in, JSON out that is no JSON:API. */
+/**
+ * The OAuth endpoints of RFC 6749, 7636 and 8693: the redirect to the consent page, and the token endpoint. Form in, plain JSON
+ * out.
+ */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { human, snake } from "../kernel/names.ts";
 import { GrantFault } from "../resources/identity/authentication-tokens/rules.ts";
@@ -18,12 +21,11 @@ const formBytesMax = 64 * 1024;
 const consentPath = "/app/~/authorize";
 
 export interface OauthOptions {
-  /** As whoever is nobody yet. */
   readonly contextOf: (request: FastifyRequest) => Context;
 }
 
 export function mountOauth(server: FastifyInstance, { contextOf }: OauthOptions): void {
-  server.get(authorizePath, async (request, reply) => askForConsent(request, reply));
+  server.get(authorizePath, async (request, reply) => redirectToConsent(request, reply));
   void server.register(async (inner) => {
     inner.removeAllContentTypeParsers();
     inner.addContentTypeParser(
@@ -38,7 +40,7 @@ export function mountOauth(server: FastifyInstance, { contextOf }: OauthOptions)
       const context = contextOf(request);
       try {
         context.signIns?.check();
-        const answer = await given(context, fieldsOf(request.body), request.headers.authorization);
+        const answer = await grantToken(context, fieldsOf(request.body), request.headers.authorization);
         return await sendOauth(reply, "answer", answer);
       } catch (error) {
         return refuse(request, reply, context, error);
@@ -47,73 +49,71 @@ export function mountOauth(server: FastifyInstance, { contextOf }: OauthOptions)
   });
 }
 
-/** On to the page where the person answers, with what was asked and nothing else; or a page that says what is wrong with it. */
-function askForConsent(request: FastifyRequest, reply: FastifyReply): FastifyReply {
+function redirectToConsent(request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const query = new URLSearchParams((request.query as string | undefined) ?? "");
-  const asked = Object.fromEntries(
+  const requested = Object.fromEntries(
     askedNames.flatMap((name) => {
       const values = query.getAll(snake(name));
       return values.length === 1 && values[0] !== "" ? [[name, values[0]]] : [];
     }),
   ) as Partial<Asked>;
-  const missing = askedNames.filter((name) => asked[name] === undefined);
+  const missing = askedNames.filter((name) => requested[name] === undefined);
   const faults = [
     ...missing.map((name) => `${human(name)} must be sent, once`),
-    ...askedFaults(asked).map(({ sentence }) => sentence),
+    ...askedFaults(requested).map(({ sentence }) => sentence),
   ];
-  if (faults.length > 0) return sendPage(refusing(reply), "This can't be asked", faultPage(faults));
-  const named = askedNames.map((name) => [snake(name), asked[name] ?? ""]);
+  if (faults.length > 0) return sendPage(refusing(reply), "Invalid authorization request", faultPage(faults));
+  const named = askedNames.map((name) => [snake(name), requested[name] ?? ""]);
   return sendRedirect(reply, `${consentPath}?${new URLSearchParams(named).toString()}`);
 }
 
-const faultPage = (faults: readonly string[]): string => `<h1>This can't be asked</h1>
-<p>A program sent you here to get a token of yours, but not as it should. Nobody was given anything.</p>
+const faultPage = (faults: readonly string[]): string => `<h1>Invalid authorization request</h1>
+<p>A program sent you here to request a token, but its request is not valid. No token was issued.</p>
 <ul>
 ${faults.map((fault) => `<li>${escaped(fault)}.</li>\n`).join("")}</ul>
-<p>Begin again with <code>terraform login</code> or <code>tofu login</code>.</p>
+<p>Start again with <code>terraform login</code> or <code>tofu login</code>.</p>
 `;
 
 function refuse({ headers }: FastifyRequest, reply: FastifyReply, { signIns }: Context, error: unknown): FastifyReply {
   if (!(error instanceof GrantFault)) throw error;
   if (error.code === "invalid_grant") signIns?.failed();
-  const isStranger = error.code === "invalid_client" && headers.authorization !== undefined;
+  const isUnknownClient = error.code === "invalid_client" && headers.authorization !== undefined;
   const document = { error: error.code, error_description: error.message };
-  return sendOauth(reply, isStranger ? "stranger" : "refusal", document);
+  return sendOauth(reply, isUnknownClient ? "stranger" : "refusal", document);
 }
 
-type Field = (name: string) => string | undefined;
+type FormField = (name: string) => string | undefined;
 
-/** Raises GrantFault for what was sent twice, or in no form. */
-function fieldsOf(body: unknown): Field {
+/** Raises GrantFault for a body that is not a form and for repeated parameters. */
+function fieldsOf(body: unknown): FormField {
   if (!(body instanceof URLSearchParams))
     throw new GrantFault("invalid_request", "Send a form: Content-Type application/x-www-form-urlencoded.");
   return (name) => {
     const [value, ...others] = body.getAll(name);
     if (others.length > 0) throw new GrantFault("invalid_request", `The parameter ${name} was sent more than once.`);
-    if (value?.includes("\0")) throw new GrantFault("invalid_request", `The parameter ${name} is no text.`);
+    if (value?.includes("\0")) throw new GrantFault("invalid_request", `The parameter ${name} is not valid text.`);
     return value === "" ? undefined : value;
   };
 }
 
-/** What a grant can't do without. Raises GrantFault that names all that is missing. */
-function needed<Name extends string>(field: Field, names: readonly Name[]): Record<Name, string> {
+/** Raises GrantFault that names every missing parameter. */
+function requiredFields<Name extends string>(field: FormField, names: readonly Name[]): Record<Name, string> {
   const found = names.map((name) => [name, field(name)] as const);
   const missing = found.flatMap(([name, value]) => (value === undefined ? [name] : []));
   if (missing.length > 0) throw new GrantFault("invalid_request", `Missing: ${missing.join(", ")}.`);
   return Object.fromEntries(found) as Record<Name, string>;
 }
 
-/** Raises GrantFault. */
-async function given(context: Context, field: Field, authorization: string | undefined): Promise<object> {
+async function grantToken(context: Context, field: FormField, authorization: string | undefined): Promise<object> {
   const grantType = field("grant_type");
-  if (grantType === "authorization_code") return redeemed(context, field, authorization);
-  if (grantType === exchangeGrant) return exchanged(context, field);
+  if (grantType === "authorization_code") return redeemCodeGrant(context, field, authorization);
+  if (grantType === exchangeGrant) return exchangeTokenGrant(context, field);
   throw new GrantFault("unsupported_grant_type", `The grant_type must be authorization_code or ${exchangeGrant}.`);
 }
 
-async function redeemed(context: Context, field: Field, authorization: string | undefined): Promise<object> {
+async function redeemCodeGrant(context: Context, field: FormField, authorization: string | undefined): Promise<object> {
   const clientId = clientIn(authorization) ?? field("client_id");
-  const sent = needed(
+  const sent = requiredFields(
     (name) => (name === "client_id" ? clientId : field(name)),
     ["client_id", "code", "redirect_uri", "code_verifier"],
   );
@@ -132,17 +132,17 @@ async function redeemed(context: Context, field: Field, authorization: string | 
   };
 }
 
-/** Some clients name themselves in the header, with an empty password. */
+/** Some clients send their id in the header, with an empty password. */
 function clientIn(authorization: string | undefined): string | undefined {
   const sent = /^Basic +([\w+/=-]+)$/i.exec(authorization ?? "")?.[1];
   if (sent === undefined) return undefined;
   const [id, secret] = Buffer.from(sent, "base64").toString("utf8").split(":", 2);
-  // There is no secret, so whoever sends one means another service.
+  // The client has no secret, so a secret means another service.
   return secret ? `${id}:${secret}` : id;
 }
 
-async function exchanged(context: Context, field: Field): Promise<object> {
-  const { organization, subject_token: subjectToken } = needed(field, ["organization", "subject_token"]);
+async function exchangeTokenGrant(context: Context, field: FormField): Promise<object> {
+  const { organization, subject_token: subjectToken } = requiredFields(field, ["organization", "subject_token"]);
   if (field("subject_token_type") !== jwtType)
     throw new GrantFault("invalid_request", `The subject_token_type must be ${jwtType}.`);
   const trust = field("trust");
@@ -175,16 +175,16 @@ const query = (fields: Record<string, string>) =>
   }));
 
 const [first, last] = loginClient.ports;
-const waiting = `Where the program waits: \`http://localhost\` or \`http://127.0.0.1\` with a port from ${first} to ${last}.`;
+const redirectDoc = `Where the program listens: \`http://localhost\` or \`http://127.0.0.1\` with a port from ${first} to ${last}.`;
 
 const codeForm = form(
   "authorization_code",
   {
     grant_type: "authorization_code",
     client_id: `\`${loginClient.id}\`; or as the name of HTTP's basic authentication, with an empty password.`,
-    code: "The code that the browser brought.",
-    redirect_uri: "The same as before.",
-    code_verifier: "What the challenge was made of.",
+    code: "The code from the redirect.",
+    redirect_uri: "The same redirect URI as in the authorization request.",
+    code_verifier: "The verifier that the challenge was made from.",
   },
   ["grant_type", "code", "redirect_uri", "code_verifier"],
 );
@@ -196,7 +196,7 @@ const exchangeForm = form(
     subject_token: "The pipeline's token.",
     subject_token_type: jwtType,
     organization: "The organization's name.",
-    trust: "The trust's name, where several fit.",
+    trust: "The name of the identity trust, where several match.",
   },
   ["grant_type", "subject_token", "subject_token_type", "organization"],
 );
@@ -205,9 +205,9 @@ const tokenAnswer = {
   type: "object",
   properties: {
     access_token: { type: "string", description: "The token." },
-    token_type: { type: "string", description: "`bearer`, in whatever case." },
-    expires_in: { type: "integer", description: "For how many seconds it works; absent where it never ends." },
-    issued_token_type: { type: "string", description: "Of an exchange." },
+    token_type: { type: "string", description: "`bearer`, in any case." },
+    expires_in: { type: "integer", description: "The lifetime in seconds; absent if the token never expires." },
+    issued_token_type: { type: "string", description: "Only for a token exchange." },
   },
   required: ["access_token", "token_type"],
 };
@@ -223,28 +223,27 @@ const asJson = (description: string, schema: object) => ({
   content: { "application/json": { schema } },
 });
 
-/** For the OpenAPI document. */
 export const oauthPaths = {
   [authorizePath]: {
     get: {
       operationId: "askForConsent",
       tags: ["authorizations"],
-      summary:
-        "Where a program sends its user's browser to get a token: leads on to the page that asks (RFC 6749, with PKCE)",
-      description: "Who may: everybody; nothing is given before somebody has signed in and agreed.",
+      summary: "Request a token for a program: redirects the user's browser to the consent page (RFC 6749, with PKCE)",
+      description: "Who may: everybody. No token is issued before a user has signed in and agreed.",
       security: [],
       parameters: query({
         client_id: `\`${loginClient.id}\``,
-        redirect_uri: waiting,
+        redirect_uri: redirectDoc,
         response_type: "`code`",
         code_challenge: "The SHA-256 of the verifier, in base64url.",
         code_challenge_method: "`S256`",
-        state: "Sent back as it is.",
+        state: "Returned unchanged.",
       }),
       responses: {
-        302: { description: "To the page on which the person agrees, or does not." },
+        302: { description: "Redirects to the consent page." },
         400: {
-          description: "A page that says everything that is wrong. Nobody is sent to an address that was not checked.",
+          description:
+            "A page that lists everything that is wrong. The browser is never redirected to an address that was not checked.",
         },
       },
     },
@@ -254,18 +253,18 @@ export const oauthPaths = {
       operationId: "exchangeToken",
       tags: ["authorizations", "identity-trusts"],
       summary:
-        "Exchange a code for a token of the user who agreed (RFC 6749), or a pipeline's own OpenID Connect token for a team's, for a while (RFC 8693)",
+        "Exchange a code for a token of the user who agreed (RFC 6749), or a pipeline's OpenID Connect token for a temporary team token (RFC 8693)",
       description:
-        "Who may: whoever brings a code with its verifier, once; or shows a token that one of the organization's identity-trusts fits.",
+        "Who may: a client with a code and its verifier, once; or a pipeline whose token matches one of the organization's identity-trusts.",
       security: [],
       requestBody: {
         required: true,
         content: { "application/x-www-form-urlencoded": { schema: { oneOf: [codeForm, exchangeForm] } } },
       },
       responses: {
-        200: asJson("The token, and for how long it works.", tokenAnswer),
-        400: asJson("Refused: `error` and `error_description` say why.", refusal),
-        401: asJson("Refused: there is no client of the name in the header.", refusal),
+        200: asJson("The token and its lifetime.", tokenAnswer),
+        400: asJson("The request was refused. `error` and `error_description` say why.", refusal),
+        401: asJson("The client in the Authorization header is unknown.", refusal),
         429: { $ref: "#/components/responses/429" },
         503: { $ref: "#/components/responses/503" },
       },

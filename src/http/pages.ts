@@ -1,4 +1,4 @@
-/** The pages of the service itself, which load, send, frame and run nothing; and `GET /`, which leads to the console or to the API. */
+/** The service's own HTML pages, which load and run nothing, and `GET /`, which leads to the console or to the API. */
 import { createHash } from "node:crypto";
 import type { FastifyInstance, FastifyReply } from "fastify";
 import { consolePath } from "./console.ts";
@@ -13,7 +13,6 @@ const style = `
   dd { margin: 0 }
 `;
 
-/** The one style is known by its hash. */
 const policy = [
   "default-src 'none'",
   `style-src 'sha256-${createHash("sha256").update(style).digest("base64")}'`,
@@ -26,7 +25,7 @@ const policy = [
 const escapes: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
 export const escaped = (text: string): string => text.replace(/[&<>"]/g, (letter) => escapes[letter] ?? "");
 
-/** The body is markup; whatever comes from elsewhere is `escaped` in it. */
+/** `body` is markup: escape every value from elsewhere with `escaped`. */
 export function sendPage(reply: FastifyReply, title: string, body: string): FastifyReply {
   return reply
     .header("content-type", "text/html; charset=utf-8")
@@ -54,7 +53,6 @@ const links = {
   readiness: "/readyz",
 } as const;
 
-/** The first thing to try, for whoever has a token. */
 export const firstCommand = (url: string, options = ""): string =>
   `curl -sSf -w '\\n' ${options}-H "Authorization: Bearer $TOKEN" ${url}${basePath}/account/details`;
 
@@ -75,31 +73,29 @@ export function mountFrontPage(server: FastifyInstance, { publicUrl, hasConsole 
 
 function page(url: string): string {
   return `<h1>Cadastre</h1>
-<p>A register of infrastructure workspaces: organizations, their projects and workspaces, and which team may do what to them.
-It is a service for programs: Terraform, OpenTofu, and whatever speaks JSON:API. Its console is turned off here (<code>CADASTRE_CONSOLE</code>).</p>
+<p>A self-hosted control plane for Terraform and OpenTofu: organizations, projects, workspaces, and access of teams to them.
+Clients use its JSON:API. The console is turned off here (<code>CADASTRE_CONSOLE</code>).</p>
 
 <h2>Try it</h2>
 <p>The first start printed the admin's token. Put it in place of the dots:</p>
 <pre>export TOKEN=cadastre-…
 ${escaped(firstCommand(url))}</pre>
-<p>Is it lost? On the machine that it runs on: <code>cadastre token create admin</code>; where it runs from its sources,
-there: <code>npm run cadastre -- token create admin</code></p>
+<p>If you lost it, create another on the machine that runs the service: <code>cadastre token create admin</code>; from the sources: <code>npm run cadastre -- token create admin</code></p>
 
 <h2>Where things are</h2>
 <dl>
 <dt><code>${escaped(url)}${links.api}</code></dt>
-<dd>The API. Every request carries a token.</dd>
+<dd>The API. Every request needs a token.</dd>
 <dt><code>${links.openapi}</code></dt>
-<dd>Every route, parameter, body and answer, as an OpenAPI document (with a token).</dd>
+<dd>The OpenAPI document of the API (needs a token).</dd>
 <dt><a href="${links.discovery}"><code>${links.discovery}</code></a></dt>
-<dd>By which Terraform and OpenTofu find the API.</dd>
+<dd>Service discovery for Terraform and OpenTofu.</dd>
 <dt><a href="${links.health}"><code>${links.health}</code></a>, <a href="${links.readiness}"><code>${links.readiness}</code></a></dt>
-<dd>Is it alive? Is it ready?</dd>
+<dd>Liveness and readiness.</dd>
 </dl>
 
 <h2>Next</h2>
-<p>Among the project's sources: <code>README.md</code> makes a first organization, project and workspace; <code>docs/clients.md</code>
-points Terraform and OpenTofu here; <code>docs/api.md</code> is for those who call the API; <code>docs/operations.md</code> for those
-who run it. <code>cadastre help</code> tells the operator's commands.</p>
+<p>In the project's sources, <code>README.md</code> creates a first organization, project and workspace, and <code>docs/api.md</code> describes
+the API. <code>cadastre help</code> lists the operator's commands.</p>
 `;
 }

@@ -1,4 +1,4 @@
-/** Metrics of what the register holds, read from the database at each scrape and so the same on every server. */
+/** Metrics about the whole register, read from the database at each scrape and so the same on every server. */
 import { type RawBuilder, sql } from "kysely";
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import { lastBackup } from "../backup/schedule.ts";
@@ -8,29 +8,28 @@ import { now, nowMs } from "../kernel/time.ts";
 import { silentMs } from "../resources/connections/agent-pools/reads.ts";
 import { type Figures, readFigures, tokenKinds } from "../resources/shared/figures.ts";
 import { hearEndedPhases } from "../resources/shared/measures.ts";
-import { soonOrNone } from "./health.ts";
+import { withDeadlineOrUndefined } from "./health.ts";
 
 type Gauges = (name: string, help: string, labelNames?: string[]) => Gauge;
 
-/** Unknown is not none: a gauge that has no value is left out. */
+/** A gauge without a value is omitted, because unknown is not zero. */
 const gaugesOf =
   (registry: Registry): Gauges =>
   (name, help, labelNames = []) =>
     new Gauge({ name, help, labelNames, registers: [registry] });
 
-type JobRow = Omit<JobTable, "dueMs" | "lastError"> & { readonly nowMs: number };
+type JobMetricsRow = Omit<JobTable, "dueMs" | "lastError"> & { readonly nowMs: number };
 
-/** Gives the function that takes a new look: one statement for all of them, so it can't be each metric's own. */
 export function watchJobs(registry: Registry, database: Database): () => Promise<void> {
   const common = { labelNames: ["job"], registers: [registry] };
   const counter = (name: string, help: string) => new Counter({ name, help, ...common });
   const gauge = (name: string, help: string) => new Gauge({ name, help, ...common });
-  const runs = counter("cadastre_job_runs_total", "Runs that have ended.");
-  const failures = counter("cadastre_job_failures_total", "Runs that have failed.");
-  const handled = counter("cadastre_job_handled_total", "Things handled.");
+  const runs = counter("cadastre_job_runs_total", "Finished runs of the job.");
+  const failures = counter("cadastre_job_failures_total", "Failed runs of the job.");
+  const handled = counter("cadastre_job_handled_total", "Items handled by the job.");
   const success = gauge("cadastre_job_last_success_timestamp_seconds", "When a run last succeeded.");
   const duration = gauge("cadastre_job_last_duration_seconds", "How long the last run took; absent during a run.");
-  const running = gauge("cadastre_job_running", "1 while a server runs it.");
+  const running = gauge("cadastre_job_running", "1 while a server runs the job.");
   return async () => {
     const rows = await readJobs(database);
     for (const metric of [runs, failures, handled, success, duration, running]) metric.reset();
@@ -47,19 +46,19 @@ export function watchJobs(registry: Registry, database: Database): () => Promise
   };
 }
 
-async function readJobs({ reader }: Database): Promise<readonly JobRow[]> {
+async function readJobs({ reader }: Database): Promise<readonly JobMetricsRow[]> {
   const rows = reader.db
     .selectFrom("jobs")
     .select(["name", "holder", "leaseUntilMs", "startedMs", "finishedMs", "succeededMs"])
     .select(["runsTotal", "failuresTotal", "handledTotal", reader.dialect.nowMs.as("nowMs")])
     .execute();
-  return (await soonOrNone(rows)) ?? [];
+  return (await withDeadlineOrUndefined(rows)) ?? [];
 }
 
-const isRunning = ({ holder, leaseUntilMs, nowMs }: JobRow) => holder !== null && leaseUntilMs > nowMs;
+const isRunning = ({ holder, leaseUntilMs, nowMs }: JobMetricsRow) => holder !== null && leaseUntilMs > nowMs;
 
-/** Unknown once another run has begun: the row tells when that one did. */
-function lastDurationMs({ holder, startedMs, finishedMs }: JobRow): number | undefined {
+/** Unknown during a run: the row has the start of the current one. */
+function lastDurationMs({ holder, startedMs, finishedMs }: JobMetricsRow): number | undefined {
   return holder !== null || startedMs === null || finishedMs === null ? undefined : finishedMs - startedMs;
 }
 
@@ -69,14 +68,13 @@ interface RunFigures {
   readonly agents: readonly { readonly status: string; readonly count: number }[];
 }
 
-/** From a plan that looks at one resource to an apply that builds a cluster. */
 const bucketSeconds = [1, 5, 15, 60, 300, 900, 3600, 14_400];
 
-/** How long what has ended was executed, as far as it ended at this server. Gives the function that ends the count. */
+/** Durations of phases that ended on this server. Returns a function that stops counting. */
 export function countEndedPhases(registry: Registry): () => void {
   const seconds = new Histogram({
     name: "cadastre_phase_seconds",
-    help: "How long plans and applies were executed that ended at this server, by how they ended.",
+    help: "Duration of plans and applies that ended on this server, by result.",
     labelNames: ["phase", "result"],
     buckets: bucketSeconds,
     registers: [registry],
@@ -84,22 +82,24 @@ export function countEndedPhases(registry: Registry): () => void {
   return hearEndedPhases(({ phase, result, seconds: taken }) => seconds.observe({ phase, result }, taken));
 }
 
-/** Gives the function that takes a new look: three statements, each by an index that holds what lives alone. */
+/** Returns a function that refreshes the metrics: three statements, each on an index of unfinished rows only. */
 export function watchRuns(registry: Registry, database: Database): () => Promise<void> {
   const gauge = gaugesOf(registry);
-  const queue = gauge("cadastre_phases_queued", "Plans and applies that wait for an agent.", ["phase"]);
-  const oldest = gauge("cadastre_phase_oldest_wait_seconds", "How long the one that waits longest has waited.", [
-    "phase",
-  ]);
-  const running = gauge("cadastre_phases_running", "Plans and applies that are executed.", ["phase"]);
-  const longest = gauge(
-    "cadastre_phase_longest_run_seconds",
-    "How long the one has been executed that was claimed first.",
+  const queue = gauge("cadastre_phases_queued", "Plans and applies that are waiting for an agent.", ["phase"]);
+  const oldest = gauge(
+    "cadastre_phase_oldest_wait_seconds",
+    "How long the oldest queued plan or apply has been waiting.",
     ["phase"],
   );
-  const agents = gauge("cadastre_agents", "Agents by what they do.", ["status"]);
+  const running = gauge("cadastre_phases_running", "Plans and applies that are running.", ["phase"]);
+  const longest = gauge(
+    "cadastre_phase_longest_run_seconds",
+    "How long the oldest running plan or apply has been running.",
+    ["phase"],
+  );
+  const agents = gauge("cadastre_agents", "Agents by status.", ["status"]);
   return async () => {
-    const figures = await lookAtRuns(database.reader);
+    const figures = await readRunFigures(database.reader);
     for (const metric of [queue, oldest, running, longest, agents]) metric.reset();
     if (figures === undefined) return;
     for (const phase of ["plan", "apply"]) {
@@ -114,7 +114,7 @@ export function watchRuns(registry: Registry, database: Database): () => Promise
   };
 }
 
-async function lookAtRuns(tx: Tx): Promise<RunFigures | undefined> {
+async function readRunFigures(tx: Tx): Promise<RunFigures | undefined> {
   const { nowMs } = tx.dialect;
   const queued = sql<RunFigures["queued"][number]>`
     select kind, count(*) as count, ${nowMs} - min(queued_ms) as oldest_ms
@@ -126,11 +126,11 @@ async function lookAtRuns(tx: Tx): Promise<RunFigures | undefined> {
     select case when status in ('idle', 'busy') and last_ping_ms <= ${nowMs} - ${sql.lit(silentMs)}
       then 'unknown' else status end as status, count(*) as count
     from agents group by 1`.execute(tx.db);
-  const found = await soonOrNone(Promise.all([queued, running, agents]));
+  const found = await withDeadlineOrUndefined(Promise.all([queued, running, agents]));
   return found && { queued: found[0].rows, running: found[1].rows, agents: found[2].rows };
 }
 
-interface Held {
+interface LockCountRow {
   readonly holder: string;
   readonly count: number;
   readonly leased: number;
@@ -139,14 +139,14 @@ interface Held {
 
 const holders: Readonly<Record<string, string>> = { user: "users", team: "teams", run: "runs" };
 
-/** Gives the function that takes a new look: one statement, by an index that holds what is locked alone. */
+/** Returns a function that refreshes the metrics: one statement on an index of locked rows only. */
 export function watchLocks(registry: Registry, database: Database): () => Promise<void> {
   const gauge = (name: string, help: string) => gaugesOf(registry)(name, help, ["holder"]);
-  const held = gauge("cadastre_workspace_locks", "Locks that are held, by the kind of their holder.");
-  const leased = gauge("cadastre_workspace_locks_with_lease", "Those of them that end by themselves.");
-  const oldest = gauge("cadastre_workspace_lock_oldest_age_seconds", "How long the oldest of them has been held.");
+  const held = gauge("cadastre_workspace_locks", "Locked workspaces by kind of lock holder.");
+  const leased = gauge("cadastre_workspace_locks_with_lease", "Locked workspaces whose lock has a lease.");
+  const oldest = gauge("cadastre_workspace_lock_oldest_age_seconds", "Age of the oldest lock.");
   return async () => {
-    const rows = await lookAtLocks(database.reader);
+    const rows = await readLockCounts(database.reader);
     for (const metric of [held, leased, oldest]) metric.reset();
     if (rows === undefined) return;
     for (const [holder, type] of Object.entries(holders)) {
@@ -158,12 +158,12 @@ export function watchLocks(registry: Registry, database: Database): () => Promis
   };
 }
 
-async function lookAtLocks(tx: Tx): Promise<readonly Held[] | undefined> {
-  const found = sql<Held>`
+async function readLockCounts(tx: Tx): Promise<readonly LockCountRow[] | undefined> {
+  const found = sql<LockCountRow>`
     select locked_by_type as holder, count(*) as count, count(lock_expires_at) as leased, min(locked_at) as oldest
     from workspaces where locked_by_type is not null and (lock_expires_at is null or lock_expires_at > ${now()})
     group by locked_by_type`.execute(tx.db);
-  return (await soonOrNone(found))?.rows;
+  return (await withDeadlineOrUndefined(found))?.rows;
 }
 
 interface Backlog {
@@ -171,28 +171,26 @@ interface Backlog {
   readonly waitingHelp: string;
   readonly overdue: string;
   readonly overdueHelp: string;
-  /** What waits, by an index that holds nothing else. */
   readonly rows: RawBuilder<unknown>;
 }
 
 const backlogs: readonly Backlog[] = [
   {
     waiting: "cadastre_notices_waiting",
-    waitingHelp: "Notices that wait to be delivered, or to be tried again.",
+    waitingHelp: "Notifications that are waiting to be delivered or retried.",
     overdue: "cadastre_notice_overdue_seconds",
-    overdueHelp: "For how long the notice that is due longest has been due.",
+    overdueHelp: "How long the oldest due notification has been due.",
     rows: sql`notices where state = 'waiting'`,
   },
   {
     waiting: "cadastre_vcs_events_waiting",
-    waitingHelp: "Events of version control of which it is not decided yet what follows.",
+    waitingHelp: "VCS events that are waiting to be processed.",
     overdue: "cadastre_vcs_event_overdue_seconds",
-    overdueHelp: "For how long the event that is due longest has been due.",
+    overdueHelp: "How long the oldest due event has been due.",
     rows: sql`vcs_events where outcome is null`,
   },
 ];
 
-/** Gives the function that takes a new look: one statement for each. */
 export function watchBacklogs(registry: Registry, database: Database): () => Promise<void> {
   const looks = backlogs.map((backlog) => watchBacklog(registry, database, backlog));
   return async () => {
@@ -205,7 +203,7 @@ function watchBacklog(registry: Registry, { reader }: Database, backlog: Backlog
   const waiting = gauge(backlog.waiting, backlog.waitingHelp);
   const overdue = gauge(backlog.overdue, backlog.overdueHelp);
   return async () => {
-    const found = await lookAtBacklog(reader, backlog);
+    const found = await readBacklog(reader, backlog);
     if (found === undefined) return [waiting, overdue].forEach((gauge) => gauge.remove());
     waiting.set(Number(found.count));
     overdue.set(Math.max(0, Number(found.overdueMs ?? 0)) / 1000);
@@ -217,26 +215,28 @@ interface BacklogRow {
   readonly overdueMs: number | null;
 }
 
-async function lookAtBacklog({ db, dialect }: Tx, { rows }: Backlog): Promise<BacklogRow | undefined> {
+async function readBacklog({ db, dialect }: Tx, { rows }: Backlog): Promise<BacklogRow | undefined> {
   const found = sql<BacklogRow>`select count(*) as count, ${dialect.nowMs} - min(due_ms) as overdue_ms from ${rows}`;
-  return (await soonOrNone(found.execute(db)))?.rows[0];
+  return (await withDeadlineOrUndefined(found.execute(db)))?.rows[0];
 }
 
 const kinds = ["state", "json", "archive"];
 
-/** Gives the function that takes a new look: one statement, whatever the size of the register. */
 export function watchFigures(registry: Registry, database: Database): () => Promise<void> {
   const gauge = gaugesOf(registry);
-  const counted = gauge("cadastre_figures_timestamp_seconds", "When the figures of the whole register were counted.");
-  const size = gauge("cadastre_database_size_bytes", "What the database takes of its disk.");
+  const counted = gauge("cadastre_figures_timestamp_seconds", "When the register's totals were counted.");
+  const size = gauge("cadastre_database_size_bytes", "Size of the database on disk.");
   const organizations = gauge("cadastre_organizations", "Organizations in the register.");
   const users = gauge("cadastre_users", "Users in the register.");
   const workspaces = gauge("cadastre_workspaces", "Workspaces in the register.");
   const bytes = gauge("cadastre_stored_bytes", "States and other contents, in bytes before compression.", ["kind"]);
-  const contents = gauge("cadastre_stored_contents", "How many of them there are.", ["kind"]);
-  const expiring = gauge("cadastre_tokens_expiring", "Tokens that end within so many days.", ["kind", "within_days"]);
+  const contents = gauge("cadastre_stored_contents", "Number of stored states and other contents.", ["kind"]);
+  const expiring = gauge("cadastre_tokens_expiring", "Tokens that expire within this number of days.", [
+    "kind",
+    "within_days",
+  ]);
   return async () => {
-    const figures = await soonOrNone(readFigures(database.reader));
+    const figures = await withDeadlineOrUndefined(readFigures(database.reader));
     for (const metric of [counted, size, organizations, users, workspaces]) metric.remove();
     for (const metric of [bytes, contents, expiring]) metric.reset();
     if (figures === undefined) return;
@@ -249,26 +249,25 @@ export function watchFigures(registry: Registry, database: Database): () => Prom
       bytes.set({ kind }, figures.contents[kind]?.bytes ?? 0);
       contents.set({ kind }, figures.contents[kind]?.count ?? 0);
     }
-    tellExpiring(expiring, figures);
+    setExpiring(expiring, figures);
   };
 }
 
-function tellExpiring(expiring: Gauge, { tokensExpiring }: Figures): void {
+function setExpiring(expiring: Gauge, { tokensExpiring }: Figures): void {
   for (const kind of tokenKinds)
     for (const days of ["1", "7", "30"] as const)
       expiring.set({ kind, within_days: days }, tokensExpiring[kind]?.[days] ?? 0);
 }
 
-/** Gives the function that takes a new look. */
 export function watchBackups(registry: Registry, { reader }: Database): () => Promise<void> {
   const gauge = gaugesOf(registry);
   const at = gauge(
     "cadastre_backup_last_success_timestamp_seconds",
-    "When the last good backup on the schedule was made; absent where there was none.",
+    "When the last scheduled backup succeeded; absent where there was none.",
   );
-  const bytes = gauge("cadastre_backup_last_size_bytes", "How large it is.");
+  const bytes = gauge("cadastre_backup_last_size_bytes", "Size of the last scheduled backup.");
   return async () => {
-    const last = await soonOrNone(lastBackup(reader));
+    const last = await withDeadlineOrUndefined(lastBackup(reader));
     for (const metric of [at, bytes]) metric.remove();
     if (last === undefined) return;
     at.set(Date.parse(last.at) / 1000);

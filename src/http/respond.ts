@@ -1,4 +1,4 @@
-/** The only file that knows status codes: answers and errors → HTTP. */
+/** Turns answers and errors into HTTP responses. The only file that knows status codes. */
 import type { ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 import type { FastifyReply } from "fastify";
@@ -26,7 +26,7 @@ const eventsMediaType = "text/event-stream";
 const statusOf: Record<AnswerKind, number> = {
   document: 200,
   created: 201,
-  // As the specification says of team access.
+  // As the API reference specifies for team access.
   granted: 200,
   list: 200,
   "cursor-list": 200,
@@ -57,8 +57,7 @@ const errorFacts: Record<ErrorCode, { status: number; title: string }> = {
   unavailable: { status: 503, title: "service unavailable" },
 };
 
-/** Of a page that is on its way. */
-export const statusOfWaiting = errorFacts.unavailable.status;
+export const unavailableStatus = errorFacts.unavailable.status;
 
 const contentMediaType = "application/json";
 
@@ -71,16 +70,16 @@ export const httpFacts: HttpFacts = {
   basePath,
   refusals: {
     400: "The body is not JSON, or a query parameter is unusable.",
-    401: "No token, or an unknown, expired or revoked one; or a user's, where the organization refuses those.",
-    403: "The caller may see the thing, but not do this to it.",
-    404: "There is no such thing, or the caller may not see it.",
-    409: "The thing's state does not allow it.",
-    412: "If-Match does not fit the thing's ETag, or access has changed since the access-version that was sent.",
+    401: "The token is missing, unknown, expired or revoked, or it is a user token and the organization refuses those.",
+    403: "The caller can see the resource but is not allowed to do this.",
+    404: "The resource does not exist, or the caller is not allowed to see it.",
+    409: "The state of the resource does not allow this.",
+    412: "If-Match does not match the resource's ETag, or access has changed since the access-version that was sent.",
     413: "The body is too large.",
-    415: "The body is of another media type.",
-    422: "The body has the wrong shape, or an attribute is invalid; every fault is listed.",
-    429: "Too many requests; Retry-After tells when to come back.",
-    503: "The database can't be reached or is busy; Retry-After tells when to come back.",
+    415: "The media type of the body is not supported.",
+    422: "The body has the wrong shape, or attributes are invalid. The response lists every fault.",
+    429: "Too many requests. Retry-After says when to try again.",
+    503: "The database can't be reached or is busy. Retry-After says when to try again.",
   },
 };
 
@@ -88,7 +87,6 @@ export interface AnswerFacts {
   readonly definition: ResourceDefinition;
   readonly operation: Operation;
   readonly page: Page;
-  /** The path and query of the request. */
   readonly url: string;
 }
 
@@ -107,22 +105,18 @@ export function sendAnswer(reply: FastifyReply, facts: AnswerFacts, answer: unkn
     case "cursor-list":
       return sendText(reply, cursorDocument(facts, answer as CursorAnswer<unknown>));
     default:
-      // Nothing came of what was waited for.
       if (answer === undefined) return reply.code(statusOf.nothing).send();
-      return sendWritten(reply, writeAnswer(facts, answer));
+      return sendSerialized(reply, serializeAnswer(facts, answer));
   }
 }
 
-/** A document or a list, as it is sent. */
-export interface WrittenAnswer {
+export interface SerializedResponse {
   readonly body: Buffer;
-  /** With its quotes. */
   readonly etag: string | undefined;
-  /** How the body is written, where it is not plain. */
   readonly encoding?: "gzip";
 }
 
-export function writeAnswer(facts: AnswerFacts, answer: unknown): WrittenAnswer {
+export function serializeAnswer(facts: AnswerFacts, answer: unknown): SerializedResponse {
   if (facts.operation.answer === "list")
     return { body: Buffer.from(listDocument(facts, answer as ListAnswer<unknown>)), etag: undefined };
   const { view, included } = answer as DocumentAnswer<unknown>;
@@ -131,8 +125,8 @@ export function writeAnswer(facts: AnswerFacts, answer: unknown): WrittenAnswer 
   return { body: Buffer.from(text), etag: etag === undefined ? undefined : `"${etag}"` };
 }
 
-/** As bytes: to a string the framework would add a charset, which this media type must not have. */
-export function sendWritten(reply: FastifyReply, { body, etag, encoding }: WrittenAnswer): FastifyReply {
+/** Sent as bytes: the framework would add a charset to a string, which this media type does not allow. */
+export function sendSerialized(reply: FastifyReply, { body, etag, encoding }: SerializedResponse): FastifyReply {
   if (etag !== undefined) reply.header("etag", etag);
   if (encoding !== undefined) reply.header("content-encoding", encoding).header("vary", "accept-encoding");
   return reply.header("content-type", mediaType).send(body);
@@ -140,8 +134,8 @@ export function sendWritten(reply: FastifyReply, { body, etag, encoding }: Writt
 
 export const cachedStatus = statusOf.document;
 
-/** The same, past the framework: nothing more is to be decided about it. */
-export function sendKept(response: ServerResponse, written: WrittenAnswer, headers: readonly string[]): void {
+/** Bypasses the framework, which would only add overhead to a finished response. */
+export function sendCached(response: ServerResponse, written: SerializedResponse, headers: readonly string[]): void {
   const { body, etag, encoding } = written;
   const own = ["content-type", mediaType, "content-length", String(body.length)];
   if (etag !== undefined) own.push("etag", etag);
@@ -150,7 +144,7 @@ export function sendKept(response: ServerResponse, written: WrittenAnswer, heade
   response.end(body);
 }
 
-/** With its length, so that a client whose connection breaks off knows that something is missing. */
+/** Sets the length, so that a client can detect a truncated body. */
 function sendContent(reply: FastifyReply, type: string, { size, bytes }: ContentAnswer): FastifyReply {
   return reply
     .header("content-type", type)
@@ -165,7 +159,7 @@ export function tableHeaders(reply: FastifyReply, name: string): FastifyReply {
     .header("content-disposition", `attachment; filename="${name}.csv"`);
 }
 
-/** Caches must not keep it, and proxies not gather it. */
+/** Neither caches nor proxies may store or buffer the stream. */
 export function eventHeaders(reply: FastifyReply): FastifyReply {
   return reply
     .code(statusOf.events)
@@ -175,15 +169,15 @@ export function eventHeaders(reply: FastifyReply): FastifyReply {
 }
 
 function listDocument({ definition, page, url }: AnswerFacts, answer: ListAnswer<unknown>): string {
-  const { totalCount, hasMore, statusCounts, meta: told } = answer;
+  const { totalCount, hasMore, statusCounts, meta: extra } = answer;
   const data = `{"data":${writeResources(definition, answer.views)}${writeIncluded(answer.included)}`;
   if (hasMore !== undefined) {
     const { links, meta } = openPagination({ page, hasMore, url });
-    return `${data},"links":${JSON.stringify(links)},"meta":${JSON.stringify({ ...meta, ...told })}}`;
+    return `${data},"links":${JSON.stringify(links)},"meta":${JSON.stringify({ ...meta, ...extra })}}`;
   }
   if (totalCount === undefined) return `${data}}`;
   const { links, meta } = pagination({ page, totalCount, url });
-  const counts = { ...meta, ...(statusCounts && { "status-counts": statusCounts }), ...told };
+  const counts = { ...meta, ...(statusCounts && { "status-counts": statusCounts }), ...extra };
   return `${data},"links":${JSON.stringify(links)},"meta":${JSON.stringify(counts)}}`;
 }
 
@@ -203,23 +197,19 @@ export function sendJson(reply: FastifyReply, document: object, type?: string): 
 const oauthStatus = {
   answer: statusOf.document,
   refusal: errorFacts["bad-request"].status,
-  /** Of a client that named itself by the header. */
   stranger: errorFacts.unauthorized.status,
 } as const;
 
-/** For clients of OAuth, who know its errors by their names and nearly all of them by one status. */
+/** OAuth clients identify errors by their code; nearly all errors have the same status. */
 export function sendOauth(reply: FastifyReply, kind: keyof typeof oauthStatus, document: object): FastifyReply {
   if (kind === "stranger") reply.header("www-authenticate", "Basic");
   return sendJson(reply.code(oauthStatus[kind]), document, "application/json");
 }
 
-/** For a page that says what is wrong with a request. */
 export const refusing = (reply: FastifyReply): FastifyReply => reply.code(errorFacts["bad-request"].status);
 
-/** For this time; the next one may lead elsewhere. */
 export const sendRedirect = (reply: FastifyReply, path: string): FastifyReply => reply.redirect(path, 302);
 
-/** A webhook is answered before it is worked off, and with nothing to read. */
 export function sendReceipt(reply: FastifyReply, isStored: boolean): FastifyReply {
   return reply.code(isStored ? statusOf.accepted : statusOf.nothing).send();
 }
@@ -230,7 +220,7 @@ export interface ErrorAnswer {
   readonly text: string;
 }
 
-/** An error that is not ours tells nothing of the inside. */
+/** The response to an unexpected error reveals no internals. */
 export function errorAnswer(error: unknown): ErrorAnswer {
   const known =
     error instanceof AppError
@@ -257,13 +247,12 @@ function headersOfError({ code, retryAfterSeconds }: AppError): Record<string, s
       "x-ratelimit-reset": (retryAfterSeconds ?? 1).toFixed(3),
     }),
     ...(code === "unauthorized" && { "www-authenticate": "Bearer" }),
-    // The rest of the request may still come, and is not to be taken for the next one.
+    // The rest of the request may still arrive and must not be parsed as the next request.
     ...(code === "timed-out" && { connection: "close" }),
   };
 }
 
-/** For a page that tells the same: the status, the headers, and the sentences to be shown. */
-export function refusedAs(reply: FastifyReply, error: unknown): string[] {
+export function setErrorStatus(reply: FastifyReply, error: unknown): string[] {
   const { status, headers, text } = errorAnswer(error);
   reply.code(status).headers(headers);
   return (JSON.parse(text) as { errors: { detail: string }[] }).errors.map(({ detail }) => detail);

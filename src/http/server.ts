@@ -1,4 +1,4 @@
-/** The HTTP door: what every request passes on its way in and every response on its way out. */
+/** Builds the HTTP server: what every request passes on its way in and every response on its way out. */
 import type { AddressInfo } from "node:net";
 import fastify, {
   LogController,
@@ -17,53 +17,50 @@ import { loopbackOf } from "../kernel/settings.ts";
 import { foreignTypes, hooks, resources } from "../resources/index.ts";
 import type { Context, ServiceOptions } from "../resources/shared/context.ts";
 import { Authenticator, type AuthenticatorOptions } from "./authenticate.ts";
-import { acceptBodies, bodyBytesMax, limitDawdling } from "./body.ts";
+import { acceptBodies, bodyBytesMax, limitSlowBodies } from "./body.ts";
 import { identityPaths, mountDiscovery, mountIdentity } from "./discovery.ts";
 import { refuseForeignPages } from "./browser.ts";
 import { consoleRoutes, mountConsole, type ServedConsole } from "./console.ts";
 import { mountFastPath } from "./fast-path.ts";
 import { mountFrontPage } from "./pages.ts";
-import { type Headers, headersFor, newRequestId } from "./headers.ts";
+import { type ResponseHeaders, headersFor, newRequestId } from "./headers.ts";
 import { mountHealth, refuseWhileStarting } from "./health.ts";
-import { Keeper } from "./kept.ts";
+import { ResponseCache } from "./kept.ts";
 import { logRequests, requestLog, serializers } from "./log.ts";
 import { mountMetrics } from "./metrics.ts";
 import { mountResources } from "./mount.ts";
 import { authorizePath, mountOauth, oauthPaths, tokenPath } from "./oauth.ts";
 import { mountSso, sendRefusal, ssoPaths, ssoRoutes } from "./sso.ts";
-import { refuseBrokenRequests, refuseOddRequests, refuseWithoutHost, unsupportedAt } from "./refusals.ts";
+import { refuseBrokenRequests, refuseUnsupportedRequests, refuseWithoutHost, unsupportedAt } from "./refusals.ts";
 import { mountWebhooks, webhookPath, webhookPaths } from "./webhooks.ts";
-import { basePath, httpFacts, sendError, sendKept, sendJson, type WrittenAnswer } from "./respond.ts";
+import { basePath, httpFacts, sendError, sendCached, sendJson, type SerializedResponse } from "./respond.ts";
 
 export interface ServerOptions extends AuthenticatorOptions {
   readonly database: Database;
-  /** Without a public URL it is the listening address. */
   readonly options: Omit<ServiceOptions, "publicUrl"> & { readonly publicUrl?: string | undefined };
   readonly vault: Vault;
   readonly wake?: Context["wake"];
   readonly version: string;
   readonly logger: FastifyBaseLogger;
   readonly tls?: { readonly cert: Buffer; readonly key: Buffer } | undefined;
-  /** Addresses whose `X-Forwarded-For` is believed. */
   readonly trustedProxies?: readonly string[] | undefined;
   readonly metricsToken?: string | undefined;
-  /** Whether it listens and is not ready for everything yet. */
   readonly isStarting?: () => boolean;
-  /** Whether it is about to stop, and still answers those whom a balancer sends. */
   readonly isDraining?: () => boolean;
-  /** How long a request's headers may take to arrive, and how long a body that is gathered. */
+  /** How long the headers, and a body that is read into memory, may take to arrive. */
   readonly headersTimeoutMs?: number;
   readonly bodyTimeoutMs?: number;
-  /** How much memory answers that were given may take. */
   readonly keptBytes?: number;
-  /** Without it there is no console here. */
   readonly console?: ServedConsole | undefined;
 }
 
-const keptBytesByDefault = 64 * 2 ** 20;
+const cacheBytesByDefault = 64 * 2 ** 20;
 const headersTimeoutMsByDefault = 60_000;
 
-/** Routes that need no token, or see to it themselves. Everything else, also what is no route at all under the API, does. */
+/**
+ * Routes that need no token, or authenticate the caller themselves. Every other path under the API needs one, even if no route
+ * matches.
+ */
 const open = new Set([
   "/",
   `${basePath}/ping`,
@@ -79,7 +76,7 @@ const open = new Set([
   webhookPath,
 ]);
 
-/** Decided by the route that was matched, never by the path as it was written: that has many spellings. */
+/** Decided by the matched route, because a path can be spelled in many ways. */
 function needsToken(request: FastifyRequest): boolean {
   const { url: route, config } = request.routeOptions;
   if (config.signed || config.open) return false;
@@ -91,9 +88,9 @@ export function createServer(settings: ServerOptions): FastifyInstance {
   const isDraining = settings.isDraining ?? (() => false);
   const { edition, publicUrl } = settings.options;
   const headers = headersFor({ rateLimit: settings.rateLimit, edition, publicUrl, isLeaving: isDraining });
-  const server = newServer(settings, headers.named);
+  const server = newServer(settings, headers.byName);
   const authenticator = new Authenticator(settings.database, settings);
-  const keeper = new Keeper(settings.keptBytes ?? keptBytesByDefault, settings.database, authenticator);
+  const cache = new ResponseCache(settings.keptBytes ?? cacheBytesByDefault, settings.database, authenticator);
   const options = withPublicUrl(server, settings);
   let stopping = false;
 
@@ -103,9 +100,9 @@ export function createServer(settings: ServerOptions): FastifyInstance {
   answerErrors(server);
   const log = requestLog(server.log as Logger);
   logRequests(server, log);
-  letRequestsIn(server, {
+  admitRequests(server, {
     isStarting: settings.isStarting,
-    keeper,
+    cache,
     headers,
     publicUrl: () => options.publicUrl,
     bodyTimeoutMs: settings.bodyTimeoutMs,
@@ -115,27 +112,27 @@ export function createServer(settings: ServerOptions): FastifyInstance {
   });
   server.addHook("onClose", () => authenticator.close());
 
-  refuseOddRequests(server.server, headers.named);
+  refuseUnsupportedRequests(server.server, headers.byName);
   mountDiscovery(server);
   mountHealth(server, settings.database, {
     isStarting: settings.isStarting ?? (() => false),
     isStopping: () => stopping || isDraining(),
   });
   const { database, metricsToken, trustedProxies, version } = settings;
-  const figures = mountMetrics(server, { database, authenticator, metricsToken, keeper, version });
+  const figures = mountMetrics(server, { database, authenticator, metricsToken, cache, version });
   // PostgreSQL needs a statement to tell whether a cached response is fresh: the framework waits for that.
   if (database.moment() !== undefined)
-    mountFastPath(server.server, { cache: keeper, headers, log, figures, trustedProxies, isStopping: () => stopping });
+    mountFastPath(server.server, { cache, headers, log, figures, trustedProxies, isStopping: () => stopping });
   mountIdentity(server, { ...settings, publicUrl: () => options.publicUrl });
   mountPages(server, settings, () => options.publicUrl);
-  const contextOf = contextOfNobody(settings, options, authenticator);
+  const contextOf = anonymousContext(settings, options, authenticator);
   mountOauth(server, { contextOf });
   mountSso(server, { contextOf, publicUrl: () => options.publicUrl });
   mountWebhooks(server, { contextOf });
   mountResources(server, resources, {
     ...settings,
     options,
-    keeper,
+    cache,
     signInsFrom: (address) => authenticator.signInsFrom(address),
     isStopping: () => stopping,
   });
@@ -143,15 +140,14 @@ export function createServer(settings: ServerOptions): FastifyInstance {
   return server;
 }
 
-/** Each in our words, and told to the log as far as it is ours. */
 function answerErrors(server: FastifyInstance): void {
   server.setErrorHandler((error, request, reply) => {
     const known = translate(error as FastifyError, request.routeOptions.config.tooLarge);
-    const tell = (level: "error" | "info", err: unknown) =>
+    const log = (level: "error" | "info", err: unknown) =>
       server.log[level]({ reqId: request.id, err }, "request failed");
-    if (!(known instanceof AppError)) tell("error", known);
-    // A caller's own doing, such as going away in the middle, is no error of the service.
-    else if (known.internal !== undefined) tell(known.code === "unavailable" ? "error" : "info", known.internal);
+    if (!(known instanceof AppError)) log("error", known);
+    // A client's own fault, such as closing the connection early, is not an error of the service.
+    else if (known.internal !== undefined) log(known.code === "unavailable" ? "error" : "info", known.internal);
     return request.routeOptions.config.isPage ? sendRefusal(request, reply, known) : sendError(reply, known);
   });
   server.setNotFoundHandler(({ url }, reply) => sendError(reply, unsupportedAt(url) ?? notFound("path")));
@@ -162,8 +158,7 @@ function mountPages(server: FastifyInstance, { console }: ServerOptions, publicU
   mountConsole(server, console);
 }
 
-/** For what is asked by nobody that we know yet. */
-function contextOfNobody(
+function anonymousContext(
   { database, vault, wake }: ServerOptions,
   options: ServiceOptions,
   authenticator: Authenticator,
@@ -181,48 +176,45 @@ function contextOfNobody(
   });
 }
 
-interface Entrance {
+interface AdmissionOptions {
   readonly isStarting: ServerOptions["isStarting"];
-  readonly keeper: Keeper;
-  readonly headers: Headers;
+  readonly cache: ResponseCache;
+  readonly headers: ResponseHeaders;
   readonly publicUrl: () => string;
   readonly bodyTimeoutMs: number | undefined;
 }
 
-/** Each request gets its headers and, where it needs one, its session; or the answer that was kept for it. */
-function letRequestsIn(server: FastifyInstance, entrance: Entrance): void {
-  const { isStarting, keeper, headers, publicUrl, bodyTimeoutMs } = entrance;
+function admitRequests(server: FastifyInstance, options: AdmissionOptions): void {
+  const { isStarting, cache, headers, publicUrl, bodyTimeoutMs } = options;
   server.addHook("onRequest", (request, reply, done) => {
-    const goOn = (error?: Error) => {
-      reply.headers(headers.named(request.id, request.allowance));
+    const proceed = (error?: Error) => {
+      reply.headers(headers.byName(request.id, request.allowance));
       done(error);
     };
     try {
       refuseWithoutHost(request.raw);
       if (isStarting?.() === true) refuseWhileStarting(request.routeOptions.url);
-      limitDawdling(request, bodyTimeoutMs);
+      limitSlowBodies(request, bodyTimeoutMs);
       refuseForeignPages(request, publicUrl, request.routeOptions.config.open);
-      if (!needsToken(request)) return goOn();
-      const give = (kept: WrittenAnswer) => {
+      if (!needsToken(request)) return proceed();
+      const sendFresh = (cached: SerializedResponse) => {
         reply.hijack();
-        sendKept(reply.raw, kept, headers.inTurn(request.id, request.allowance));
+        sendCached(reply.raw, cached, headers.flat(request.id, request.allowance));
       };
-      keeper.letIn(request).then((kept) => (kept === undefined ? goOn() : give(kept)), goOn);
+      cache.authenticate(request).then((cached) => (cached === undefined ? proceed() : sendFresh(cached)), proceed);
     } catch (error) {
-      goOn(error as Error);
+      proceed(error as Error);
     }
   });
 }
 
-/** Where the server listens, as a URL. */
-/** Where it is reached on this machine: one that listens on every address, by the loopback one. */
 export function urlOf(server: FastifyInstance, { tls }: Pick<ServerOptions, "tls">): string {
   const { address, port, family } = server.server.address() as AddressInfo;
   const host = loopbackOf(address);
   return `${tls === undefined ? "http" : "https"}://${family === "IPv6" ? `[${host}]` : host}:${port}`;
 }
 
-/** The listening address is only known once it listens, so it is looked at when it is first needed. */
+/** The listening address is known only after `listen`, so it is read on first use. */
 function withPublicUrl(server: FastifyInstance, settings: ServerOptions): ServiceOptions {
   const { publicUrl: configured, ...others } = settings.options;
   let known = configured;
@@ -235,13 +227,13 @@ function withPublicUrl(server: FastifyInstance, settings: ServerOptions): Servic
   };
 }
 
-function newServer(settings: ServerOptions, headersOf: Headers["named"]): FastifyInstance {
+function newServer(settings: ServerOptions, headersOf: ResponseHeaders["byName"]): FastifyInstance {
   const headersTimeout = settings.headersTimeoutMs ?? headersTimeoutMsByDefault;
-  // `refuseWithoutHost` says what is missing; Node itself would not.
+  // `refuseWithoutHost` answers with a sentence, which Node would not.
   const parsing = { requireHostHeader: false, headersTimeout, connectionsCheckingInterval: headersTimeout / 4 };
   return fastify({
     loggerInstance: settings.logger.child({}, { serializers }),
-    // `logRequests` writes the one line that a request has; a logger of its own for each would cost more than that.
+    // `logRequests` writes the one line per request; a child logger per request would cost more than that line.
     logController: new LogController({ disableRequestLogging: true }),
     childLoggerFactory: (logger) => logger,
     ...(settings.tls ? { https: { ...settings.tls, ...parsing } } : { http: parsing }),
@@ -249,12 +241,12 @@ function newServer(settings: ServerOptions, headersOf: Headers["named"]): Fastif
     ...(settings.trustedProxies && { trustProxy: [...settings.trustedProxies] }),
     bodyLimit: bodyBytesMax,
     genReqId: newRequestId,
-    // A large state over a slow line takes its time; `limitDawdling` sees to everything else.
+    // A large state over a slow connection takes long; `limitSlowBodies` bounds every other request.
     requestTimeout: 0,
     forceCloseConnections: "idle",
     return503OnClosing: false,
     routerOptions: {
-      // The router must not throw; `mount` parses the query where a refusal can be answered.
+      // The router must not throw; `mount.ts` parses the query, where an error can be answered.
       querystringParser: ((text: string) => text) as never,
       maxParamLength: 512,
       ignoreTrailingSlash: true,
@@ -266,7 +258,6 @@ function newServer(settings: ServerOptions, headersOf: Headers["named"]): Fastif
   }) as unknown as FastifyInstance;
 }
 
-/** Put together when it is first asked for: most servers never are, and all of them should start soon. */
 function mountDescription(server: FastifyInstance, version: string): void {
   let description: object | undefined;
   server.get(`${basePath}/openapi.json`, async (_request, reply) => {
@@ -280,7 +271,8 @@ export function describeApi(version: string): object {
     {
       title: "Cadastre",
       version,
-      description: "A register of infrastructure workspaces: projects, workspaces, and who may do what to them.",
+      description:
+        "A self-hosted control plane for Terraform and OpenTofu: projects, workspaces, runs, state, and who has access to them.",
     },
     resources,
     httpFacts,
@@ -288,10 +280,9 @@ export function describeApi(version: string): object {
   );
 }
 
-/** The framework's own errors in our words; an error of ours, or an unknown one, stays as it is. */
 function translate(
   error: FastifyError,
-  tooLarge = `The body is larger than ${bodyBytesMax} bytes. Send less at once.`,
+  tooLarge = `The body is larger than ${bodyBytesMax} bytes. Send a smaller body.`,
 ): unknown {
   if (error instanceof AppError) return error;
   switch (error.code) {
@@ -299,12 +290,12 @@ function translate(
       return new AppError("too-large", tooLarge);
     case "FST_ERR_CTP_INVALID_MEDIA_TYPE":
     case "FST_ERR_CTP_INVALID_CONTENT_LENGTH":
-      return new AppError("bad-request", "The body does not fit its Content-Type or Content-Length header.");
+      return new AppError("bad-request", "The body does not match its Content-Type or Content-Length header.");
     case "FST_ERR_BAD_URL":
       return new AppError("bad-request", "The path is not valid percent-encoded UTF-8.");
-    // Nobody reads this: whoever was being answered has gone.
+    // The client has disconnected, so nobody reads this response.
     case "ERR_STREAM_PREMATURE_CLOSE":
-      return new AppError("bad-request", "The answer broke off.", { internal: error });
+      return new AppError("bad-request", "The response was interrupted.", { internal: error });
     case "FST_ERR_MAX_PARAM_LENGTH":
       return notFound("thing");
     default:

@@ -1,24 +1,22 @@
-/** Single sign-on in a browser: on the way to a provider, and back from it. Both are pages, and so is what refuses. */
+/** Single sign-on in a browser: the redirect to a provider and the callback from it. Errors are pages too. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { paramsOf } from "../jsonapi/paths.ts";
 import { beginSignIn, finishSignIn } from "../resources/identity/sso-providers/writes.ts";
 import { flowSeconds, pathOfOurs } from "../resources/identity/sso-providers/flow.ts";
 import type { Context } from "../resources/shared/context.ts";
-import { browserOf, flowIn, keepFlow } from "./browser.ts";
+import { browserOf, flowCookieIn, setFlowCookie } from "./browser.ts";
 import { escaped, sendPage } from "./pages.ts";
 import { parseQueryString } from "../jsonapi/query.ts";
-import { refusedAs, sendError, sendRedirect } from "./respond.ts";
+import { setErrorStatus, sendError, sendRedirect } from "./respond.ts";
 
 export const ssoRoutes = {
   begin: "/app/sign-in/sso/:sso_provider_id",
   callback: "/app/sign-in/sso/callback",
-  /** Of an organization's own provider. */
   ownCallback: "/app/sign-in/sso/:sso_provider_id/callback",
 } as const;
 const signInPage = "/app/~/sign-in";
 
 export interface SsoOptions {
-  /** As whoever is nobody yet. */
   readonly contextOf: (request: FastifyRequest) => Context;
   readonly publicUrl: () => string;
 }
@@ -29,16 +27,15 @@ export function mountSso(server: FastifyInstance, { contextOf, publicUrl }: SsoO
     const { ssoProviderId = "" } = paramsOf(request.params as Record<string, string>);
     const [asked] = parseQueryString(request.query as string).get("return") ?? [];
     const { url, sealedFlow } = await beginSignIn(contextOf(request), ssoProviderId, pathOfOurs(asked));
-    keepFlow(reply, publicUrl(), { flow: sealedFlow, seconds: flowSeconds });
+    setFlowCookie(reply, publicUrl(), { flow: sealedFlow, seconds: flowSeconds });
     return sendRedirect(reply, url);
   });
   const comeBack = async (request: FastifyRequest, reply: FastifyReply) => {
-    // Whatever comes of it, it was used.
-    keepFlow(reply, publicUrl());
+    setFlowCookie(reply, publicUrl());
     const context = { ...contextOf(request), browser: browserOf(request, reply, publicUrl) };
     const { ssoProviderId: providerId } = paramsOf(request.params as Record<string, string>);
     const { returnTo } = await finishSignIn(context, {
-      sealedFlow: flowIn(request),
+      sealedFlow: flowCookieIn(request),
       query: request.query as string,
       providerId,
     });
@@ -48,10 +45,9 @@ export function mountSso(server: FastifyInstance, { contextOf, publicUrl }: SsoO
   server.get(ssoRoutes.ownCallback, { config }, comeBack);
 }
 
-/** As a page for a browser, and as every other refusal for everybody else. */
 export function sendRefusal(request: FastifyRequest, reply: FastifyReply, error: unknown): FastifyReply {
   if (!/\btext\/html\b/i.test(request.headers.accept ?? "")) return sendError(reply, error);
-  const sentences = refusedAs(reply, error).map((sentence) => `<p>${escaped(sentence)}</p>`);
+  const sentences = setErrorStatus(reply, error).map((sentence) => `<p>${escaped(sentence)}</p>`);
   return sendPage(
     reply,
     "Not signed in",
@@ -70,9 +66,12 @@ const text = { schema: { type: "string" } };
 
 const finish = {
   tags: ["sso-providers"],
-  description: "Who may: whoever began in this browser, and whom the provider knows.",
+  description: "Who may: a person who started the sign-in in this browser and whom the provider knows.",
   security: [],
-  responses: { 302: { description: "Signed in; on to where it was begun for." }, ...refusals },
+  responses: {
+    302: { description: "Signed in. Redirects to the page for which the sign-in was started." },
+    ...refusals,
+  },
 };
 const brought = [
   { name: "code", in: "query", ...text },
@@ -81,26 +80,25 @@ const brought = [
   { name: "error", in: "query", ...text },
 ];
 
-/** For the OpenAPI document. */
 export const ssoPaths = {
   "/app/sign-in/sso/{sso_provider_id}": {
     get: {
       operationId: "beginSingleSignOn",
       tags: ["sso-providers"],
-      summary: "Begin to sign in by a provider of single sign-on, in a browser",
-      description: "Who may: nobody in particular.",
+      summary: "Start single sign-on with a provider, in a browser",
+      description: "Who may: everybody.",
       security: [],
       parameters: [
         { name: "sso_provider_id", in: "path", required: true, ...text },
         {
           name: "return",
           in: "query",
-          description: "Where to go on afterwards: a path of this service; anything else leads to `/app`.",
+          description: "The path of this service to continue with; any other value leads to `/app`.",
           ...text,
         },
       ],
       responses: {
-        302: { description: "To the provider, with a cookie that has to come back." },
+        302: { description: "Redirects to the provider, with a cookie that the browser has to return." },
         404: refusals[404],
         503: refusals[503],
       },
@@ -110,8 +108,7 @@ export const ssoPaths = {
     get: {
       ...finish,
       operationId: "finishSingleSignOn",
-      summary:
-        "Come back from a provider of the site, in the browser that went: the answer sets the cookie cadastre_session",
+      summary: "Complete sign-in with a provider of the site: the response sets the cookie cadastre_session",
       parameters: brought,
     },
   },
@@ -119,7 +116,7 @@ export const ssoPaths = {
     get: {
       ...finish,
       operationId: "finishOwnSingleSignOn",
-      summary: "The same from an organization's own provider",
+      summary: "Complete sign-in with an organization's own provider",
       parameters: [{ name: "sso_provider_id", in: "path", required: true, ...text }, ...brought],
     },
   },

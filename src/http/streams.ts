@@ -1,6 +1,6 @@
 /**
- * Answers that are made while they are read, server-sent events and tables: no faster than they are read, with a turn for other requests
- * between two pieces, and ended where nobody reads or the server stops.
+ * Sends responses that are produced while they are sent: server-sent events and tables. Produces no faster than the client reads,
+ * yields to other requests between pieces, and ends when the client is gone or the server stops.
  */
 import { Readable } from "node:stream";
 import { setImmediate as turn } from "node:timers/promises";
@@ -10,7 +10,6 @@ import { csvLines, type Table } from "../kernel/csv.ts";
 import { eventHeaders, tableHeaders } from "./respond.ts";
 
 const watchMs = 500;
-/** How long a reader may take nothing of what waits for it. */
 const stalledMs = 30_000;
 
 type IsStopping = (() => boolean) | undefined;
@@ -19,7 +18,7 @@ export function sendEvents(reply: FastifyReply, { events, close }: EventsAnswer,
   return send(eventHeaders(reply), events, close, isStopping);
 }
 
-/** Of unknown length, and so in chunks: to whom it breaks off, the last one is missing. */
+/** The length is unknown, so the response is chunked: a client that misses the last chunk knows that it is incomplete. */
 export function sendTable(reply: FastifyReply, table: Table, isStopping: IsStopping): FastifyReply {
   return send(tableHeaders(reply, table.name), linesOf(table), table.close, isStopping);
 }
@@ -35,16 +34,16 @@ function send(
   close: () => void,
   isStopping: IsStopping,
 ): FastifyReply {
-  // The framework reads to its end what it does not send.
+  // The framework would read the whole stream for a HEAD request.
   const isWanted = reply.request.method !== "HEAD";
   if (isWanted) watch(reply, close, isStopping);
   else close();
-  const sent = isWanted ? inTurns(pieces) : [];
+  const sent = isWanted ? yieldingBetween(pieces) : [];
   return reply.send(Readable.from(sent, { objectMode: false, highWaterMark: 16 * 1024 }));
 }
 
-/** SQLite answers without waiting, and a fast reader takes at once: nothing else would have a turn before the end. */
-async function* inTurns(pieces: AsyncIterable<string>): AsyncGenerator<string> {
+/** SQLite answers synchronously: without yielding, no other request would run until the stream ends. */
+async function* yieldingBetween(pieces: AsyncIterable<string>): AsyncGenerator<string> {
   for await (const piece of pieces) {
     yield piece;
     await turn();
@@ -56,7 +55,7 @@ function watch({ raw }: FastifyReply, close: () => void, isStopping: IsStopping)
   const timer = setInterval(() => {
     const now = raw.socket?.bytesWritten ?? 0;
     if (now !== written || !raw.writableNeedDrain) [written, movedAt] = [now, performance.now()];
-    // A stream of events ends on its own when the server stops; a table, or one whose reader is slow, would wait for that reader.
+    // An event stream ends on its own when the server stops; a table, or a slow client, would hold the server up.
     stoppingFor = isStopping?.() === true ? stoppingFor + 1 : 0;
     if (stoppingFor > 1 || performance.now() - movedAt > stalledMs) raw.destroy();
   }, watchMs);

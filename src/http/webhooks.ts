@@ -1,4 +1,4 @@
-/** Where providers of version control send what happens: raw bytes in, known by a signature, and answered at once. */
+/** Receives webhooks from VCS providers: raw bytes, authenticated by a signature, acknowledged immediately. */
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { paramsOf } from "../jsonapi/paths.ts";
 import { AppError, notFound } from "../kernel/errors.ts";
@@ -10,18 +10,16 @@ import { sendReceipt } from "./respond.ts";
 
 export const webhookPath = "/webhooks/vcs/:oauth_client_id";
 
-/** Anybody who knows a connection's address can send some, which are known to be forged once they are here. */
+/** Anybody who knows a connection's address can send bodies, which are recognized as forged only once they are read. */
 const largeBodies = new LargeBodies(24, 8);
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** Of a webhook: the connection that its address names. */
     connection: KnownConnection | undefined;
   }
 }
 
 export interface WebhookOptions {
-  /** As whoever is nobody. */
   readonly contextOf: (request: FastifyRequest) => Context;
 }
 
@@ -29,17 +27,17 @@ export function mountWebhooks(server: FastifyInstance, { contextOf }: WebhookOpt
   void server.register(async (inner) => {
     inner.decorateRequest("connection", undefined);
     inner.removeAllContentTypeParsers();
-    // The signature is over the bytes, so they are all that is gathered.
+    // The signature covers the raw bytes.
     inner.addContentTypeParser("*", { parseAs: "buffer", bodyLimit: deliveryBytesMax }, (_request, body, done) =>
       done(null, body),
     );
-    const tooLarge = `A webhook may have at most ${deliveryBytesMax} bytes.`;
+    const tooLarge = `A webhook can have at most ${deliveryBytesMax} bytes.`;
     inner.route({
       method: "POST",
       url: webhookPath,
       bodyLimit: deliveryBytesMax,
       config: { tooLarge },
-      // Before anything is read of what nobody here awaits.
+      // Rejects webhooks of unknown connections before reading the body.
       preParsing: async (request, reply) => {
         const { oauthClientId = "" } = paramsOf(request.params as Record<string, string>);
         request.connection = await connectionOf(contextOf(request), oauthClientId);
@@ -60,7 +58,7 @@ export function mountWebhooks(server: FastifyInstance, { contextOf }: WebhookOpt
   });
 }
 
-/** Raises `unsupported-media-type`: some providers can also send a form. */
+/** Some providers can also send a form. Raises `unsupported-media-type`. */
 function refuseForm({ headers }: FastifyRequest): void {
   if (headers["content-type"]?.startsWith("application/x-www-form-urlencoded"))
     throw new AppError(
@@ -69,21 +67,20 @@ function refuseForm({ headers }: FastifyRequest): void {
     );
 }
 
-/** For the OpenAPI document. */
 export const webhookPaths = {
   "/webhooks/vcs/{oauth_client_id}": {
     post: {
       operationId: "receiveWebhook",
       tags: ["vcs-events"],
-      summary: "Take in what a provider of version control tells of a repository",
+      summary: "Receive a webhook from a VCS provider",
       description:
-        "Who may: whoever signs with the webhook-secret of the OAuth client, in the provider's own header; GitLab sends the secret itself, Azure DevOps sends it as a password.",
+        "Who may: a provider that signs with the webhook-secret of the OAuth client, in its own header; GitLab sends the secret itself, Azure DevOps sends it as a password.",
       security: [],
       parameters: [{ name: "oauth_client_id", in: "path", required: true, schema: { type: "string" } }],
       requestBody: { required: true, content: { "application/json": { schema: { type: "object" } } } },
       responses: {
-        202: { description: "Taken in; what becomes of it is told by `vcs-events`." },
-        204: { description: "Known already, or about nothing that is of interest here." },
+        202: { description: "The webhook is stored. `vcs-events` shows its result." },
+        204: { description: "The webhook was received before, or is not relevant." },
         401: { $ref: "#/components/responses/401" },
         404: { $ref: "#/components/responses/404" },
         413: { $ref: "#/components/responses/413" },

@@ -1,4 +1,4 @@
-/** Every background job, with its name and its interval. What each does is in its resource. */
+/** Lists every background job with its name and interval. The resources implement them. */
 import { backupIfDue, type Schedule } from "../backup/schedule.ts";
 import type { Tx } from "../database/database.ts";
 import { auditCourier, auditKind } from "../resources/connections/audit-webhooks/courier.ts";
@@ -42,141 +42,140 @@ const secondMs = 1000;
 const minuteMs = 60 * secondMs;
 const hourMs = 60 * minuteMs;
 
-/** How each kind of notice is delivered. */
 export const couriers: Couriers = {
   [notificationKind]: notificationCourier,
   [auditKind]: auditCourier,
   [invitationKind]: invitationCourier,
 };
 
-/** Where a job is woken by what it works on, its interval is only for what is tried again, or for what a stopped server left behind. */
+/** A job that other code wakes needs its interval only for retries and for what a stopped server left behind. */
 export const jobs: readonly Job[] = [
   {
     name: processingJob,
-    doc: "reads the outputs and resources of large states.",
+    doc: "parses the outputs and resources of large states.",
     everyMs: 10 * secondMs,
     run: readLargeStates,
   },
   {
     name: "retention",
-    doc: "removes state versions, and archives of configurations, that are older than the data retention policies allow.",
+    doc: "deletes state versions and configuration archives that are older than the data retention policies allow.",
     everyMs: hourMs,
     run: async (work) => (await enforceRetention(work)) + (await removeOutlivedConfigurations(work)),
   },
   {
     name: cleaningJob,
-    doc: "gives up states and configurations that were announced and never sent, and removes contents that nothing leads to.",
+    doc: "discards states and configurations that were never uploaded, and deletes unreferenced contents.",
     everyMs: 5 * minuteMs,
     run: async (work) => (await giveUpUnsent(work)) + (await removeAbandonedUploads(work)),
   },
   {
     name: "superseded-resources",
-    doc: "removes the list of resources of states that are no longer in force.",
+    doc: "deletes the resource lists of states that are no longer current.",
     everyMs: 5 * minuteMs,
     run: removeSupersededResources,
   },
   {
     name: "expired-tokens",
-    doc: "removes tokens that have expired, and links and codes of signing in that have ended.",
+    doc: "deletes expired tokens, sign-in links and codes.",
     everyMs: hourMs,
     run: removeExpired,
   },
   {
-    // Such a workspace counts as unlocked already; this is for those who wait for its state or its lock.
+    // The workspace counts as unlocked already; the job is for those who wait for its state or its lock.
     name: "ended-leases",
-    doc: "ends locks whose lease is over: takes their state over, and gives the next run its turn.",
+    doc: "releases locks whose lease has expired, adopts their state, and starts the next run.",
     everyMs: 5 * secondMs,
     run: endLeases,
   },
   {
-    // Ended access grants nothing any more; this records its end and makes room.
+    // Expired access grants nothing any more; the job records its end and deletes it.
     name: "ended-access",
-    doc: "removes team access and places in teams that have ended.",
+    doc: "deletes expired team access and team memberships.",
     everyMs: minuteMs,
     run: removeEndedAccess,
   },
   {
     name: triggeringJob,
-    doc: "starts runs in the workspaces that follow one that was applied.",
+    doc: "starts the runs that run triggers cause after an apply.",
     everyMs: 5 * secondMs,
     run: fireTriggers,
   },
   {
     name: "lost-jobs",
-    doc: "decides plans and applies whose agent was not heard of, or that take too long.",
+    doc: "ends or requeues plans and applies whose agent is lost or that exceed their timeout.",
     everyMs: 5 * secondMs,
     run: decideLostJobs,
   },
   {
     name: "vanished-agents",
-    doc: "forgets agents that were not heard of for a day.",
+    doc: "deletes agents that were last seen more than a day ago.",
     everyMs: hourMs,
     run: (work) => inBatches(work, 100, (tx, limit) => forgetVanished(tx, work, limit)),
   },
   {
     name: "scheduled-destroys",
-    doc: "starts the destruction of workspaces whose time has come.",
+    doc: "starts destroy runs of workspaces that are due for auto-destroy.",
     everyMs: 30 * secondMs,
     run: destroyDue,
   },
   {
     name: "destroy-reminders",
-    doc: "reminds those who want it of workspaces that are destroyed within 24 and within 12 hours.",
+    doc: "sends reminders of auto-destroy runs within 24 and within 12 hours.",
     everyMs: 5 * minuteMs,
     run: remindOfDestroys,
   },
   {
     name: "saved-plans",
-    doc: "discards plans that were saved 14 days ago and never confirmed.",
+    doc: "discards saved plans that were not confirmed within 14 days.",
     everyMs: hourMs,
     run: discardOldSavedPlans,
   },
   {
     name: "assessments",
-    doc: "compares workspaces with what is really there, about once a day; in the hosted edition.",
+    doc: "starts a health assessment of each workspace about once a day; in the hosted edition.",
     everyMs: minuteMs,
     run: assess,
   },
   {
     name: workingOffJob,
-    doc: "decides what pushes, tags and pull requests do: fetches code and starts runs.",
+    doc: "processes pushes, tags and pull requests: fetches code and starts runs.",
     everyMs: 5 * secondMs,
     run: workOff,
   },
   {
     name: "commit-statuses",
-    doc: "tells providers of version control what becomes of commits.",
+    doc: "reports commit statuses to VCS providers.",
     everyMs: 5 * secondMs,
     run: tellStatuses,
   },
   {
     name: webhookJob,
-    doc: "makes and removes webhooks at providers of version control.",
+    doc: "creates and deletes webhooks at VCS providers.",
     everyMs: 5 * minuteMs,
     run: keepWebhooks,
   },
   {
     name: noticesJob,
-    doc: "tells those who have subscribed of what happened.",
+    doc: "delivers notifications, audit webhooks and invitation mails.",
     everyMs: 5 * secondMs,
     run: (work) => deliverNotices(work, couriers),
   },
   {
-    // Apart from delivery, which may take long.
+    // Separate from delivery, which can take long.
     name: "audit-notices",
-    doc: "finds out which webhooks want which events of the audit trail, and which locks are held for too long.",
+    doc: "queues deliveries of audit webhooks for new audit events and for locks that are held too long.",
     everyMs: 5 * secondMs,
     run: postAuditNotices,
   },
   {
     name: "figures",
-    doc: "counts what the metrics tell of the whole register: bytes, tokens that end soon, workspaces.",
+    doc: "counts the register's totals for the metrics: bytes, expiring tokens, workspaces.",
     everyMs: 10 * minuteMs,
     run: takeFigures,
   },
   {
     name: "counters",
-    doc: "adds up the differences by which PostgreSQL notes how many workspaces have a key-value tag or a status.",
+    doc: "merges the counter differences of tags and run statuses on PostgreSQL.",
     everyMs: minuteMs,
     run: (work) => inBatches(work, 10_000, (tx, size) => tx.dialect.counts.addUp(tx.db, size)),
   },
@@ -194,7 +193,6 @@ async function removeExpired(work: JobWork): Promise<number> {
 
 async function removeEndedAccess({ context, capability, signal, step }: JobWork): Promise<number> {
   let handled = 0;
-  // Each step is about one organization.
   for (const tidy of [tidyMemberships, ...tidyTeamAccess])
     while (!signal.aborted) {
       const count = await step((tx) => tidy(tx, context, capability, 100));
@@ -204,10 +202,10 @@ async function removeEndedAccess({ context, capability, signal, step }: JobWork)
   return handled;
 }
 
-/** Backups on a schedule. It looks often and makes one rarely, so that one that failed is tried again soon. */
+/** Checks often but writes rarely, so that a failed backup is retried soon. */
 export const backupFacts: Pick<Job, "name" | "doc" | "everyMs"> = {
   name: "backup",
-  doc: "writes a backup into the folder that is set for them, reads it back, and removes the oldest.",
+  doc: "writes a backup into the configured directory, verifies it, and deletes the oldest.",
   everyMs: minuteMs,
 };
 
@@ -217,7 +215,6 @@ export interface BackupSettings {
   readonly backupKeep: number;
 }
 
-/** None where no folder is set. */
 export function backupJobs(settings: BackupSettings, version: string): Job[] {
   const { backupDirectory: directory, backupEveryHours: everyHours, backupKeep: keep } = settings;
   return directory === undefined ? [] : [backupJob({ directory, everyHours, keep }, version)];

@@ -1,19 +1,17 @@
-/** What a background job is. Who runs it, and when, is none of its business. */
+/** The interface of a background job. Does not know when or where a job runs. */
 import type { Tx } from "../database/database.ts";
 import type { JobWork } from "../resources/shared/job-work.ts";
 
 export interface Job {
-  /** As the command line and the metrics call it: `expired-tokens`. */
   readonly name: string;
   /** What it does, as the end of "The job …". */
   readonly doc: string;
-  /** How long after its end it is due again. */
   readonly everyMs: number;
-  /** Gives how many things it handled. What it raises is recorded as a failure; it runs again when it is due. */
+  /** Returns how many items it handled. An error is recorded as a failure; the job runs again when it is due. */
   run(work: JobWork): Promise<number>;
 }
 
-/** Another server may have taken the job over: this run must not write any more. */
+/** Another server may have taken the job over, so this run must not write any more. */
 export class LeaseLost extends Error {
   override readonly name = "LeaseLost";
 
@@ -22,7 +20,7 @@ export class LeaseLost extends Error {
   }
 }
 
-/** Repeats a batch, each in a step of its own, until one finds less than it could have handled or the run is to end. */
+/** Repeats a batch, each in its own step, until one handles fewer than `size` items or the run is aborted. */
 export async function inBatches(
   { signal, step }: Pick<JobWork, "signal" | "step">,
   size: number,
@@ -36,7 +34,7 @@ export async function inBatches(
       if (count < size) break;
     }
   } catch (error) {
-    // The step that was refused because the run is to end has handled nothing, but those before have.
+    // The aborted step handled nothing, but earlier ones did.
     if (!signal.aborted) throw error;
   }
   return handled;

@@ -1,6 +1,6 @@
 /**
- * The lease on a job: a row of the table `jobs`, which one holder at a time has until a moment that it keeps moving. Every
- * moment here is of the database's clock, because servers' clocks differ.
+ * The lease on a job: a row of the table `jobs` that one holder owns until a time that it keeps extending. All times are the
+ * database's, because servers' clocks differ.
  */
 import { randomBytes } from "node:crypto";
 import { hostname } from "node:os";
@@ -10,24 +10,23 @@ import type { Job } from "./job.ts";
 
 export const leaseMsByDefault = 10_000;
 
-/** One acquisition. The holder is new each time, so that what is left of an earlier run here is not taken for this one. */
-export interface Lease {
+/** One acquisition. Each has a new holder id, so that an earlier run on this server is not mistaken for it. */
+export interface JobLease {
   readonly job: Pick<Job, "name" | "everyMs">;
   readonly holder: string;
   readonly leaseMs: number;
 }
 
-/** A due time that says "at once", and stays through the release of a run that began before somebody asked for another. */
-const atOnce = 0;
+/** A due time that means "immediately" and that the release of an earlier run preserves. */
+const immediately = 0;
 
-/** Adds the rows of jobs that the register does not know yet; they are due at once. */
 export async function ensureJobs(tx: Tx, jobs: readonly Pick<Job, "name">[]): Promise<void> {
   if (jobs.length === 0) return;
   const rows = jobs.map(({ name }) => ({
     name,
     holder: null,
     leaseUntilMs: 0,
-    dueMs: atOnce,
+    dueMs: immediately,
     startedMs: null,
     finishedMs: null,
     succeededMs: null,
@@ -43,7 +42,6 @@ export async function ensureJobs(tx: Tx, jobs: readonly Pick<Job, "name">[]): Pr
     .execute();
 }
 
-/** The names of the jobs that somebody should run now: one statement for all of them. */
 export async function dueJobs(tx: Tx): Promise<string[]> {
   const { nowMs } = tx.dialect;
   const rows = await tx.db
@@ -62,32 +60,30 @@ export async function dueJobs(tx: Tx): Promise<string[]> {
 export type Acquisition =
   | {
       readonly kind: "acquired";
-      readonly lease: Lease;
-      /** Whoever had it, and let the lease run out in the middle of its run. */
+      readonly lease: JobLease;
       readonly abandonedBy: string | undefined;
     }
   | { readonly kind: "held"; readonly holder: string }
   | { readonly kind: "not-due" };
 
-/** `isForced` takes it before it is due; nothing takes it from a holder whose lease has not run out. */
+/** `isForced` acquires the lease before the job is due, but never from a holder whose lease is valid. */
 export async function acquire(
   tx: Tx,
   job: Pick<Job, "name" | "everyMs">,
   { leaseMs, isForced }: { readonly leaseMs: number; readonly isForced: boolean },
 ): Promise<Acquisition> {
-  // Looks before it writes: the row of a job that runs is locked by its steps, and nobody needs to wait for them.
+  // Reads before it writes: the steps of a running job lock its row.
   const seen = await look(tx, job.name);
   if (seen === undefined) throw new Error(`the job ${job.name} has no row`);
   if (seen.holder !== null && seen.leaseUntilMs > seen.nowMs) return { kind: "held", holder: seen.holder };
   if (seen.holder === null && !isForced && seen.dueMs > seen.nowMs) return { kind: "not-due" };
-  const lease: Lease = { job, holder: newHolder(), leaseMs };
+  const lease: JobLease = { job, holder: newHolder(), leaseMs };
   if (await take(tx, lease, { former: seen.holder, isForced }))
     return { kind: "acquired", lease, abandonedBy: seen.holder ?? undefined };
   const { holder = null } = (await look(tx, job.name)) ?? {};
   return holder === null ? { kind: "not-due" } : { kind: "held", holder };
 }
 
-/** Tells machine and process to a person, and acquisitions apart. */
 const newHolder = () => `${hostname()}-${process.pid}-${randomBytes(6).toString("hex")}`;
 
 async function look(tx: Tx, name: string) {
@@ -98,10 +94,10 @@ async function look(tx: Tx, name: string) {
     .executeTakeFirst();
 }
 
-/** Compare and set: false where it has changed hands, or was run, since it was looked at. */
+/** Compare and set: false if the row has changed since it was read. */
 async function take(
   tx: Tx,
-  { job, holder, leaseMs }: Lease,
+  { job, holder, leaseMs }: JobLease,
   { former, isForced }: { readonly former: string | null; readonly isForced: boolean },
 ): Promise<boolean> {
   const { nowMs } = tx.dialect;
@@ -113,12 +109,12 @@ async function take(
     update = update.where("holder", "is", null);
     if (!isForced) update = update.where("dueMs", "<=", nowMs);
   } else {
-    // A run that ended without a word is a failure: a job that brings its server down must show.
+    // A run that ended without a release counts as a failure, so that a job that crashes its server is visible.
     update = update
       .set((row) => ({
         runsTotal: row("runsTotal", "+", 1),
         failuresTotal: row("failuresTotal", "+", 1),
-        lastError: `${former} went away in the middle of a run; another took over.`,
+        lastError: `${former} disappeared during a run; another server took over.`,
       }))
       .where("holder", "=", former)
       .where("leaseUntilMs", "<=", nowMs);
@@ -129,10 +125,10 @@ async function take(
 const later = (nowMs: RawBuilder<number>, ms: number) => sql<number>`${nowMs} + ${ms}`;
 
 /**
- * Extends the lease; false where it has run out or is somebody else's. Inside a transaction it is also the fence: the row
- * stays locked until the transaction ends, so nobody takes the job over before.
+ * Extends the lease; false if it has expired or has another holder. Inside a transaction it is also a fence: the row stays locked
+ * until the transaction ends.
  */
-export async function renew(tx: Tx, { job, holder, leaseMs }: Lease): Promise<boolean> {
+export async function renew(tx: Tx, { job, holder, leaseMs }: JobLease): Promise<boolean> {
   const { nowMs } = tx.dialect;
   const rows = await tx.db
     .updateTable("jobs")
@@ -145,25 +141,29 @@ export async function renew(tx: Tx, { job, holder, leaseMs }: Lease): Promise<bo
   return rows.length > 0;
 }
 
-/** Has it run again as soon as the present run is over, on whichever server: that run may have looked too early. */
+/** Makes the job run again right after the current run, on any server, because that run may have read too early. */
 export async function askAgain(tx: Tx, name: string): Promise<void> {
-  await tx.db.updateTable("jobs").set({ dueMs: atOnce }).where("name", "=", name).where("dueMs", ">", atOnce).execute();
+  await tx.db
+    .updateTable("jobs")
+    .set({ dueMs: immediately })
+    .where("name", "=", name)
+    .where("dueMs", ">", immediately)
+    .execute();
 }
 
-export type Ending =
+export type JobRunRecord =
   | { readonly kind: "succeeded"; readonly handled: number }
-  /** `sentence` is stored for everybody who may look: nothing secret. */
+  /** `sentence` is stored and visible: no secrets. */
   | { readonly kind: "failed"; readonly sentence: string }
-  /** Another server should go on at once. */
   | { readonly kind: "stopped"; readonly handled: number };
 
 const lastErrorLengthMax = 500;
 
-/** A zero byte or half a character would be refused by the database, and with it the release. */
+/** The database would refuse a zero byte or half a surrogate pair, and with it the release. */
 const storable = (sentence: string) => sentence.slice(0, lastErrorLengthMax).replace(/\p{C}/gu, " ");
 
-/** Records how the run ended. True where the job is wanted again at once; false too where somebody else has it by now. */
-export async function release(tx: Tx, { job, holder }: Lease, ending: Ending): Promise<boolean> {
+/** Records how the run ended. True if the job should run again immediately; false also if the lease was lost. */
+export async function release(tx: Tx, { job, holder }: JobLease, ending: JobRunRecord): Promise<boolean> {
   const { nowMs } = tx.dialect;
   const [row] = await tx.db
     .updateTable("jobs")
@@ -174,8 +174,8 @@ export async function release(tx: Tx, { job, holder }: Lease, ending: Ending): P
       runsTotal: row("runsTotal", "+", 1),
       dueMs:
         ending.kind === "stopped"
-          ? atOnce
-          : sql<number>`case when due_ms = ${atOnce} then due_ms else ${later(nowMs, job.everyMs)} end`,
+          ? immediately
+          : sql<number>`case when due_ms = ${immediately} then due_ms else ${later(nowMs, job.everyMs)} end`,
       ...(ending.kind === "succeeded" && { succeededMs: nowMs }),
       ...(ending.kind === "failed"
         ? { failuresTotal: row("failuresTotal", "+", 1), lastError: storable(ending.sentence) }
@@ -185,5 +185,5 @@ export async function release(tx: Tx, { job, holder }: Lease, ending: Ending): P
     .where("holder", "=", holder)
     .returning("dueMs")
     .execute();
-  return row?.dueMs === atOnce;
+  return row?.dueMs === immediately;
 }

@@ -1,29 +1,27 @@
-/** One run of a job under its lease: keeps the lease alive, fences every step by it, and ends the run when it is lost. */
+/** One run of a job under its lease: renews the lease, fences every step by it, and ends the run when it is lost. */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { Capability } from "../access/capability.ts";
 import type { Database, Tx } from "../database/database.ts";
 import type { Context } from "../resources/shared/context.ts";
 import type { JobWork } from "../resources/shared/job-work.ts";
 import { type Job, LeaseLost } from "./job.ts";
-import { type Lease, renew } from "./lease.ts";
+import { type JobLease, renew } from "./lease.ts";
 
 const issueCapability = Capability.issuer("job");
 
-export type Outcome =
+export type JobRunResult =
   | { readonly kind: "succeeded"; readonly handled: number }
   | { readonly kind: "failed"; readonly error: unknown }
-  /** `handled` is 0 where the job did not say in time. */
+  /** `handled` is 0 where the job did not return in time. */
   | { readonly kind: "stopped"; readonly handled: number }
   | { readonly kind: "lost" };
 
 export interface RunOptions {
   readonly database: Database;
   readonly job: Job;
-  readonly lease: Lease;
+  readonly lease: JobLease;
   readonly context: Context;
-  /** Aborted when the server stops. */
   readonly stop: AbortSignal;
-  /** After each step. */
   readonly onStep?: (() => void) | undefined;
 }
 
@@ -31,7 +29,6 @@ export class LeasedRun {
   readonly #options: RunOptions;
   readonly #own = new AbortController();
   readonly #signal: AbortSignal;
-  /** What is under way in the database. */
   readonly #pending = new Set<Promise<unknown>>();
   #renewedAt = performance.now();
 
@@ -40,25 +37,25 @@ export class LeasedRun {
     this.#signal = AbortSignal.any([options.stop, this.#own.signal]);
   }
 
-  /** Returns when nothing of it is under way in the database any more; later steps of a job that goes on are refused. */
-  async run(): Promise<Outcome> {
+  /** Returns when no database operation is in progress; later steps of the job are refused. */
+  async run(): Promise<JobRunResult> {
     const { job, context, lease } = this.#options;
     const heartbeat = setInterval(() => void this.#beat(), lease.leaseMs / 3).unref();
     const capability = issueCapability();
     const work: JobWork = { context, capability, signal: this.#signal, step: (step) => this.#step(step) };
-    let outcome: Outcome;
+    let result: JobRunResult;
     try {
       this.#signal.throwIfAborted();
       const handled = await Promise.race([Promise.try(() => job.run(work)), this.#aborted()]);
-      outcome = this.#isLost() ? { kind: "lost" } : { kind: this.#isStopped() ? "stopped" : "succeeded", handled };
+      result = this.#isLost() ? { kind: "lost" } : { kind: this.#isStopped() ? "stopped" : "succeeded", handled };
     } catch (error) {
-      if (this.#isLost()) outcome = { kind: "lost" };
-      else outcome = this.#isStopped() ? { kind: "stopped", handled: 0 } : { kind: "failed", error };
+      if (this.#isLost()) result = { kind: "lost" };
+      else result = this.#isStopped() ? { kind: "stopped", handled: 0 } : { kind: "failed", error };
     }
     clearInterval(heartbeat);
     this.#own.abort(new LeaseLost(job.name));
     await Promise.allSettled(this.#pending);
-    return outcome;
+    return result;
   }
 
   readonly #isLost = () => this.#own.signal.aborted;
@@ -66,14 +63,13 @@ export class LeasedRun {
 
   async #step<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
     const { database, job, lease, onStep } = this.#options;
-    // The embedded database answers without waiting: steps in a row would let nothing else of this server have its turn.
+    // The embedded database is synchronous: consecutive steps would block the server.
     await nextTurn();
     this.#signal.throwIfAborted();
     const begunAt = performance.now();
     try {
       const result = await this.#track(
         database.write(async (tx) => {
-          // It may have waited for its turn.
           this.#signal.throwIfAborted();
           if (!(await renew(tx, lease))) throw new LeaseLost(job.name);
           return work(tx);
@@ -88,10 +84,10 @@ export class LeasedRun {
     }
   }
 
-  /** A database that is out of reach for a while is no reason to give up; one that is for as long as the lease, is. */
+  /** Tolerates a database that is unreachable for less than the lease. */
   async #beat(): Promise<void> {
     const { database, job, lease } = this.#options;
-    // A step that is under way has extended the lease, and holds its row.
+    // A step in progress has extended the lease, and locks its row.
     if (this.#pending.size > 0) return;
     const begunAt = performance.now();
     try {
@@ -112,7 +108,7 @@ export class LeasedRun {
     }
   }
 
-  /** Rejects when the run is to end, but lets the steps under way finish and the job say what it has handled. */
+  /** Rejects when the run is to end, after the current steps have finished and the job could return. */
   #aborted(): Promise<never> {
     return new Promise((_, reject) => {
       const end = async () => {

@@ -1,6 +1,6 @@
 /**
- * Runs the jobs of one server: looks which are due, takes the lease on one, runs it, and says how it ended. Any number of
- * servers do the same on one database, and the lease lets one of them through. Nothing here ends the process.
+ * Runs the jobs of one server: finds due jobs, acquires a lease, runs the job and records the result. Several servers share one
+ * database; the lease lets one of them run a job. Never ends the process.
  */
 import { randomUUID } from "node:crypto";
 import type { BaseLogger } from "pino";
@@ -17,11 +17,11 @@ import {
   askAgain,
   dueJobs,
   ensureJobs,
-  type Lease,
+  type JobLease,
   leaseMsByDefault,
   release,
 } from "./lease.ts";
-import { LeasedRun, type Outcome } from "./run.ts";
+import { LeasedRun, type JobRunResult } from "./run.ts";
 
 export type JobLogger = Pick<BaseLogger, "debug" | "info" | "warn" | "error">;
 
@@ -31,18 +31,17 @@ export interface JobRunnerOptions {
   readonly options: ServiceOptions;
   readonly jobs: readonly Job[];
   readonly logger?: JobLogger | undefined;
-  /** For how long a server that died keeps others from its job. */
+  /** How long a crashed server keeps its job. */
   readonly leaseMs?: number;
   readonly tickMs?: number;
 }
 
 const tickMsByDefault = 1_000;
 
-/** What this server knows of a job that is not in the register. */
 interface Slot {
   readonly job: Job;
   isDue: boolean;
-  /** Somebody here asked for it: its due time does not matter. */
+  /** Woken on this server, so that the due time does not matter. */
   isWanted: boolean;
   isBusy: boolean;
 }
@@ -52,7 +51,6 @@ export class JobRunner {
   readonly #slots: ReadonlyMap<string, Slot>;
   readonly #leaseMs: number;
   readonly #stop = new AbortController();
-  /** Everything that is under way, so that `stop` can wait for it. */
   readonly #underway = new Set<Promise<unknown>>();
   #timer: NodeJS.Timeout | undefined;
   #isStarted = false;
@@ -65,27 +63,26 @@ export class JobRunner {
     this.#slots = new Map(options.jobs.map((job) => [job.name, { job, isDue: false, isWanted: false, isBusy: false }]));
   }
 
-  /** Looks for due jobs from now on. Its timers keep no process alive. */
+  /** Starts polling for due jobs. Its timers keep no process alive. */
   start(): void {
     this.#isStarted = true;
     this.#schedule();
   }
 
   /**
-   * Has the job run now, whatever its due time. Where it runs already, here or elsewhere, it runs once more afterwards,
-   * because that run may have looked too early. After `stop` it is passed over: the next due time finds the work. Raises
-   * nothing, because those who wake a job are busy with something else.
+   * Runs the job now, whatever its due time. If it is running, here or elsewhere, it runs once more afterwards, because that run
+   * may have read too early. Ignored after `stop`. Raises nothing, because callers are in the middle of other work.
    */
   wake(name: string): void {
     const slot = this.#slots.get(name);
-    if (slot === undefined) return this.#options.logger?.error({ job: name }, "somebody wakes a job that there is not");
+    if (slot === undefined) return this.#options.logger?.error({ job: name }, "unknown job woken");
     slot.isWanted = true;
     this.#pump(slot);
   }
 
   /**
-   * By hand, now or not at all. Raises `not-found`; `conflict`, naming the holder, where it is being run, and where the run is
-   * stopped or loses its lease; and whatever the job raises.
+   * Runs the job now or not at all. Raises `not-found`, `conflict` if it is running (naming the holder), is stopped or loses its
+   * lease, and whatever the job raises.
    */
   async runNow(name: string, onStep?: () => void): Promise<{ handled: number }> {
     const job = this.#slots.get(name)?.job;
@@ -93,7 +90,6 @@ export class JobRunner {
     return this.#track(this.#runByHand(job, onStep));
   }
 
-  /** Begins nothing more, waits for the steps under way, and leaves the jobs to other servers at once. */
   async stop(): Promise<void> {
     clearTimeout(this.#timer);
     this.#stop.abort();
@@ -105,18 +101,18 @@ export class JobRunner {
     const acquisition = await this.#acquire(job, { isForced: true, asksAgain: false });
     if (acquisition.kind !== "acquired") {
       const holder = acquisition.kind === "held" ? acquisition.holder : "another server";
-      throw conflict(`The job ${name} is being run by ${holder} right now. Try again when it is done.`);
+      throw conflict(`The job ${name} is running on ${holder}. Try again when it is done.`);
     }
-    const { outcome } = await this.#run(job, acquisition, onStep);
-    switch (outcome.kind) {
+    const { result } = await this.#run(job, acquisition, onStep);
+    switch (result.kind) {
       case "succeeded":
-        return { handled: outcome.handled };
+        return { handled: result.handled };
       case "failed":
-        throw outcome.error;
+        throw result.error;
       case "stopped":
-        throw conflict(`The job ${name} was stopped before its end. What it has done stays done.`);
+        throw conflict(`The job ${name} was stopped before its end. Finished steps are kept.`);
       case "lost":
-        throw conflict(`The job ${name} lost its lease to another server, which goes on with it.`);
+        throw conflict(`The job ${name} lost its lease to another server, which continues it.`);
     }
   }
 
@@ -124,7 +120,7 @@ export class JobRunner {
     return this.#stop.signal.aborted;
   }
 
-  /** With jitter, so that servers which were started together do not ask together. */
+  /** With jitter, so that servers that were started together don't poll together. */
   #schedule(): void {
     if (this.#isStopping()) return;
     const tickMs = (this.#options.tickMs ?? tickMsByDefault) * (0.75 + Math.random() / 2);
@@ -135,7 +131,7 @@ export class JobRunner {
     try {
       await this.#ensureRows();
       const due = new Set(await dueJobs(this.#options.database.reader));
-      // A database that can be read but not written to shows when a lease is asked for.
+      // A database that can be read but not written to fails when a lease is acquired.
       if (due.size === 0) this.#noteDatabase(undefined);
       for (const slot of this.#slots.values()) {
         slot.isDue ||= due.has(slot.job.name);
@@ -152,25 +148,23 @@ export class JobRunner {
     this.#areRowsThere = true;
   }
 
-  /** One loop for each job, so that wakes in the meantime become one. */
+  /** One loop per job, so that several wakes are coalesced. */
   #pump(slot: Slot): void {
     if (!slot.isBusy) void this.#track(this.#runWhileWanted(slot));
   }
 
-  /** Raises nothing. */
   async #runWhileWanted(slot: Slot): Promise<void> {
     slot.isBusy = true;
     try {
       while ((slot.isDue || slot.isWanted) && !this.#isStopping()) await this.#attempt(slot);
     } catch (error) {
-      // The next look finds it due still, and a wish is kept until then.
+      // The next poll finds the job due, and a wake is kept until then.
       this.#noteDatabase(error);
     } finally {
       slot.isBusy = false;
     }
   }
 
-  /** Raises what the database raises when the lease can't be asked for. */
   async #attempt(slot: Slot): Promise<void> {
     const { job, isWanted } = slot;
     slot.isDue = false;
@@ -198,64 +192,62 @@ export class JobRunner {
     });
   }
 
-  /** Raises nothing. */
   async #run(
     job: Job,
     { lease, abandonedBy }: Extract<Acquisition, { kind: "acquired" }>,
     onStep?: () => void,
-  ): Promise<{ outcome: Outcome; isAskedAgain: boolean }> {
+  ): Promise<{ result: JobRunResult; isAskedAgain: boolean }> {
     const { database, vault, options, logger } = this.#options;
-    const told = { job: job.name, holder: lease.holder, requestId: `job-${job.name}-${randomUUID()}` };
-    if (abandonedBy !== undefined) logger?.warn({ ...told, abandonedBy }, "taking over a job whose lease ran out");
+    const fields = { job: job.name, holder: lease.holder, requestId: `job-${job.name}-${randomUUID()}` };
+    if (abandonedBy !== undefined) logger?.warn({ ...fields, abandonedBy }, "job taken over: lease expired");
     const context = {
       actor: { kind: "operator" },
       database,
       vault,
       options,
       hooks,
-      requestId: told.requestId,
-      // At the command line nobody waits for another job: a server runs it when it is due.
+      requestId: fields.requestId,
+      // The CLI waits for no other job: a server runs it when it is due.
       ...(this.#isStarted && { wake: (name: string) => this.wake(name) }),
     } as const;
     const run = new LeasedRun({ database, job, lease, context, stop: this.#stop.signal, onStep });
-    const outcome = await run.run();
-    this.#log(outcome, told);
-    return { outcome, isAskedAgain: await this.#release(lease, outcome, told) };
+    const result = await run.run();
+    this.#log(result, fields);
+    return { result, isAskedAgain: await this.#release(lease, result, fields) };
   }
 
-  /** Where it can't be recorded the lease runs out by itself, and the job runs again. */
-  async #release(lease: Lease, outcome: Outcome, told: { requestId: string }): Promise<boolean> {
-    if (outcome.kind === "lost") return false;
+  /** If the result can't be recorded, the lease expires and the job runs again. */
+  async #release(lease: JobLease, result: JobRunResult, fields: { requestId: string }): Promise<boolean> {
+    if (result.kind === "lost") return false;
     const ending =
-      outcome.kind === "failed"
-        ? ({ kind: "failed", sentence: sentenceOf(outcome.error, told.requestId) } as const)
-        : outcome;
+      result.kind === "failed"
+        ? ({ kind: "failed", sentence: sentenceOf(result.error, fields.requestId) } as const)
+        : result;
     try {
       return await this.#options.database.write((tx) => release(tx, lease, ending));
     } catch (error) {
-      this.#options.logger?.warn({ ...told, err: innermost(error) }, "the end of a job could not be recorded");
+      this.#options.logger?.warn({ ...fields, err: innermost(error) }, "job result not recorded");
       return false;
     }
   }
 
-  #log(outcome: Outcome, told: object): void {
+  #log(result: JobRunResult, fields: object): void {
     const { logger } = this.#options;
-    if (outcome.kind === "lost") logger?.warn(told, "a job lost its lease");
-    else if (outcome.kind === "failed") logger?.error({ ...told, err: innermost(outcome.error) }, "a job failed");
-    else
-      logger?.[outcome.handled > 0 ? "info" : "debug"]({ ...told, handled: outcome.handled }, `a job ${outcome.kind}`);
+    if (result.kind === "lost") logger?.warn(fields, "job lost its lease");
+    else if (result.kind === "failed") logger?.error({ ...fields, err: innermost(result.error) }, "job failed");
+    else logger?.[result.handled > 0 ? "info" : "debug"]({ ...fields, handled: result.handled }, `job ${result.kind}`);
   }
 
-  /** Once when it goes and once when it is back, not with every look. */
+  /** Once when the database becomes unavailable and once when it is back, not with every poll. */
   #noteDatabase(error: unknown): void {
     const isGone = error !== undefined;
     if (isGone === this.#isDatabaseGone) return;
     this.#isDatabaseGone = isGone;
     const cause = innermost(error);
-    // A refusal of our own, by the fence, has been told already, and as what it is.
-    if (isGone && cause instanceof AppError) this.#options.logger?.warn("jobs wait: this server may not write");
-    else if (isGone) this.#options.logger?.warn({ err: cause }, "jobs wait: the database does not answer");
-    else this.#options.logger?.info("jobs go on: the database answers again");
+    // The fence has logged its refusal already.
+    if (isGone && cause instanceof AppError) this.#options.logger?.warn("jobs paused: writes are refused");
+    else if (isGone) this.#options.logger?.warn({ err: cause }, "jobs paused: the database does not respond");
+    else this.#options.logger?.info("jobs resumed");
   }
 
   async #track<T>(work: Promise<T>): Promise<T> {
@@ -270,9 +262,7 @@ export class JobRunner {
 
 const innermost = (error: unknown) => (error instanceof AppError ? (error.internal ?? error) : error);
 
-/** What an error of ours says is meant to be seen; what any other says may hold anything, and stays in the log. */
+/** The message of an AppError is public; any other may contain anything and stays in the log. */
 function sentenceOf(error: unknown, requestId: string): string {
-  return error instanceof AppError
-    ? error.message
-    : `Something failed that should not. The log tells more under ${requestId}.`;
+  return error instanceof AppError ? error.message : `Unexpected error. See the log for the request id ${requestId}.`;
 }

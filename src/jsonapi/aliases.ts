@@ -1,6 +1,6 @@
 /**
- * Two names for one thing: the specification's and the public API's. Documents carry both with one value; a request may
- * send either, and sending both with different values is refused. See docs/decisions/0001-two-names-for-one-thing.md.
+ * Attributes with two names: the specification's and the public API's. Documents have both; a request can send either, but not
+ * both with different values. See docs/decisions/0001-two-names-for-one-thing.md.
  */
 export const aliases: Readonly<Record<string, string>> = {
   "engine-version": "terraform-version",
@@ -9,7 +9,6 @@ export const aliases: Readonly<Record<string, string>> = {
   "plan-timeout": "terraform-build-worker-plan-timeout",
 };
 
-/** Adds to a rendered object, at any depth, the second name of what has one. */
 export function withAliases(value: unknown): unknown {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
   const shown: Record<string, unknown> = {};

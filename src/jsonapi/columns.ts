@@ -1,6 +1,6 @@
 /**
- * Attributes → columns, from the definition alone: an attribute stands in the column of its own name, a flag as 0 or 1, a
- * list as JSON, and, where case is ignored, once more folded. What has `column: false` is for the resource's `rules.ts`.
+ * Maps attributes to columns from the definition alone: same name, flags as 0 or 1, lists as JSON, and a folded copy where case
+ * is ignored. `rules.ts` of the resource handles attributes with `column: false`.
  */
 import type { z } from "zod";
 import { camel, type Camel } from "../kernel/names.ts";
@@ -8,11 +8,10 @@ import { fold } from "../kernel/text.ts";
 import type { Attribute, ResourceDefinition } from "./define.ts";
 import type { Presence } from "./relationships.ts";
 
-type Stored<Value> = Value extends boolean ? number : Value extends readonly unknown[] ? string : Value;
-type ValueOf<A> = A extends Attribute<infer Schema, Presence, Presence> ? Stored<z.output<Schema>> : never;
+type StoredValue<Value> = Value extends boolean ? number : Value extends readonly unknown[] ? string : Value;
+type ColumnValue<A> = A extends Attribute<infer Schema, Presence, Presence> ? StoredValue<z.output<Schema>> : never;
 
-/** Which attributes can be sent at all, and have a column. */
-type Kept<D extends ResourceDefinition> = {
+type StoredAttribute<D extends ResourceDefinition> = {
   [Name in keyof D["attributes"]]: D["attributes"][Name] extends {
     readonly column: true;
     readonly create: "required" | "optional";
@@ -21,31 +20,28 @@ type Kept<D extends ResourceDefinition> = {
     : never;
 }[keyof D["attributes"]];
 
-type FoldedOf<D extends ResourceDefinition> = {
+type FoldedAttribute<D extends ResourceDefinition> = {
   [Name in keyof D["attributes"]]: D["attributes"][Name] extends { readonly folded: true } ? Name : never;
 }[keyof D["attributes"]];
 
-/** The columns that a definition's attributes stand in. */
 export type ColumnsOf<D extends ResourceDefinition> = {
-  -readonly [Name in Kept<D> as Camel<Name & string>]: ValueOf<D["attributes"][Name]>;
-} & { [Name in FoldedOf<D> as `${Camel<Name & string>}Key`]: string };
+  -readonly [Name in StoredAttribute<D> as Camel<Name & string>]: ColumnValue<D["attributes"][Name]>;
+} & { [Name in FoldedAttribute<D> as `${Camel<Name & string>}Key`]: string };
 
-interface Column {
+interface AttributeColumn {
   readonly name: string;
   readonly initially: unknown;
-  /** The column beside it that ignores case. */
   readonly foldedAs: string | undefined;
 }
 
-interface Columns {
-  readonly all: readonly Column[];
-  /** A new row's, where nothing was sent. */
+interface DefinitionColumns {
+  readonly all: readonly AttributeColumn[];
   readonly initially: Readonly<Record<string, unknown>>;
 }
 
-const columnsByDefinition = new WeakMap<ResourceDefinition, Columns>();
+const columnsByDefinition = new WeakMap<ResourceDefinition, DefinitionColumns>();
 
-function columnsOf(definition: ResourceDefinition): Columns {
+function columnsOf(definition: ResourceDefinition): DefinitionColumns {
   let columns = columnsByDefinition.get(definition);
   if (columns === undefined) {
     const all = Object.entries(definition.attributes)
@@ -65,16 +61,19 @@ function toStored(value: unknown): unknown {
   return Array.isArray(value) ? JSON.stringify(value) : value;
 }
 
-/** A new row's columns: what was sent, else what the operation gives for its part, else the definition's default. */
+/** The columns of a new row: sent values first, then the operation's, then the definition's defaults. */
 export function createdColumns<D extends ResourceDefinition>(
   definition: D,
   attributes: object,
-  given: Partial<ColumnsOf<D>> = {},
+  fromOperation: Partial<ColumnsOf<D>> = {},
 ): ColumnsOf<D> {
-  return { ...columnsOf(definition).initially, ...given, ...changedColumns(definition, attributes) } as ColumnsOf<D>;
+  return {
+    ...columnsOf(definition).initially,
+    ...fromOperation,
+    ...changedColumns(definition, attributes),
+  } as ColumnsOf<D>;
 }
 
-/** The columns that an update names; absent stays absent, null stays null. */
 export function changedColumns<D extends ResourceDefinition>(definition: D, attributes: object): Partial<ColumnsOf<D>> {
   const sent = attributes as Readonly<Record<string, unknown>>;
   const columns: Record<string, unknown> = {};

@@ -1,19 +1,18 @@
 /**
- * Views → JSON:API documents, as text. A writer is compiled once per definition: putting the text together is twice as fast
- * as building an object for `JSON.stringify`, and this is most of what a read costs beside its statements.
+ * Writes views as JSON:API text. A writer is compiled once per definition: concatenating text is twice as fast as building an
+ * object for `JSON.stringify`, and it is most of a read's cost besides its statements.
  */
 import { camel } from "../kernel/names.ts";
 import { aliases, withAliases } from "./aliases.ts";
 import type { AnyAttribute, Included, ResourceDefinition } from "./define.ts";
 import type { Relationship } from "./relationships.ts";
 
-/** A piece of JSON; undefined where there is nothing to write. */
-type Writer = (view: Record<string, unknown>) => string | undefined;
-type Reader = (view: Record<string, unknown>) => unknown;
+/** Returns JSON text; undefined to omit the member. */
+type JsonWriter = (view: Record<string, unknown>) => string | undefined;
+type ViewReader = (view: Record<string, unknown>) => unknown;
 
-const writers = new WeakMap<ResourceDefinition, Writer>();
+const writers = new WeakMap<ResourceDefinition, JsonWriter>();
 
-/** The resource object of a view. */
 export function writeResource(definition: ResourceDefinition, view: unknown): string {
   let write = writers.get(definition);
   if (write === undefined) {
@@ -27,7 +26,7 @@ export function writeResources(definition: ResourceDefinition, views: readonly u
   return `[${views.map((view) => writeResource(definition, view)).join(",")}]`;
 }
 
-/** Each thing once, however many others lead to it; a member of a document, with its comma, or nothing. */
+/** Each resource once. Returns a member with its leading comma, or nothing. */
 export function writeIncluded(included: readonly Included[] | undefined): string {
   if (included === undefined) return "";
   const seen = new Map<string, string>();
@@ -38,7 +37,7 @@ export function writeIncluded(included: readonly Included[] | undefined): string
   return `,"included":[${[...seen.values()].join(",")}]`;
 }
 
-function compile(definition: ResourceDefinition): Writer {
+function compile(definition: ResourceDefinition): JsonWriter {
   const attributes = members(
     attributeReaders(definition, () => true).map(([name, read, type]) => [name, writing(read, type)]),
   );
@@ -53,8 +52,7 @@ function compile(definition: ResourceDefinition): Writer {
   };
 }
 
-/** What several writers write, each under its name; those that write nothing are left out. */
-function members(named: readonly (readonly [string, Writer])[]): (view: Record<string, unknown>) => string {
+function members(named: readonly (readonly [string, JsonWriter])[]): (view: Record<string, unknown>) => string {
   const pieces = named.map(([name, write]) => [`${JSON.stringify(name)}:`, write] as const);
   return (view) => {
     let written = "";
@@ -66,12 +64,11 @@ function members(named: readonly (readonly [string, Writer])[]): (view: Record<s
   };
 }
 
-/** Nearly all text is free of what JSON must escape, and then quotes around it are enough. */
+/** Nearly all text needs no escaping, so quotes are enough. */
 // oxlint-disable-next-line no-control-regex -- these are exactly the characters that must be escaped
 const escaped = /["\\\u0000-\u001f\ud800-\udfff]/;
 const text = (value: string): string => (escaped.test(value) ? JSON.stringify(value) : `"${value}"`);
 
-/** A value that is JSON already: it stands in the document as it is. */
 export class JsonText {
   readonly text: string;
   constructor(text: string) {
@@ -89,41 +86,40 @@ function json(value: unknown): string | undefined {
 
 // --- attributes
 
-/** What decides how a value is shown: flags are stored as 0 or 1, lists as JSON, and what is in an object may have two names. */
-type Shown = "flag" | "list" | "object" | "plain";
+/** How a value is written: flags are stored as 0 or 1, lists as JSON, and members of objects may have aliases. */
+type ValueKind = "flag" | "list" | "object" | "plain";
 
-function shownAs(schema: AnyAttribute["schema"]): Shown {
+function kindOf(schema: AnyAttribute["schema"]): ValueKind {
   const inner = schema.type === "nullable" ? schema.def.innerType : schema;
   if (inner.type === "boolean") return "flag";
   if (inner.type === "array") return "list";
   return inner.type === "object" && Object.keys(inner.def.shape).some((name) => name in aliases) ? "object" : "plain";
 }
 
-function toShown(value: unknown, as: Shown): unknown {
+function toShown(value: unknown, as: ValueKind): unknown {
   if (as === "flag") return typeof value === "number" ? value !== 0 : value;
   if (as === "list") return typeof value === "string" ? JSON.parse(value) : value;
   return as === "object" ? withAliases(value) : value;
 }
 
-function writing(read: Reader, as: Shown): Writer {
+function writing(read: ViewReader, as: ValueKind): JsonWriter {
   if (as === "plain") return (view) => json(read(view));
   if (as === "list") return (view) => listText(read(view));
   return (view) => json(toShown(read(view), as));
 }
 
-/** A list that comes as its column holds it is JSON already. */
 const listText = (value: unknown) => (typeof value === "string" ? value : json(value));
 
 function attributeReaders(
   definition: ResourceDefinition,
   wanted: (attribute: AnyAttribute) => boolean,
-): [string, Reader, Shown][] {
-  const readers: [string, Reader, Shown][] = [];
+): [string, ViewReader, ValueKind][] {
+  const readers: [string, ViewReader, ValueKind][] = [];
   for (const [name, attribute] of Object.entries(definition.attributes)) {
     if (!attribute.shown || !wanted(attribute)) continue;
     const key = camel(name);
-    const read = (attribute.from as Reader | undefined) ?? ((view) => view[key]);
-    const as = shownAs(attribute.schema);
+    const read = (attribute.from as ViewReader | undefined) ?? ((view) => view[key]);
+    const as = kindOf(attribute.schema);
     readers.push([name, read, as]);
     const alias = aliases[name];
     if (alias !== undefined) readers.push([alias, read, as]);
@@ -131,9 +127,9 @@ function attributeReaders(
   return readers;
 }
 
-const auditedByDefinition = new WeakMap<ResourceDefinition, [string, Reader, Shown][]>();
+const auditedByDefinition = new WeakMap<ResourceDefinition, [string, ViewReader, ValueKind][]>();
 
-/** What of a view goes into the audit trail: its attributes, without secrets and what depends on the caller. */
+/** The attributes of a view for the audit log, without secrets and values that depend on the caller. */
 export function auditedAttributes(definition: ResourceDefinition, view: object): Record<string, unknown> {
   let readers = auditedByDefinition.get(definition);
   if (readers === undefined) {
@@ -150,7 +146,7 @@ export function auditedAttributes(definition: ResourceDefinition, view: object):
 
 // --- relationships
 
-function relationshipWriter(relationship: Relationship): Writer {
+function relationshipWriter(relationship: Relationship): JsonWriter {
   const { related } = relationship;
   const data = relationship.many ? manyWriter(relationship) : oneWriter(relationship);
   return (view) => {
@@ -161,7 +157,7 @@ function relationshipWriter(relationship: Relationship): Writer {
   };
 }
 
-function oneWriter({ id: idOf, type: typeOf, types }: Relationship & { many: false }): Writer {
+function oneWriter({ id: idOf, type: typeOf, types }: Relationship & { many: false }): JsonWriter {
   const usual = text(types[0] ?? "");
   return (view) => {
     const id = idOf?.(view as never);
@@ -171,14 +167,14 @@ function oneWriter({ id: idOf, type: typeOf, types }: Relationship & { many: fal
   };
 }
 
-function manyWriter({ ids: idsOf, types, meta: metaOf }: Relationship & { many: true }): Writer {
+function manyWriter({ ids: idsOf, types, meta: metaOf }: Relationship & { many: true }): JsonWriter {
   const type = text(types[0] ?? "");
-  const saidOf = (view: unknown, id: string) => {
+  const metaText = (view: unknown, id: string) => {
     const meta = metaOf?.(view as never, id);
     return meta === undefined ? "" : `,"meta":${JSON.stringify(meta)}`;
   };
   return (view) => {
     const ids = idsOf?.(view as never);
-    return ids && `[${ids.map((id) => `{"id":${text(id)},"type":${type}${saidOf(view, id)}}`).join(",")}]`;
+    return ids && `[${ids.map((id) => `{"id":${text(id)},"type":${type}${metaText(view, id)}}`).join(",")}]`;
   };
 }

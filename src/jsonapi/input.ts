@@ -1,6 +1,6 @@
 /**
- * Request bodies: from JSON to typed input, or every fault at once. Absent stays absent and null stays null; what a
- * definition does not know is ignored, because clients send more than they need to.
+ * Parses request bodies into typed input, or reports every fault. Absent stays absent and null stays null; unknown members are
+ * ignored, because clients send more than they need to.
  */
 import type { z } from "zod";
 import { AppError, type Fault, invalid } from "../kernel/errors.ts";
@@ -12,10 +12,10 @@ import type { Relationship, ToMany } from "./relationships.ts";
 export const linkageMax = 1000;
 const nestingMax = 16;
 const idLengthMax = 256;
-/** Of one value: the first hundred of thousands of wrong items show what is wrong. */
+/** Enough to show what is wrong with a long list. */
 const issuesMax = 100;
 
-type Json = Record<string, unknown>;
+type JsonObject = Record<string, unknown>;
 
 /** Raises `invalid` with every fault that the body alone shows. */
 export function parseBody(definition: ResourceDefinition, body: BodyDefinition, json: unknown): unknown {
@@ -58,7 +58,7 @@ function parseResource(
 }
 
 function checkType(
-  data: Json,
+  data: JsonObject,
   { type, alsoTyped }: ResourceDefinition,
   pointer: string,
   faults: Fault[],
@@ -75,13 +75,13 @@ function parseAttributes(
   mode: "create" | "update",
   sent: unknown,
   faults: Fault[],
-): Json {
+): JsonObject {
   if (sent !== undefined && sent !== null && !isObject(sent)) {
     faults.push({ pointer: "/data/attributes", detail: "Attributes must be an object" });
     return {};
   }
   const source = foldAliases(sent ?? {}, "/data/attributes", faults);
-  const input: Json = {};
+  const input: JsonObject = {};
   for (const [name, attribute] of Object.entries(definition.attributes)) {
     const presence = attribute[mode];
     if (presence === "never") continue;
@@ -113,12 +113,12 @@ function parseRelationships(
   mode: "create" | "update",
   sent: unknown,
   faults: Fault[],
-): Json {
+): JsonObject {
   const source = isObject(sent) ? sent : {};
   if (sent !== undefined && sent !== null && !isObject(sent)) {
     faults.push({ pointer: "/data/relationships", detail: "Relationships must be an object" });
   }
-  const input: Json = {};
+  const input: JsonObject = {};
   for (const [name, relationship] of Object.entries(definition.relationships)) {
     if (relationship[mode] === "never") continue;
     const value = source[name];
@@ -185,7 +185,7 @@ function badLink(name: string, relationship: Relationship): Fault {
   };
 }
 
-// --- linkage and bodies of their own shape
+// --- linkage and custom bodies
 
 function parseLinkage({ linkage: types, meta }: LinkageBody, json: unknown): readonly Identifier[] {
   const data = isObject(json) ? json["data"] : undefined;
@@ -217,7 +217,11 @@ function identifiers(
   const base = pointer.split("/").slice(1);
   data.forEach((item, position) => {
     if (isIdentifier(item, types))
-      found.push({ type: item.type, id: item.id, ...saidOf(item, meta, [...base, String(position), "meta"], faults) });
+      found.push({
+        type: item.type,
+        id: item.id,
+        ...linkMeta(item, meta, [...base, String(position), "meta"], faults),
+      });
     else
       faults.push({
         pointer: `${pointer}/${position}`,
@@ -227,8 +231,7 @@ function identifiers(
   return found;
 }
 
-/** What an item says of the link itself, where that is asked for. */
-function saidOf(item: Identifier, schema: z.ZodType | undefined, at: string[], faults: Fault[]): { meta?: unknown } {
+function linkMeta(item: Identifier, schema: z.ZodType | undefined, at: string[], faults: Fault[]): { meta?: unknown } {
   if (schema === undefined || item.meta === undefined || item.meta === null) return {};
   const result = schema.safeParse(item.meta);
   if (result.success) return { meta: result.data };
@@ -250,9 +253,8 @@ function parseCustom(schema: z.ZodType, json: unknown): unknown {
   throw invalid(result.error.issues.slice(0, issuesMax).map((issue) => toFault(issue, [], "request-body")));
 }
 
-// --- what is wrong, as sentences
+// --- faults
 
-/** One issue of a schema as a sentence that begins with the name of what it is about. */
 function toFault(issue: z.core.$ZodIssue, base: readonly PropertyKey[], name: string): Fault {
   const path = [...base, ...issue.path];
   const inner = issue.path.filter((part) => typeof part === "string").join(".");
@@ -289,11 +291,11 @@ function predicate(issue: z.core.$ZodIssue): string {
 
 const escapePointer = (part: string) => part.replaceAll("~", "~0").replaceAll("/", "~1");
 
-// --- shared with every body
+// --- shared by all bodies
 
-/** Moves what came under a second name to the first; refuses both with different values. Works at any depth. */
-function foldAliases(source: Json, pointer: string, faults: Fault[]): Json {
-  const folded: Json = { ...source };
+/** Replaces aliases by the primary names, at any depth; refuses both with different values. */
+function foldAliases(source: JsonObject, pointer: string, faults: Fault[]): JsonObject {
+  const folded: JsonObject = { ...source };
   for (const [name, alias] of Object.entries(aliases)) {
     if (!(alias in source)) continue;
     if (name in source && JSON.stringify(source[name]) !== JSON.stringify(source[alias])) {
@@ -310,7 +312,7 @@ function foldAliases(source: Json, pointer: string, faults: Fault[]): Json {
   return folded;
 }
 
-/** Refuses what can't be stored or is nested absurdly, before anything looks at it. Raises `invalid`. */
+/** Refuses values that can't be stored and extreme nesting, before any other code sees them. Raises `invalid`. */
 function refuseUnstorable(json: unknown): void {
   const faults: Fault[] = [];
   walk(json, undefined, 0, faults);
@@ -320,21 +322,21 @@ function refuseUnstorable(json: unknown): void {
 const unstorable = "contains a character that can't be stored (U+0000 or half of a surrogate pair)";
 const faultsMax = 20;
 
-/** Where something stands: only what is at fault needs it spelled out. */
-interface Step {
-  readonly above: Step | undefined;
+/** A position in the body, turned into a pointer only for faults. */
+interface JsonLocation {
+  readonly parent: JsonLocation | undefined;
   readonly name: string | number;
 }
 
-const pointerOf = (step: Step | undefined): string =>
-  step === undefined ? "" : `${pointerOf(step.above)}/${escapePointer(String(step.name))}`;
+const pointerOf = (location: JsonLocation | undefined): string =>
+  location === undefined ? "" : `${pointerOf(location.parent)}/${escapePointer(String(location.name))}`;
 const isStorable = (text: string): boolean => !text.includes("\0") && text.isWellFormed();
 
-function walk(value: unknown, step: Step | undefined, depth: number, faults: Fault[]): void {
+function walk(value: unknown, location: JsonLocation | undefined, depth: number, faults: Fault[]): void {
   if (faults.length >= faultsMax) return;
   if (typeof value === "string") {
     if (isStorable(value)) return;
-    const pointer = pointerOf(step);
+    const pointer = pointerOf(location);
     faults.push({ pointer, detail: `The text at ${pointer} ${unstorable}` });
     return;
   }
@@ -342,24 +344,24 @@ function walk(value: unknown, step: Step | undefined, depth: number, faults: Fau
   if (depth === nestingMax) {
     throw new AppError("invalid", [
       {
-        pointer: pointerOf(step).slice(0, 200),
+        pointer: pointerOf(location).slice(0, 200),
         detail: `The request body is nested more than ${nestingMax} levels deep`,
       },
     ]);
   }
   if (Array.isArray(value)) {
-    for (const [name, item] of value.entries()) walk(item, { above: step, name }, depth + 1, faults);
+    for (const [name, item] of value.entries()) walk(item, { parent: location, name }, depth + 1, faults);
     return;
   }
   for (const [name, member] of Object.entries(value)) {
     if (!isStorable(name)) {
-      const pointer = pointerOf(step);
+      const pointer = pointerOf(location);
       faults.push({ pointer, detail: `A name at ${pointer || "/"} ${unstorable}` });
     }
-    walk(member, { above: step, name }, depth + 1, faults);
+    walk(member, { parent: location, name }, depth + 1, faults);
   }
 }
 
-function isObject(value: unknown): value is Json {
+function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

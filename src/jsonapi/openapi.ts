@@ -1,4 +1,4 @@
-/** Definitions → the OpenAPI 3.1 document, complete: every route, parameter, body, answer and refusal. */
+/** Generates the OpenAPI 3.1 document from the definitions: every route, parameter, body, response and error. */
 import { z } from "zod";
 import { aliases } from "./aliases.ts";
 import type { AnyAttribute, AnswerKind, Operation, Resource, ResourceDefinition } from "./define.ts";
@@ -7,15 +7,14 @@ import { linkageMax } from "./input.ts";
 import { pageSizeDefault, pageSizeMax, type QueryDefinition } from "./query.ts";
 import { takesBlank } from "./schemas.ts";
 
-type Json = Record<string, unknown>;
+type SchemaObject = Record<string, unknown>;
 
-/** How an answer's kind and a refusal look in HTTP; given by the only file that knows. */
+/** The HTTP side of answers and errors, supplied by `http/respond.ts`. */
 export interface HttpFacts {
   readonly statusOf: Readonly<Record<AnswerKind, number>>;
   readonly refusals: Readonly<Record<string, string>>;
   readonly mediaType: string;
   readonly eventsMediaType: string;
-  /** Of content, where the operation names none. */
   readonly contentMediaType: string;
   readonly tableMediaType: string;
   readonly basePath: string;
@@ -27,14 +26,13 @@ export interface ApiInfo {
   readonly description: string;
 }
 
-/** `besides`: paths that no definition describes. */
 export function openApi<Context>(
   info: ApiInfo,
   resources: readonly Resource<Context>[],
   http: HttpFacts,
-  besides: Readonly<Record<string, Json>> = {},
-): Json {
-  const paths: Record<string, Json> = { ...besides };
+  extraPaths: Readonly<Record<string, SchemaObject>> = {},
+): SchemaObject {
+  const paths: Record<string, SchemaObject> = { ...extraPaths };
   for (const { definition } of resources) {
     for (const [id, operation] of Object.entries(definition.operations)) {
       const path = http.basePath + operation.path.replaceAll(/:([a-z_]+)/g, "{$1}");
@@ -64,12 +62,16 @@ const nameOf = ({ schemaName, type }: ResourceDefinition) => schemaName ?? type;
 
 // --- operations
 
-/** Who may call it, in words. */
 export function callersOf({ needs, callers }: Operation): string {
-  return callers === "runs" ? `${needs}; a run, as far as it needs it` : needs;
+  return callers === "runs" ? `${needs}; a run, as far as it needs access` : needs;
 }
 
-function describeOperation(id: string, operation: Operation, definition: ResourceDefinition, http: HttpFacts): Json {
+function describeOperation(
+  id: string,
+  operation: Operation,
+  definition: ResourceDefinition,
+  http: HttpFacts,
+): SchemaObject {
   const status = http.statusOf[operation.answer];
   return {
     operationId: id,
@@ -100,7 +102,7 @@ function refusalsOf(operation: Operation): string[] {
   return ["400", "401", "403", "404", ...conflict, ...(writes ? ["412", "413", "415", "422"] : []), "429", "503"];
 }
 
-function pathParameters(path: string): Json[] {
+function pathParameters(path: string): SchemaObject[] {
   return [...path.matchAll(/:([a-z_]+)/g)].map(([, name]) => ({
     name,
     in: "path",
@@ -109,31 +111,31 @@ function pathParameters(path: string): Json[] {
   }));
 }
 
-function queryParameters(query: QueryDefinition | undefined): Json[] {
+function queryParameters(query: QueryDefinition | undefined): SchemaObject[] {
   if (query === undefined) return [];
-  const parameters: Json[] = [];
-  const add = (name: string, description: string, schema: Json, required = false) =>
+  const parameters: SchemaObject[] = [];
+  const add = (name: string, description: string, schema: SchemaObject, required = false) =>
     parameters.push({ name, in: "query", required, description, schema });
   if (query.paged === true || query.paged === "if-asked") {
-    add("page[number]", "Which page; the first is 1.", { type: "integer", minimum: 1, default: 1 });
+    add("page[number]", "The page number; the first page is 1.", { type: "integer", minimum: 1, default: 1 });
   }
   if (query.paged === "cursor")
-    add("page[cursor]", "Where the page begins, as the previous page's `next` link says.", { type: "string" });
+    add("page[cursor]", "The cursor from the previous page's `next` link.", { type: "string" });
   if (query.paged !== undefined) {
-    add("page[size]", `How many on a page; more than ${pageSizeMax} is taken as ${pageSizeMax}.`, {
+    add("page[size]", `The page size; values above ${pageSizeMax} are reduced to ${pageSizeMax}.`, {
       type: "integer",
       minimum: 1,
       default: pageSizeDefault,
     });
   }
   if (query.sort !== undefined) {
-    add("sort", "The order; a leading `-` reverses it.", {
+    add("sort", "The sort order; a leading `-` reverses it.", {
       type: "string",
       enum: query.sort.flatMap((key) => [key, `-${key}`]),
     });
   }
   if (query.include !== undefined) {
-    add("include", `Related resources to show, comma-separated: ${query.include.join(", ")}.`, { type: "string" });
+    add("include", `Related resources to include, comma-separated: ${query.include.join(", ")}.`, { type: "string" });
   }
   for (const [name, parameter] of Object.entries(query.parameters ?? {})) {
     add(name, parameter.doc, { type: "string" }, parameter.required);
@@ -144,14 +146,14 @@ function queryParameters(query: QueryDefinition | undefined): Json[] {
   return parameters;
 }
 
-function headerParameters(operation: Operation): Json[] {
+function headerParameters(operation: Operation): SchemaObject[] {
   if (operation.answer === "events")
     return [
       {
         name: "Last-Event-ID",
         in: "header",
         required: false,
-        description: "The id of the last event that was received: the stream continues after it.",
+        description: "The id of the last received event; the stream resumes after it.",
         schema: { type: "string" },
       },
     ];
@@ -161,7 +163,7 @@ function headerParameters(operation: Operation): Json[] {
       name: "If-Match",
       in: "header",
       required: false,
-      description: "Only if the thing still has this ETag; 412 otherwise.",
+      description: "Makes the change only if the resource still has this ETag; otherwise the response is 412.",
       schema: { type: "string" },
     },
   ];
@@ -169,7 +171,7 @@ function headerParameters(operation: Operation): Json[] {
 
 const bytes = { schema: { type: "string", format: "binary" } };
 
-function describeBody(operation: Operation, definition: ResourceDefinition, http: HttpFacts): Json {
+function describeBody(operation: Operation, definition: ResourceDefinition, http: HttpFacts): SchemaObject {
   if (typeof operation.body === "object" && "stream" in operation.body)
     return { required: true, content: { "*/*": bytes } };
   const optional =
@@ -185,7 +187,7 @@ function describeBody(operation: Operation, definition: ResourceDefinition, http
   };
 }
 
-function bodySchema({ body }: Operation, definition: ResourceDefinition): Json {
+function bodySchema({ body }: Operation, definition: ResourceDefinition): SchemaObject {
   if (typeof body === "object" && "custom" in body) return toJsonSchema(body.custom, "input");
   if (typeof body === "object" && "linkage" in body) {
     return object({ data: { type: "array", maxItems: linkageMax, items: identifierSchema(body.linkage, body.meta) } }, [
@@ -209,9 +211,9 @@ function bodySchema({ body }: Operation, definition: ResourceDefinition): Json {
 function membersOf<Member extends Record<"create" | "update", Presence>>(
   members: Readonly<Record<string, Member>>,
   mode: "create" | "update",
-  describe: (member: Member) => Json,
-): { type: "object"; properties: Record<string, Json>; required?: string[] } {
-  const properties: Record<string, Json> = {};
+  describe: (member: Member) => SchemaObject,
+): { type: "object"; properties: Record<string, SchemaObject>; required?: string[] } {
+  const properties: Record<string, SchemaObject> = {};
   const required: string[] = [];
   for (const [name, member] of Object.entries(members)) {
     if (member[mode] === "never") continue;
@@ -223,15 +225,16 @@ function membersOf<Member extends Record<"create" | "update", Presence>>(
   return { type: "object", properties, ...(required.length > 0 && { required }) };
 }
 
-function describeAnswer(operation: Operation, definition: ResourceDefinition, http: HttpFacts): Json {
-  if (operation.answer === "nothing" || operation.answer === "done") return { description: "Done; there is no body." };
-  if (operation.answer === "accepted") return { description: "Under way; there is no body." };
+function describeAnswer(operation: Operation, definition: ResourceDefinition, http: HttpFacts): SchemaObject {
+  if (operation.answer === "nothing" || operation.answer === "done")
+    return { description: "Done. The response has no body." };
+  if (operation.answer === "accepted")
+    return { description: "Accepted; the work continues. The response has no body." };
   if (operation.answer === "content")
     return { description: "The content.", content: { [operation.mediaType ?? http.contentMediaType]: bytes } };
   if (operation.answer === "events")
     return {
-      description:
-        "Server-sent events, until the client closes the stream or an `end` event says that nothing more comes.",
+      description: "Server-sent events, until the client closes the stream or the server sends an `end` event.",
       content: { [http.eventsMediaType]: { schema: { type: "string" } } },
     };
   const item = { $ref: `#/components/schemas/${operation.answers ?? nameOf(definition)}` };
@@ -247,23 +250,23 @@ function describeAnswer(operation: Operation, definition: ResourceDefinition, ht
     [http.tableMediaType]: {
       schema: {
         type: "string",
-        description: `The whole list without pages, with a first line of column names: ${operation.table.join(", ")}.`,
+        description: `The whole list without pages; the first line has the column names: ${operation.table.join(", ")}.`,
       },
     },
   };
   return { description: one ? "The document." : "The list.", content: { [http.mediaType]: { schema }, ...table } };
 }
 
-function metaSchema(operation: Operation): Json {
+function metaSchema(operation: Operation): SchemaObject {
   if (operation.answer !== "list") return { type: "object" };
-  const told = operation.meta && (toJsonSchema(operation.meta, "output")["properties"] as Json);
-  return object({ pagination: { $ref: "#/components/schemas/pagination" }, ...told }, []);
+  const extra = operation.meta && (toJsonSchema(operation.meta, "output")["properties"] as SchemaObject);
+  return object({ pagination: { $ref: "#/components/schemas/pagination" }, ...extra }, []);
 }
 
 // --- resources
 
-function describeResource(definition: ResourceDefinition): Json {
-  const attributes: Record<string, Json> = {};
+function describeResource(definition: ResourceDefinition): SchemaObject {
+  const attributes: Record<string, SchemaObject> = {};
   for (const [name, attribute] of Object.entries(definition.attributes)) {
     if (!attribute.shown) continue;
     attributes[name] = outputSchema(attribute);
@@ -291,7 +294,7 @@ function describeResource(definition: ResourceDefinition): Json {
   };
 }
 
-function outputSchema(attribute: AnyAttribute): Json {
+function outputSchema(attribute: AnyAttribute): SchemaObject {
   const readOnly = attribute.create === "never" && attribute.update === "never";
   return {
     ...toJsonSchema(attribute.schema, "output"),
@@ -300,7 +303,7 @@ function outputSchema(attribute: AnyAttribute): Json {
   };
 }
 
-function inputSchema(attribute: AnyAttribute): Json {
+function inputSchema(attribute: AnyAttribute): SchemaObject {
   return {
     ...toJsonSchema(attribute.schema, "input"),
     description: attribute.doc,
@@ -308,7 +311,7 @@ function inputSchema(attribute: AnyAttribute): Json {
   };
 }
 
-function linkSchema(relationship: Relationship): Json {
+function linkSchema(relationship: Relationship): SchemaObject {
   const identifier = identifierSchema(relationship.types, relationship.many ? relationship.metaSent : undefined);
   const data = relationship.many
     ? { type: "array", items: identifier }
@@ -318,26 +321,26 @@ function linkSchema(relationship: Relationship): Json {
   return { type: "object", description: relationship.doc, properties: { data, links: { type: "object" } } };
 }
 
-function identifierSchema(types: readonly string[], meta?: z.ZodType): Json {
+function identifierSchema(types: readonly string[], meta?: z.ZodType): SchemaObject {
   const type = types.length === 1 ? { const: types[0] } : { enum: types };
   const members = { type, id: { type: "string" }, ...(meta && { meta: toJsonSchema(meta, "input") }) };
   return object(members, ["type", "id"]);
 }
 
-const blank = { const: "", description: "Read as null." };
+const blank = { const: "", description: "Treated as null." };
 
-function toJsonSchema(schema: z.ZodType, io: "input" | "output"): Json {
+function toJsonSchema(schema: z.ZodType, io: "input" | "output"): SchemaObject {
   const { $schema: _, ...rest } = z.toJSONSchema(schema, {
     io,
     unrepresentable: "any",
     override: ({ zodSchema, jsonSchema }) => {
       if (io === "input" && takesBlank(zodSchema)) jsonSchema.anyOf = [...(jsonSchema.anyOf ?? []), blank];
     },
-  }) as Json;
+  }) as SchemaObject;
   return rest;
 }
 
-function object(properties: Json, required: string[]): Json {
+function object(properties: SchemaObject, required: string[]): SchemaObject {
   return { type: "object", properties, ...(required.length > 0 && { required }) };
 }
 
@@ -374,7 +377,7 @@ const errorsSchema = object(
   ["errors"],
 );
 
-function refusalResponses(http: HttpFacts): Json {
+function refusalResponses(http: HttpFacts): SchemaObject {
   return Object.fromEntries(
     Object.entries(http.refusals).map(([status, description]) => [
       status,

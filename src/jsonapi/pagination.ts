@@ -1,10 +1,9 @@
-/** The links and numbers of a list's pages. Links are paths, never hosts. */
+/** Links and metadata of a list's pages. Links are paths without a host. */
 import type { Page } from "./query.ts";
 
 export interface PageFacts {
   readonly page: Page;
   readonly totalCount: number;
-  /** The path and query of the request, as it was made. */
   readonly url: string;
 }
 
@@ -34,7 +33,6 @@ export function pagination({ page, totalCount, url }: PageFacts) {
   };
 }
 
-/** Of a list that is not counted: whether there is another page is all that is known of the rest. */
 export function openPagination({
   page,
   hasMore,

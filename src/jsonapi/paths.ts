@@ -1,8 +1,8 @@
-/** Paths of requests: which operation one names, and with which parameters. */
+/** Parses and matches the paths of requests. */
 import { notFound } from "../kernel/errors.ts";
 import { camel } from "../kernel/names.ts";
 
-/** A parameter that no name or id could be is not found; no store function sees it. Raises `not-found`. */
+/** A parameter that can't be a name or an id never reaches a store. Raises `not-found`. */
 export function paramsOf(params: Readonly<Record<string, string>>): Record<string, string> {
   const named: Record<string, string> = {};
   for (const [name, value] of Object.entries(params)) {
@@ -12,7 +12,6 @@ export function paramsOf(params: Readonly<Record<string, string>>): Record<strin
   return named;
 }
 
-/** The parameters of a path as it would be sent, by an operation's own; undefined where it is another's. */
 export function matchPath(pattern: string, path: string): Record<string, string> | undefined {
   const [wanted, sent] = [pattern.split("/"), path.split("/")];
   if (wanted.length !== sent.length) return undefined;

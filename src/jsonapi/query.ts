@@ -1,11 +1,11 @@
-/** Query strings: pages, sorting, filters, includes. Whatever is unusable is refused by name, all of it at once. */
+/** Parses query strings: pages, sorting, filters, includes. Reports every invalid parameter by name. */
 import { AppError, type Fault } from "../kernel/errors.ts";
 import { camel, type Camel } from "../kernel/names.ts";
 import { quoted } from "../kernel/text.ts";
 
 export const pageSizeDefault = 20;
 export const pageSizeMax = 100;
-/** Far past anything real, and far below where OFFSET arithmetic would overflow. */
+/** Far beyond any real page, and far below an overflow of OFFSET. */
 const pageNumberMax = 1_000_000_000;
 const parameterLengthMax = 4096;
 
@@ -14,7 +14,7 @@ export interface Page {
   readonly size: number;
 }
 
-/** One query parameter: how its text becomes a value. `parse` gives a sentence when it can't. */
+/** Parses one query parameter; `parse` returns a sentence if the text is invalid. */
 export interface Parameter<Value = unknown> {
   readonly doc: string;
   readonly parse: (text: string) => Value | Unusable;
@@ -28,12 +28,10 @@ export class Unusable {
 }
 
 export const textParameter = (doc: string): Parameter<string> => ({ doc, parse: (text) => text });
-/** A text search: `containsWords` of `database/dialect.ts` says what it finds. */
+/** A text search; `containsWords` in `database/dialect.ts` defines what matches. */
 export const searchParameter = (where: string, more = ""): Parameter<string> =>
   textParameter(`Words that are all in ${where}, in any order, ignoring case.${more}`);
-/** Given at all, whatever its value, it counts. */
 export const presence = (doc: string): Parameter<true> => ({ doc, parse: () => true });
-/** Comma-separated; empty parts are left out. */
 export const listParameter = (doc: string): Parameter<string[]> => ({
   doc,
   parse: (text) =>
@@ -54,7 +52,6 @@ export function choice<const Values extends readonly string[]>(values: Values, d
 export interface IndexedParameter<Member extends string = string> {
   readonly doc: string;
   readonly members: readonly Member[];
-  /** How many groups there may be. */
   readonly max: number;
 }
 
@@ -84,7 +81,6 @@ type Flat<Name extends string> = Name extends `${infer Head}][${infer Tail}`
 export type QueryOf<Q extends QueryDefinition | undefined> = Q extends QueryDefinition
   ? {
       readonly page: Page;
-      /** Whether either page parameter was sent. */
       readonly pageAsked: boolean;
       readonly cursor: string | undefined;
       readonly sort: Q["sort"] extends readonly (infer Key extends string)[] ? Sort<Key> | undefined : undefined;
@@ -112,7 +108,7 @@ export type RawQuery = ReadonlyMap<string, readonly string[]>;
 
 const firstPage: Page = { number: 1, size: pageSizeDefault };
 
-/** Raises `bad-request` naming every unusable parameter. Parameters that nobody asked for are ignored. */
+/** Raises `bad-request` with every invalid parameter. Unknown parameters are ignored. */
 export function parseQuery(definition: QueryDefinition | undefined, raw: RawQuery): Record<string, unknown> {
   const faults: Fault[] = [];
   const read = reader(raw, faults);
@@ -134,16 +130,16 @@ export function parseQuery(definition: QueryDefinition | undefined, raw: RawQuer
   return query;
 }
 
-type Read = (name: string) => string | undefined;
+type ReadParameter = (name: string) => string | undefined;
 
-function reader(raw: RawQuery, faults: Fault[]): Read {
+function reader(raw: RawQuery, faults: Fault[]): ReadParameter {
   return (name) => {
     const values = raw.get(name);
     if (values === undefined) return undefined;
     if (values.length > 1)
       faults.push({
         parameter: name,
-        detail: `The query parameter ${name} is given ${values.length} times; give it once.`,
+        detail: `The query parameter ${name} is given ${values.length} times. Send it once.`,
       });
     const value = values[0] ?? "";
     if (value.length > parameterLengthMax) {
@@ -161,7 +157,7 @@ function reader(raw: RawQuery, faults: Fault[]): Read {
   };
 }
 
-function readPage(read: Read, faults: Fault[]): Page {
+function readPage(read: ReadParameter, faults: Fault[]): Page {
   const positive = (name: string, initially: number, max: number): number => {
     const value = read(name);
     if (value === undefined) return initially;
@@ -188,7 +184,7 @@ function readSort(keys: readonly string[], value: string | undefined, faults: Fa
 }
 
 function readInclude(allowed: readonly string[], value: string | undefined, faults: Fault[]): ReadonlySet<string> {
-  // Some clients spell a name as the document does, with hyphens.
+  // Some clients spell names with hyphens, as documents do.
   const spelled = (name: string) => (allowed.includes(name) ? name : name.replaceAll("-", "_"));
   const wanted = new Set(
     (value ?? "")
@@ -199,10 +195,10 @@ function readInclude(allowed: readonly string[], value: string | undefined, faul
   );
   for (const name of wanted) {
     if (allowed.includes(name)) continue;
-    const known = allowed.length === 0 ? "nothing can be included here" : `known are ${allowed.join(", ")}`;
+    const known = allowed.length === 0 ? "this operation includes nothing" : `known names are ${allowed.join(", ")}`;
     faults.push({
       parameter: "include",
-      detail: `The include parameter names ${quoted(name)}, which is not known; ${known}.`,
+      detail: `The include parameter names ${quoted(name)}, which is unknown; ${known}.`,
     });
   }
   return wanted;
@@ -221,12 +217,12 @@ function readParameter(name: string, parameter: Parameter, value: string | undef
   return parsed;
 }
 
-/** Groups come in the order of their numbers, which need not be without gaps. */
+/** Groups are ordered by number; gaps are allowed. */
 function readIndexed(
   name: string,
   { members, max }: IndexedParameter,
   raw: RawQuery,
-  read: Read,
+  read: ReadParameter,
   faults: Fault[],
 ): Record<string, string>[] {
   const groups = new Map<number, Record<string, string>>();
@@ -243,7 +239,7 @@ function readIndexed(
     groups.set(Number(index), group);
   }
   if (groups.size > max)
-    faults.push({ parameter: name, detail: `At most ${max} ${name} filters can be given at once.` });
+    faults.push({ parameter: name, detail: `At most ${max} ${name} filters can be sent in one request.` });
   return [...groups].toSorted(([left], [right]) => left - right).map(([, group]) => group);
 }
 
@@ -252,7 +248,10 @@ const queryBytesMax = 8 * 1024;
 /** Brackets may be percent-encoded. Raises `bad-request`. */
 export function parseQueryString(text: string): RawQuery {
   if (text.length > queryBytesMax)
-    throw new AppError("bad-request", `The query is longer than ${queryBytesMax} bytes; ask for less at once.`);
+    throw new AppError(
+      "bad-request",
+      `The query is longer than ${queryBytesMax} bytes. Send fewer or shorter parameters.`,
+    );
   const values = new Map<string, string[]>();
   if (text === "") return values;
   for (const part of text.split("&")) {

@@ -1,37 +1,33 @@
-/** The words of a definition for what a thing is connected with, to one other or to many. */
+/** The builders of relationships to one or many resources. */
 import type { z } from "zod";
 
-/** Whether something may be sent. */
 export type Presence = "required" | "optional" | "never";
 
 export interface ToOne<View = never> {
   readonly many: false;
-  /** The JSON:API types that it may name. */
   readonly types: readonly string[];
   readonly create: Presence;
   readonly update: Presence;
   readonly nullable: boolean;
   readonly doc: string;
-  /** The id, null when there is none; undefined leaves the `data` out. */
+  /** Null for none; undefined omits `data`. */
   readonly id?: (view: View) => string | null | undefined;
-  /** Where the type differs from the first of `types`. */
+  /** Where the type is not always the first of `types`. */
   readonly type?: (view: View) => string;
   readonly related?: (view: View) => string | undefined;
 }
 
 export interface ToMany<View = never> {
   readonly many: true;
-  /** For things that are sent whole instead of by id: the shape of each item of `data`. */
+  /** For items that are sent as whole objects: their schema. */
   readonly item?: z.ZodType;
-  /** What may be said of each link in its `meta`, when it is sent; then more than its id is handed on. */
+  /** The schema of a sent link's `meta`; then handlers get identifiers instead of ids. */
   readonly metaSent?: z.ZodType;
   readonly types: readonly string[];
   readonly create: Presence;
   readonly update: Presence;
   readonly doc: string;
-  /** Undefined leaves the `data` out. */
   readonly ids?: (view: View) => readonly string[] | undefined;
-  /** What is said of the link itself; undefined where there is nothing to say. */
   readonly meta?: (view: View, id: string) => object | undefined;
   readonly related?: (view: View) => string | undefined;
 }

@@ -1,7 +1,6 @@
 /**
- * The shapes of attributes: zod schemas that say what is wrong as the end of a sentence ("is too short …"), and what they
- * demand as JSON Schema, so that the OpenAPI document tells the same. Defaults never stand here (they would reset fields
- * on PATCH); they stand beside the attribute.
+ * Schemas of attributes, with error messages as the end of a sentence ("is too short …") and JSON Schema metadata for OpenAPI.
+ * Never sets defaults, which would reset attributes on PATCH.
  */
 import { z } from "zod";
 import { lengthOf } from "../kernel/text.ts";
@@ -17,7 +16,7 @@ interface TextRules {
 
 const textMaxByDefault = 4096;
 
-/** A string. Its length counts code points and is always bounded. */
+/** Length counts code points and is always bounded. */
 export function text({ min = 0, max = textMaxByDefault, pattern, sentence }: TextRules = {}): z.ZodType<string> {
   return z
     .string()
@@ -39,7 +38,7 @@ export function text({ min = 0, max = textMaxByDefault, pattern, sentence }: Tex
 const blanks = new WeakSet<z.ZodType>();
 
 /**
- * Blank is null, where clients written in Go send "" for what they do not set; everywhere else blank is blank. See
+ * Clients written in Go send "" for attributes that are not set; only these attributes treat blank as null. See
  * docs/decisions/0065-blank-is-null-where-go-clients-send-it.md.
  */
 export function nullIfBlank(schema: z.ZodType<string>): z.ZodType<string | null> {
@@ -48,17 +47,15 @@ export function nullIfBlank(schema: z.ZodType<string>): z.ZodType<string | null>
   return read;
 }
 
-/** Whether a schema is one of those: the OpenAPI document tells it. */
 export function takesBlank(schema: z.core.$ZodType): boolean {
   return blanks.has(schema as z.ZodType);
 }
 
-/** The id of another thing, or none. */
 export const reference: () => z.ZodType<string | null> = () => nullIfBlank(text({ min: 1, max: 256 }));
 
 export const flag: () => z.ZodType<boolean> = () => z.boolean();
 
-/** Of something that clients can ask for and the service does not have: without it, it would seem to be there. */
+/** For a feature that clients can request and the service does not have. */
 export const neverTrue = (why: string): z.ZodType<boolean> =>
   z.boolean().refine((value) => !value, { error: `can't be true: ${why}` });
 
@@ -77,7 +74,7 @@ export function oneOf<const Values extends readonly [string, ...string[]]>(value
   return z.enum(values) as unknown as z.ZodType<Values[number]>;
 }
 
-/** An instant; whatever zone it was written in, it comes out as UTC with milliseconds. */
+/** Accepts any time zone, and stores UTC with milliseconds. */
 export function timestamp(): z.ZodType<string> {
   return z
     .string()
@@ -92,7 +89,6 @@ export function timestamp(): z.ZodType<string> {
     .meta({ type: "string", format: "date-time" }) as unknown as z.ZodType<string>;
 }
 
-/** An object of booleans; each may be left out. */
 export function flags<const Names extends readonly string[]>(
   names: Names,
 ): z.ZodType<Partial<Record<Names[number], boolean>>> {

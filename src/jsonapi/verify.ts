@@ -1,8 +1,7 @@
-/** At start: the definitions fit together. A mistake in one ends the start, not a request in production. */
+/** Checks at start that the definitions are consistent, so that a mistake fails the start and not a request in production. */
 import { aliases } from "./aliases.ts";
 import type { Operation, Resource, ResourceDefinition } from "./define.ts";
 
-/** Raises an Error that lists everything that is wrong. */
 export function verifyResources<Context>(
   resources: readonly Resource<Context>[],
   foreignTypes: readonly string[] = [],
@@ -24,7 +23,7 @@ export function verifyResources<Context>(
       problems.push(...verifyOperation(id, operation, types));
     }
   }
-  if (problems.length > 0) throw new Error(`The resources do not fit together:\n  ${problems.join("\n  ")}`);
+  if (problems.length > 0) throw new Error(`The resource definitions are inconsistent:\n  ${problems.join("\n  ")}`);
 }
 
 function verifyDefinition(definition: ResourceDefinition, types: ReadonlySet<string>): string[] {
@@ -40,7 +39,7 @@ function verifyDefinition(definition: ResourceDefinition, types: ReadonlySet<str
   for (const [name, relationship] of Object.entries(definition.relationships)) {
     for (const type of relationship.types) {
       if (!types.has(type))
-        problems.push(`${definition.type}: the relationship ${name} leads to ${type}, which nobody defines`);
+        problems.push(`${definition.type}: the relationship ${name} refers to ${type}, which no resource defines`);
     }
   }
   return problems;
@@ -50,10 +49,10 @@ function verifyOperation(id: string, operation: Operation, types: ReadonlySet<st
   const problems: string[] = [];
   if (operation.needs === "") problems.push(`${id} does not state who may call it`);
   if (operation.answers !== undefined && !types.has(operation.answers))
-    problems.push(`${id} answers ${operation.answers}, which nobody defines`);
-  if (operation.body !== undefined && operation.method === "GET") problems.push(`${id} reads, but takes a body`);
+    problems.push(`${id} answers ${operation.answers}, which no resource defines`);
+  if (operation.body !== undefined && operation.method === "GET") problems.push(`${id} is a GET, but takes a body`);
   const streams = typeof operation.body === "object" && "stream" in operation.body;
   if (operation.body !== undefined && !streams && operation.example === undefined)
-    problems.push(`${id} takes a body, but shows no example of one`);
+    problems.push(`${id} takes a body, but has no example`);
   return problems;
 }

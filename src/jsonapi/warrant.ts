@@ -1,6 +1,6 @@
 /**
- * What an answer rests on: the versions of all that it was made from, as one text, and a narrow statement that tells the text as it is
- * now, and looks the caller's token up on the way.
+ * Tells whether a cached response is still fresh: `says` is the version of every row that the response was made from, and `ask`
+ * reads the current version and looks the caller's token up in the same statement.
  */
 export interface Warrant {
   readonly says: string;

@@ -1,9 +1,9 @@
 /**
- * JSON that others send, read on the thread that answers everybody: what a parser and a schema make of millions of members takes minutes, so
- * they are counted first. What may be larger goes through `statefile/json-scanner.ts`, or to a thread of its own. Pure.
+ * Parses JSON from outside on the main thread. Members are counted first, because parsing and validating millions of them would
+ * block the server for minutes; larger input goes through `statefile/json-scanner.ts` or a thread. Pure.
  */
 
-/** Far more than any real request, webhook or answer has. */
+/** Far more than any real request, webhook or response has. */
 const membersMax = 100_000;
 
 export class TooManyMembers extends Error {
@@ -26,13 +26,12 @@ export function parseBounded(json: Uint8Array, decoder: TextDecoder = lenient): 
 const [quote, backslash] = [0x22, 0x5c];
 const [comma, array, object] = [0x2c, 0x5b, 0x7b];
 
-/** Strings are jumped over: they may be long, and cost nothing. */
+/** Strings are skipped, because they cost nothing. */
 function hasTooMany(json: Buffer): boolean {
   let members = 0;
   for (let at = 0; at < json.length; at += 1) {
     const byte = json[at] ?? 0;
     if (byte === quote) at = endOfString(json, at);
-    // What begins a value or parts two of them.
     else if ((byte === comma || byte === array || byte === object) && (members += 1) > membersMax) return true;
   }
   return false;

@@ -1,6 +1,6 @@
 /**
- * The one error that the service raises on purpose. It carries what the caller may know (`faults`) apart from what only
- * the log may know (`internal`). It knows no HTTP: `http/respond.ts` turns a code into a status.
+ * The error that the service raises on purpose: `faults` are for the caller, `internal` is for the log. Knows nothing about HTTP;
+ * `http/respond.ts` maps codes to statuses.
  */
 
 export type ErrorCode =
@@ -15,21 +15,18 @@ export type ErrorCode =
   | "unsupported-media-type"
   | "expectation-failed"
   | "invalid"
-  /** Like `invalid`, where clients know the refusal by the title that HCP Terraform gives to whole records. */
+  /** Like `invalid`, for errors that clients recognize by the title that HCP Terraform uses for whole records. */
   | "invalid-record"
-  /** Known to clients of this API, and not done here (yet). */
+  /** Known to clients of this API, and not supported here (yet). */
   | "unsupported"
   | "too-many-requests"
   | "headers-too-large"
   | "unavailable"
   | "internal";
 
-/** One thing that is wrong, told to the person who can mend it. */
 export interface Fault {
   readonly detail: string;
-  /** A JSON pointer into the request's body. */
   readonly pointer?: string;
-  /** The name of a query parameter. */
   readonly parameter?: string;
 }
 
@@ -37,7 +34,7 @@ export class AppError extends Error {
   readonly code: ErrorCode;
   readonly faults: readonly Fault[];
   readonly internal: unknown;
-  /** Seconds after which it is worth trying again; only with `unavailable` and `too-many-requests`. */
+  /** When to try again; only with `unavailable` and `too-many-requests`. */
   readonly retryAfterSeconds: number | undefined;
 
   constructor(
@@ -55,7 +52,7 @@ export class AppError extends Error {
   }
 }
 
-/** The thing is not there, or the caller may not know that it is. */
+/** The resource does not exist, or the caller is not allowed to know that it does. */
 export function notFound(thing: string): AppError {
   return new AppError(
     "not-found",
@@ -63,7 +60,7 @@ export function notFound(thing: string): AppError {
   );
 }
 
-/** The caller may see the thing, but not do this to it. The sentence names what is missing. */
+/** The caller can see the resource, but is not allowed to do this. The sentence names the missing permission. */
 export function forbidden(sentence: string): AppError {
   return new AppError("forbidden", sentence);
 }
@@ -76,7 +73,6 @@ export function invalid(faults: readonly Fault[]): AppError {
   return new AppError("invalid", faults);
 }
 
-/** A fault of one attribute, addressed the way clients expect it. */
 export function attributeFault(attribute: string, detail: string): Fault {
   return { detail, pointer: `/data/attributes/${attribute.replaceAll(".", "/")}` };
 }
@@ -85,7 +81,6 @@ export function relationshipFault(relationship: string, detail: string): Fault {
   return { detail, pointer: `/data/relationships/${relationship}` };
 }
 
-/** Raises 422 with all faults at once, or does nothing where there are none. */
 export function refuseIfAny(faults: readonly Fault[]): void {
   if (faults.length > 0) throw invalid(faults);
 }

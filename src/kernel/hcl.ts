@@ -1,17 +1,15 @@
 /**
- * Reads a variable's value that is written in HCL, as engines read it in a `.tfvars` file, and gives it as JSON, in which no part of
- * it can become syntax. It takes one literal: what computes, calls a function or refers to something is refused, and so is anything
- * that follows. Time grows with the length of the text alone.
+ * Parses an HCL literal, as engines read it from a `.tfvars` file, into JSON, in which no part of it can become syntax. Refuses
+ * expressions, function calls and references. Runs in linear time.
  */
 
-/** The text is not one literal. The message says what is wrong and where; it quotes nothing, because values may be secret. */
+/** The text is not one literal. The message says what is wrong and where, without quoting values, which may be secret. */
 export class HclFault extends Error {
   override readonly name = "HclFault";
 }
 
 export interface HclValue {
   readonly json: string;
-  /** The strings and numbers in it, as they are after reading. */
   readonly scalars: readonly string[];
 }
 
@@ -21,8 +19,8 @@ export function readHcl(text: string): HclValue {
 }
 
 /**
- * What would show of a value: what it holds, beside its own spelling. Raises nothing: of one that can't be read, no engine is given
- * anything.
+ * The texts that reveal a value: its own spelling and the scalars in it. Raises nothing: engines never get a value that can't be
+ * parsed.
  */
 export function textsInHcl(text: string): string[] {
   try {
@@ -33,7 +31,7 @@ export function textsInHcl(text: string): string[] {
   }
 }
 
-/** Deeper ones are no configuration, and would only try how much stack there is. */
+/** Protects the stack; no real configuration is nested as deeply. */
 const depthMax = 200;
 
 const blank = /[ \t]+|#[^\n]*|\/\/[^\n]*|\/\*[^]*?\*\//y;
@@ -44,7 +42,7 @@ const plainText = /[^"\\$%\r\n]+/y;
 const heredocStart = /<<(-?)([\p{ID_Start}_][\p{ID_Continue}-]*)\r?\n/uy;
 const escapes: Readonly<Record<string, string>> = { n: "\n", r: "\r", t: "\t", '"': '"', "\\": "\\" };
 const codePoint = /u([\dA-Fa-f]{4})|U([\dA-Fa-f]{8})/y;
-/** Engines refuse the whole file for a number that is too large for them. */
+/** Engines refuse a file with a number that is too large. */
 const largeExponent = /[eE][+-]?0*\d{6}/;
 const keywords = new Set(["true", "false", "null"]);
 
@@ -93,7 +91,7 @@ class HclReader {
     }
   }
 
-  /** Of a key that is there twice, the last counts, as it does for engines; in JSON they refuse it. */
+  /** The last of two equal keys wins, as in engines. */
   #object(): string {
     const members = new Map<string, string>();
     this.#at += 1;
@@ -130,7 +128,7 @@ class HclReader {
     const json = this.#value();
     if (json.startsWith('"')) return JSON.parse(json) as string;
     if (/^[[{n]/.test(json)) this.#refuse("only a text, a number, true or false can be a key");
-    // Engines would write it out first.
+    // Engines would expand it first.
     if (/e/i.test(json) && !keywords.has(json)) this.#refuse("a key with an exponent needs quotes");
     return json.includes(".") ? json.replace(/\.?0*$/, "") : json;
   }
@@ -192,7 +190,6 @@ class HclReader {
     return String.fromCodePoint(point);
   }
 
-  /** After a `$` or a `%`. */
   #dollar(mark: string): string {
     if (this.#text[this.#at] === "{") this.#refuse(template);
     return this.#take(`${mark}{`) ? `${mark}{` : mark;
@@ -274,7 +271,7 @@ class HclReader {
   }
 }
 
-/** `<<-`: without the indentation that all lines have; those that are blank have no say in it, and stay. */
+/** `<<-`: removes the common indentation; blank lines don't count and stay. */
 function flushed(lines: readonly string[]): string[] {
   const indentOf = (line: string) => line.length - line.trimStart().length;
   const isBlank = (line: string) => line.trim() === "";

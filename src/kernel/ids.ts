@@ -1,4 +1,4 @@
-/** Identifiers (`prj-…`) and bearer tokens: how they are made, and how a token becomes the hash that is stored. */
+/** Creates identifiers (`prj-…`) and bearer tokens, and hashes tokens for storage. */
 import { hash, randomBytes, randomFillSync } from "node:crypto";
 
 const alphabet = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
@@ -57,17 +57,15 @@ export const idPrefixes = {
   deliveries: "dlv",
 } as const;
 
-/** A new, unguessable, opaque identifier, with the prefix that says what it names. */
 export function newId(type: keyof typeof idPrefixes): string {
   return `${idPrefixes[type]}-${randomText(idLength)}`;
 }
 
-/** Whether an id names such a thing, by its prefix. */
 export function isIdOf(type: keyof typeof idPrefixes, id: string): boolean {
   return id.startsWith(`${idPrefixes[type]}-`);
 }
 
-/** Draws letters without bias: bytes past the last full alphabet are thrown away. */
+/** Discards bytes beyond the last full alphabet, so that no letter is more likely. */
 function randomText(length: number): string {
   let text = "";
   while (text.length < length) {
@@ -77,7 +75,7 @@ function randomText(length: number): string {
   return text;
 }
 
-/** Drawn many at once: the system charges for the asking. Each is given out once and forgotten. */
+/** Filled in batches, because each call of the system's generator is expensive. Bytes are cleared when used. */
 const drawn = Buffer.alloc(4096);
 let next = drawn.length;
 
@@ -94,27 +92,28 @@ function randomByte(): number {
 const tokenPrefix = "cadastre-";
 const tokenBytes = 32;
 
-/** No bearer token is longer than this; anything longer is refused before it is hashed or looked up. */
+/** Longer tokens are refused before they are hashed or looked up. */
 export const tokenLengthMax = 512;
 
 export function newToken(): string {
   return tokenPrefix + randomBytes(tokenBytes).toString("base64url");
 }
 
-/** What two machines share, and nobody has to type. */
 export const newSecret = (): string => randomBytes(tokenBytes).toString("base64url");
 
-/** Of a session's secret. Another than a token's, so that neither can be used in the other's place. */
+/** A session secret hashes differently from a token, so that neither can replace the other. */
 export const sessionHash = (secret: string): string => tokenHash(`session ${secret}`);
 
-/** The same of the secret of a link, and of a code. */
+/** The same for invitation links and authorization codes. */
 export const invitationHash = (secret: string): string => tokenHash(`invitation ${secret}`);
 export const codeHash = (secret: string): string => tokenHash(`code ${secret}`);
 
-/** Tokens have 256 random bits, so a plain fast hash is enough to make the stored form useless to a thief. */
+/** Tokens have 256 random bits, so a fast hash without a salt is enough. */
 export function tokenHash(token: string): string {
   return hash("sha256", token);
 }
 
-/** People are put into teams by name or by id. What has the form of an id is one, so that no name can stand for another's. */
+/**
+ * Team members are added by user name or id. A text with the form of an id is an id, so that no user name can impersonate a user.
+ */
 export const looksLikeUserId = (text: string): boolean => /^user-[A-Za-z0-9]{16}$/i.test(text);

@@ -1,36 +1,35 @@
 /**
- * Finds many texts in one pass (Aho–Corasick): every byte is read once, however many texts are looked for and however alike they are.
- * It answers with what they cover together, not with which of them is where.
+ * Finds many texts in one pass (Aho–Corasick): each byte is read once, however many texts there are. Returns the covered spans,
+ * not which text is where.
  */
 
-/** Of a longer text only so many bytes are compared; the rest counts as found. Two texts that share these are not different by chance. */
+/** Only this many bytes of a longer text are compared; the rest counts as found. */
 export const comparedMax = 1024;
 
-/** A stretch of bytes: from the first to the one after the last. */
 export type ByteSpan = readonly [from: number, to: number];
 
-/** The label of a node that can't be reached from the one before it. */
+/** The label of a node that is not a child of the previous one. */
 const noByte = 256;
 
 export class LiteralMatcher {
   readonly #compared: number;
   /**
-   * The byte that leads to a node from the one before it, which is its parent: most nodes have one child, so that a few bytes for each are
-   * enough. Where a text leaves one that is there already, a branch begins. The root is 0.
+   * The byte that leads to a node from the previous one, its parent: most nodes have one child, so a few bytes per node are
+   * enough. Other children start a branch. The root is 0.
    */
   readonly #labels: Uint16Array;
   #count = 1;
-  /** `parent * 256 + byte` → the first node of a branch; in the order of these nodes. */
+  /** `parent * 256 + byte` → the first node of a branch, ordered by node. */
   readonly #branches = new Map<number, number>();
   readonly #branched = new Set<number>();
-  /** The first node of each branch and how deep it is; the root begins one too. */
+  /** The first node and the depth of each branch; the root starts one too. */
   readonly #starts: number[] = [0];
   readonly #startDepths: number[] = [0];
-  /** The node of the longest proper ending that also begins a text. */
+  /** The node of the longest proper suffix that is also a prefix of a text. */
   readonly #fallbacks: Uint32Array;
-  /** How many bytes before this place belong to the longest text that ends here. */
+  /** The length of the longest text that ends at the node. */
   readonly #before: Uint32Array;
-  /** How many after it belong to a text of which not all is compared. */
+  /** How many bytes after the node belong to a text that is only partly compared. */
   readonly #after = new Map<number, number>();
   readonly #isFirst = new Uint8Array(256);
 
@@ -48,7 +47,6 @@ export class LiteralMatcher {
     return this.#count === 1;
   }
 
-  /** In order, each apart from the next. */
   spans(bytes: Uint8Array): ByteSpan[] {
     const found: ByteSpan[] = [];
     this.scan(bytes, 0, (from, to) => appendSpan(found, from, Math.min(bytes.length, to)));
@@ -56,8 +54,9 @@ export class LiteralMatcher {
   }
 
   /**
-   * Reads the next piece of a stream in the state after the last one, at first 0, and returns the state after this one. Reports the
-   * longest text that ends at each place, counted from the beginning of the piece: below 0 where the text began in an earlier one.
+   * Scans the next piece of a stream. Takes the state after the previous piece (0 at first) and returns the new one. Reports the
+   * longest text that ends at each position, relative to the start of the piece: negative where the text began in an earlier
+   * piece.
    */
   scan(bytes: Uint8Array, state: number, report: (from: number, to: number) => void): number {
     let node = state;
@@ -71,7 +70,7 @@ export class LiteralMatcher {
     return node;
   }
 
-  /** How many of the last bytes may yet become a text, with what comes next. */
+  /** How many of the last bytes may become part of a text with the next piece. */
   openBytes(state: number): number {
     let node = state;
     while (node !== 0 && this.#labels[node + 1] === noByte && !this.#branched.has(node))
@@ -115,7 +114,7 @@ export class LiteralMatcher {
     return node;
   }
 
-  /** Shallow nodes first, on all branches at once: a fallback is always shallower than its node. */
+  /** In order of depth across all branches, because a fallback is always shallower than its node. */
   #link(): void {
     const edges = [0, ...this.#branches.keys()];
     const depthOf = (branch: number): number => this.#startDepths[branch] ?? 0;
@@ -155,7 +154,7 @@ export class LiteralMatcher {
   }
 }
 
-/** The ends come in order, but for those that count as found: so what is already there may be swallowed, and only at its end. */
+/** Ends are reported in order, except for partly compared texts; so only the last spans can be merged. */
 export function appendSpan(found: ByteSpan[], start: number, end: number): void {
   let [from, to] = [start, end];
   for (let last = found.at(-1); last !== undefined && last[1] >= from; last = found.at(-1)) {

@@ -1,6 +1,6 @@
 /**
- * The three spellings of a name (`-` on the wire, `_` in SQL, camelCase in TypeScript) and the way that people read it.
- * No other file converts between them.
+ * Converts names between their spellings: `-` on the wire, `_` in SQL, camelCase in TypeScript, and plain words for people. No
+ * other file does.
  */
 
 export type Camel<Name extends string> = Name extends `${infer Head}-${infer Tail}`
@@ -30,7 +30,7 @@ export const human: (name: string) => string = memoize((name: string) => {
   return words.charAt(0).toUpperCase() + words.slice(1);
 });
 
-/** Names come from definitions and columns, so the memory is bounded by the code's own size. */
+/** Names come from definitions and columns, so the cache is bounded by the code's size. */
 function memoize(convert: (name: string) => string): (name: string) => string {
   const known = new Map<string, string>();
   return (name) => {

@@ -1,4 +1,4 @@
-/** Passwords: how one becomes what is stored, and how one that is sent is compared with it. Argon2id, as Node has it. */
+/** Hashes and verifies passwords with Argon2id. */
 import { argon2, type Argon2Parameters, randomBytes, timingSafeEqual } from "node:crypto";
 import { promisify } from "node:util";
 
@@ -7,12 +7,11 @@ export const passwordLengthMax = 256;
 
 const derive = promisify(argon2);
 
-/** What the OWASP asks for at least: 19 MiB and two passes. Stored beside each hash, so that they can be raised. */
+/** OWASP's minimum: 19 MiB and two passes. Stored with each hash, so that it can be raised. */
 const cost = { memory: 19_456, passes: 2, parallelism: 1 } as const;
 const saltBytes = 16;
 const tagBytes = 32;
 
-/** As `$argon2id$v=19$m=…,t=…,p=…$salt$tag`, the form that every program knows. */
 export async function hashPassword(password: string): Promise<string> {
   const salt = randomBytes(saltBytes);
   const tag = await tagOf(password, { ...cost, nonce: salt, tagLength: tagBytes });
@@ -20,7 +19,7 @@ export async function hashPassword(password: string): Promise<string> {
   return `$argon2id$v=19$m=${memory},t=${passes},p=${parallelism}$${unpadded(salt)}$${unpadded(tag)}`;
 }
 
-/** Takes as long where there is nothing to compare with, so that nobody learns who has a password. */
+/** Takes equally long without a stored hash, so that the time does not reveal who has a password. */
 export async function isPassword(password: string, stored: string | undefined): Promise<boolean> {
   const [, memory, passes, parallelism, salt = "", tag = ""] = form.exec(stored ?? nobodys) ?? [];
   const expected = Buffer.from(tag, "base64");
@@ -38,7 +37,7 @@ const form = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([\w+/]+)\$([\w+/]+)$/
 const unpadded = (bytes: Buffer): string => bytes.toString("base64").replace(/=+$/, "");
 const nobodys = `$argon2id$v=19$m=${cost.memory},t=${cost.passes},p=${cost.parallelism}$${unpadded(Buffer.alloc(saltBytes))}$${unpadded(Buffer.alloc(tagBytes))}`;
 
-/** The same passphrase typed on two keyboards is the same. */
+/** Normalized, so that different keyboards produce the same password. */
 const tagOf = (password: string, parameters: Omit<Argon2Parameters, "message">): Promise<Buffer> =>
   derive("argon2id", { ...parameters, message: password.normalize("NFC") });
 
@@ -46,7 +45,7 @@ const lettersOfWord = "abcdefghijkmnpqrstuvwxyz23456789";
 const wordsMade = 4;
 const wordLength = 5;
 
-/** One that can be read aloud: 100 random bits. */
+/** Readable aloud; 100 random bits. */
 export function newPassword(): string {
   const bytes = randomBytes(wordsMade * wordLength);
   const letters = Array.from(bytes, (byte) => lettersOfWord[byte % lettersOfWord.length] ?? "");

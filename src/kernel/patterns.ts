@@ -1,12 +1,12 @@
 /**
- * Patterns that people write, matched in a time that grows with the text alone: whoever writes one can't make the service busy
- * with it. So expressions are RE2's: they know neither look-arounds nor back references.
+ * Matches user-supplied patterns in linear time, so that no pattern can block the service. Expressions are RE2's, without
+ * lookarounds and backreferences.
  */
 import { RE2JS, RE2JSSyntaxException } from "re2js";
 
 export type Matches = (text: string) => boolean;
 
-/** Why an expression can't be used, as the end of a sentence; undefined where it can. */
+/** Why an expression is invalid, as the end of a sentence; undefined if it is valid. */
 export function expressionFault(expression: string): string | undefined {
   try {
     RE2JS.compile(expression);
@@ -17,21 +17,20 @@ export function expressionFault(expression: string): string | undefined {
   }
 }
 
-/** Found anywhere in a text, unless it is anchored. Raises what `expressionFault` tells of. */
+/** Matches anywhere in a text, unless anchored. Raises if `expressionFault` returns a fault. */
 export function expression(text: string): Matches {
   const compiled = RE2JS.compile(text);
   return (value) => compiled.test(value);
 }
 
-/** Characters have their code point; everything else a pattern consists of is below zero. */
+/** Characters are code points; every other token is negative. */
 const token = { one: -1, star: -2, anything: -3, maybeFolders: -4, end: -5 };
 const slash = 47;
 
 /**
- * Whether a path matches one of the patterns. Patterns are relative to the root, with or without a leading slash. `**` is any number
- * of folders, `*` any characters of one name, `?` one of them; everything else stands for itself. All patterns are compared at once,
- * character by character, so that the time is at most proportional to the length of the path times that of the patterns. After
- * `stepsMax` comparisons, over all calls, every path counts as a match.
+ * Whether a path matches one of the patterns, which are relative to the root with or without a leading slash. `**` matches any
+ * number of folders, `*` any characters of one name, `?` one character. All patterns are matched in one pass, so that the time is
+ * bounded by path length times pattern length. After `stepsMax` comparisons over all calls every path counts as a match.
  */
 export function globs(patterns: readonly string[], stepsMax = Number.POSITIVE_INFINITY): Matches {
   const tokens = Int32Array.from(patterns.flatMap((pattern) => [...tokensOf(pattern), token.end]));
@@ -61,7 +60,7 @@ function tokensOf(pattern: string): number[] {
   });
 }
 
-/** Positions in the patterns, each once, with those reached without a character: a wildcard may stand for nothing. */
+/** A set of positions in the patterns, including those reached without a character, because a wildcard can be empty. */
 class Positions {
   readonly tokens: Int32Array;
   count = 0;
@@ -97,12 +96,11 @@ class Positions {
     this.count += 1;
     const each = this.tokens[at];
     if (each === token.star || each === token.anything || each === token.maybeFolders) this.add(at + 1);
-    // Without folders there is no slash behind them either.
+    // Without folders there is no slash after them.
     if (each === token.maybeFolders) this.add(at + 3);
   }
 }
 
-/** The positions after one more character. */
 function advance(from: Positions, to: Positions, character: number): void {
   for (const at of from.list()) {
     const each = from.tokens[at];
@@ -112,8 +110,8 @@ function advance(from: Positions, to: Positions, character: number): void {
 }
 
 /**
- * `*` any characters, `?` one, for texts without folders. All places of the pattern that the text so far leads to are kept as bits, so that
- * a character costs the same whatever both are: a word for 32 characters of the pattern.
+ * Matches `*` (any characters) and `?` (one) in texts without folders. Positions in the pattern are bits, so that each character
+ * costs one operation per 32 characters of the pattern.
  */
 export function wildcard(pattern: string): Matches {
   const places = [...pattern.replace(/\*+/g, "*")];
@@ -132,7 +130,7 @@ export function wildcard(pattern: string): Matches {
     }
   }
   const none = new Uint32Array(words);
-  /** A star may stand for nothing: a position at one is also at the place after it. No two stars are neighbours. */
+  /** A star can be empty, so a position at a star is also a position after it. Stars are never adjacent. */
   const passStars = (at: Uint32Array): void => {
     let carry = 0;
     for (let word = 0; word < words; word += 1) {

@@ -1,14 +1,13 @@
-/** The spellings under which a secret may appear in what a program writes: as it is, in JSON, in base64, and line by line. Pure. */
+/** The spellings under which a secret can appear in a program's output: verbatim, in JSON, in base64, and line by line. Pure. */
 import { textsInHcl } from "./hcl.ts";
 
-/** Shorter ones can't be masked sensibly: they are part of ordinary words. */
+/** Shorter secrets are part of ordinary words and can't be masked. */
 const lengthMin = 4;
-/** Lines of a secret are hidden one by one too, because engines indent them; short ones are often just brackets. */
+/** Lines of a secret are masked separately, because engines indent them; short lines are often just brackets. */
 const lineLengthMin = 8;
-/** What says nothing by itself, and would break every line of JSON. */
+/** These reveal nothing, and masking them would break every line of JSON. */
 const openSecrets = new Set(["true", "false", "null"]);
 
-/** A secret as it stands, as JSON and base64 spell it, and its lines. */
 export function formsOf(secrets: Iterable<string>): Buffer[] {
   const forms = new Set<string>();
   for (const secret of secrets) {
@@ -28,17 +27,17 @@ function linesOf(secret: string): string[] {
   return lines.length < 2 ? [] : lines.filter((line) => line.length >= lineLengthMin);
 }
 
-/** As encoders write it: with and without the letters that Go escapes for the sake of HTML. */
+/** As JSON encoders write it, with and without Go's HTML escaping. */
 function jsonForms(text: string): string[] {
   const plain = JSON.stringify(text).slice(1, -1);
   const forGo = plain.replace(/[<>&\u2028\u2029]/g, escaped);
-  // Inside a string of JSON that is itself inside a string of JSON: a provisioner's output, a policy.
+  // JSON inside a JSON string: a provisioner's output, a policy.
   return [plain, forGo, JSON.stringify(plain).slice(1, -1), JSON.stringify(forGo).slice(1, -1)];
 }
 
 const escaped = (letter: string) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, "0")}`;
 
-/** Alone, and within something longer: then it begins at one of three places, and its first and last letters are mixed with others. */
+/** Alone, and at each of the three offsets within a longer text, without the letters that depend on its neighbours. */
 function base64Forms(text: string): string[] {
   const bytes = Buffer.from(text);
   const forms: string[] = [];
@@ -52,6 +51,6 @@ function base64Forms(text: string): string[] {
   return [bytes.toString("base64"), ...forms];
 }
 
-/** A variable's value as it would show: in HCL that is what it holds, beside its own spelling. */
+/** The texts that reveal a variable's value: for HCL also the scalars in it. */
 export const shownValues = ({ value, hcl }: { readonly value: string; readonly hcl: boolean }): readonly string[] =>
   hcl ? textsInHcl(value) : [value];

@@ -1,16 +1,16 @@
 /**
- * What a setting is, and how a table of them is read: flags, the environment, a settings file, defaults. An unusable one raises a
- * sentence, and all of them are raised together. It knows no setting by name.
+ * Declares settings and reads a table of them from flags, the environment, a settings file and defaults. Raises every fault
+ * together, as sentences. Knows no setting by name.
  */
 import { readFileSync } from "node:fs";
 import { isIP } from "node:net";
+import { camel } from "./names.ts";
 import { passwordLengthMax, passwordLengthMin } from "./passwords.ts";
 
-/** Settings that can't be used; each fault is a sentence for the person who set them. */
 export class SettingError extends Error {
   override readonly name = "SettingError";
   readonly faults: readonly string[];
-  /** Of a whole table: the settings with the defaults of those that can't be used, and the names of these. */
+  /** The settings with defaults in place of invalid ones, and the names of the invalid ones. */
   rest?: { readonly settings: Readonly<Record<string, unknown>>; readonly unusable: readonly string[] };
 
   constructor(...faults: readonly [string, ...string[]]) {
@@ -21,14 +21,16 @@ export class SettingError extends Error {
 
 export interface Setting<Value> {
   readonly variable: `CADASTRE_${string}`;
-  /** How the value is shown in `--help`: `HOST:PORT`. */
+  /** The variable's name in earlier releases: still accepted, and reported by `deprecatedSettings`. */
+  readonly formerly?: `CADASTRE_${string}`;
+  /** How `--help` shows the value: `HOST:PORT`. */
   readonly shape: string;
   readonly doc: string;
   readonly initially: string | undefined;
-  /** Then a file may hold it, named by the variable with `_FILE` at its end. */
+  /** Can also be read from a file, named by the variable with the suffix `_FILE`. */
   readonly isSecret?: true;
   readonly isRequired?: true;
-  /** Raises SettingError with the end of a sentence that begins with the setting's name. */
+  /** Raises SettingError with the end of a sentence that begins with the variable's name. */
   readonly parse: (text: string) => Value;
 }
 
@@ -39,34 +41,39 @@ export function flagOf(name: string): string {
   return `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 }
 
-/** The variable, and the flag's setting, that name a secret's file. */
 export const fileVariable = (variable: string): string => `${variable}_FILE`;
 export const fileFlag = (name: string): string => `${name}File`;
 
-/** Every variable by which a setting of the table may be given. */
-export const variablesOf = (table: SettingTable): string[] =>
-  Object.values(table).flatMap(({ variable, isSecret }) =>
-    isSecret === true ? [variable, fileVariable(variable)] : [variable],
-  );
+/** `CADASTRE_TLS_CERT` → `tlsCert` */
+export const formerName = (formerly: string): string => camel(formerly.replace(/^CADASTRE_/, "").toLowerCase());
+
+const variablesNamed = (variable: string, isSecret: true | undefined): string[] =>
+  isSecret === true ? [variable, fileVariable(variable)] : [variable];
+
+const currentVariables = (table: SettingTable): string[] =>
+  Object.values(table).flatMap(({ variable, isSecret }) => variablesNamed(variable, isSecret));
+
+export const variablesOf = (table: SettingTable): string[] => [
+  ...currentVariables(table),
+  ...Object.values(table).flatMap(({ formerly, isSecret }) =>
+    formerly === undefined ? [] : variablesNamed(formerly, isSecret),
+  ),
+];
 
 export interface SettingSources {
-  /** Values of flags, by the setting's name. */
   readonly flags?: Readonly<Record<string, string | undefined>>;
   readonly environment?: Readonly<Record<string, string | undefined>>;
-  /** The path of a settings file. */
   readonly file?: string | undefined;
-  /** What is wrong with the sources themselves. */
   readonly faults?: readonly string[];
 }
 
 export interface TableOptions {
-  /** The command that lists the settings. */
+  /** The command that lists the settings, for error sentences. */
   readonly help: string;
-  /** Settings of which both are given, or neither. */
   readonly pairs?: readonly (readonly [string, string])[];
 }
 
-/** A flag wins over the environment, the environment over the file, the file over the default. Raises SettingError with every fault. */
+/** Precedence: flag, environment, file, default. Raises SettingError with every fault. */
 export function readTable(
   table: SettingTable,
   sources: SettingSources,
@@ -90,14 +97,7 @@ export function readTable(
   const unusable: string[] = [];
   for (const [name, setting] of Object.entries(table)) {
     const { variable, isRequired } = setting;
-    const levels: Level[] = [
-      { value: flags[name], path: flags[fileFlag(name)] },
-      ...[environment, fromFile.values].map((level) => ({
-        value: nonEmpty(level[variable]),
-        path: nonEmpty(level[fileVariable(variable)]),
-      })),
-    ];
-    const level = levels.find(({ value, path }) => value !== undefined || (setting.isSecret && path !== undefined));
+    const level = levelOf(name, setting, { flags, environment, fromFile });
     if (level !== undefined) given.add(name);
     else if (isRequired === true && !fromFile.isUnreadable)
       faults.push(`${variable} must be set. '${help}' describes it.`);
@@ -116,24 +116,75 @@ export function readTable(
   throw Object.assign(new SettingError(first, ...others), { rest: { settings, unusable } });
 }
 
-/** What one source says of a setting. */
-interface Level {
+interface SourceValue {
+  readonly variable: string;
   readonly value: string | undefined;
   readonly path: string | undefined;
 }
 
-function valueOf(setting: Setting<unknown>, level: Level | undefined): unknown {
-  const { variable, initially, parse } = setting;
-  const text = level === undefined ? initially : textOf(variable, level);
+interface ReadSources {
+  readonly flags: Readonly<Record<string, string | undefined>>;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly fromFile: SettingsFile;
+}
+
+/** The value from the source with the highest precedence; the former name counts only where the current one is not set at all. */
+function levelOf(name: string, setting: Setting<unknown>, sources: ReadSources): SourceValue | undefined {
+  const { variable, formerly, isSecret } = setting;
+  return (
+    valueNamed({ flag: name, variable, isSecret }, sources) ??
+    (formerly && valueNamed({ flag: formerName(formerly), variable: formerly, isSecret }, sources))
+  );
+}
+
+function valueNamed(
+  { flag, variable, isSecret }: { flag: string; variable: string; isSecret: true | undefined },
+  { flags, environment, fromFile }: ReadSources,
+): SourceValue | undefined {
+  const values: SourceValue[] = [
+    { variable, value: flags[flag], path: flags[fileFlag(flag)] },
+    ...[environment, fromFile.values].map((source) => ({
+      variable,
+      value: nonEmpty(source[variable]),
+      path: nonEmpty(source[fileVariable(variable)]),
+    })),
+  ];
+  return values.find(({ value, path }) => value !== undefined || (isSecret && path !== undefined));
+}
+
+export interface DeprecatedSetting {
+  readonly setting: string;
+  readonly replacement: string;
+  /** Whether the replacement is set too, and wins. */
+  readonly isIgnored: boolean;
+}
+
+/** The settings that are set under a former name. Raises nothing: `readTable` reports a file that can't be read. */
+export function deprecatedSettings(table: SettingTable, sources: SettingSources): DeprecatedSetting[] {
+  const { flags = {}, environment = {}, file } = sources;
+  const fromFile = file === undefined ? noFile : readSettingsFile(table, file, "");
+  return Object.entries(table).flatMap(([name, { variable, formerly, isSecret }]) => {
+    if (formerly === undefined) return [];
+    const isSet = (flag: string, named: string) =>
+      valueNamed({ flag, variable: named, isSecret }, { flags, environment, fromFile }) !== undefined;
+    if (!isSet(formerName(formerly), formerly)) return [];
+    return [{ setting: formerly, replacement: variable, isIgnored: isSet(name, variable) }];
+  });
+}
+
+function valueOf(setting: Setting<unknown>, given: SourceValue | undefined): unknown {
+  const { initially, parse } = setting;
+  const text = given === undefined ? initially : textOf(given);
   try {
     return text === undefined ? undefined : parse(text);
   } catch (error) {
-    if (error instanceof SettingError) throw new SettingError(`${variable} ${error.message}`);
+    if (error instanceof SettingError)
+      throw new SettingError(`${given?.variable ?? setting.variable} ${error.message}`);
     throw error;
   }
 }
 
-function textOf(variable: string, { value, path }: Level): string | undefined {
+function textOf({ variable, value, path }: SourceValue): string | undefined {
   if (path === undefined) return value;
   if (value !== undefined)
     throw new SettingError(`${variable} and ${fileVariable(variable)} are both set: set one of them.`);
@@ -154,16 +205,14 @@ function textOf(variable: string, { value, path }: Level): string | undefined {
 const nonEmpty = (text: string | undefined) => (text === "" ? undefined : text);
 
 interface SettingsFile {
-  /** Of the lines that can be used. */
   readonly values: Readonly<Record<string, string>>;
-  /** A sentence each. */
   readonly faults: readonly string[];
   readonly isUnreadable: boolean;
 }
 
 const noFile: SettingsFile = { values: {}, faults: [], isUnreadable: false };
 
-/** Lines of NAME=VALUE; empty lines and lines that begin with # are passed over. */
+/** Lines of NAME=VALUE; empty lines and lines that start with # are ignored. */
 function readSettingsFile(table: SettingTable, path: string, help: string): SettingsFile {
   let text: string;
   try {
@@ -179,7 +228,7 @@ function readSettingsFile(table: SettingTable, path: string, help: string): Sett
     if (/^\s*(#|$)/.test(line)) return;
     const [, name, value] = /^\s*([A-Z_]+)\s*=\s*(.*?)\s*$/.exec(line) ?? [];
     if (name === undefined || value === undefined || !known.includes(name)) {
-      const hint = name === undefined ? "" : ` Did you mean ${nearest(name, known)}?`;
+      const hint = name === undefined ? "" : ` Did you mean ${nearest(name, currentVariables(table))}?`;
       faults.push(
         `Line ${index + 1} of ${path} is not a setting. Write NAME=VALUE with a name that '${help}' lists.${hint}`,
       );
@@ -188,7 +237,6 @@ function readSettingsFile(table: SettingTable, path: string, help: string): Sett
   return { values, faults, isUnreadable: false };
 }
 
-/** The candidate that takes the fewest letters to be added, removed or changed. */
 export function nearest(name: string, candidates: readonly string[]): string {
   const distances = candidates.map((candidate) => ({ candidate, distance: editDistance(name, candidate) }));
   return distances.toSorted((one, other) => one.distance - other.distance)[0]?.candidate ?? "";
@@ -257,7 +305,7 @@ export function parseDatabase(text: string): string {
 export function parseSmtpUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url !== undefined && ["smtp:", "smtps:"].includes(url.protocol) && url.hostname !== "") return text;
-  // What is wrong with it may stand beside a password.
+  // The sentence does not quote the value, which may contain a password.
   throw new SettingError("must be smtp://USER:PASSWORD@HOST:PORT or smtps://USER:PASSWORD@HOST:PORT.");
 }
 
@@ -274,7 +322,7 @@ export function parsePassword(text: string): string {
 }
 
 export function parseKeys(text: string): [Uint8Array, ...Uint8Array[]] {
-  // A key file has one in each line.
+  // A key file has one key per line.
   const keys = text.split(/[,\n]/).map((part) => parseKey(part.trim()));
   const isRepeated = keys.some((key, position) =>
     keys.slice(0, position).some((other) => Buffer.compare(key, other) === 0),
@@ -309,7 +357,7 @@ export function parseProxies(text: string): string[] {
   return addresses;
 }
 
-/** By what a server is reached on its own machine: one that listens on every address, by the loopback one. */
+/** The address by which the same machine reaches a server; loopback where it listens on every address. */
 export function loopbackOf(host: string): string {
   return host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host;
 }

@@ -1,20 +1,20 @@
-/** Bytes on their way: responses that arrive whole, or are known not to, and buffers that must not pile up. */
+/** Utilities for byte streams: complete response bodies, and prompt release of buffers. */
 
 const freeEveryBytes = 8 * 1024 * 1024;
 let passedBytes = 0;
 
-/** To be called by whoever has passed so many bytes on and needs them no more. */
+/** Call this after passing on so many bytes that are no longer needed. */
 export function freeBuffersAfter(bytes: number): void {
   passedBytes += bytes;
   if (passedBytes < freeEveryBytes) return;
   passedBytes = 0;
-  // Only the young ones, which takes about a millisecond; the launcher makes it possible.
+  // Collects only the young generation, which takes about a millisecond; the launcher exposes `gc`.
   globalThis.gc?.({ type: "minor" });
 }
 
 /**
- * An answer's bytes. Holds on to the response until the last of them: the body of one that nobody holds any more is cancelled by `fetch` when
- * memory is tidied, and reads as empty. And counts, so that nothing short is ever taken for the whole. Raises an Error.
+ * The bytes of a response. Holds the response until the end, because `fetch` cancels the body of a response that was
+ * garbage-collected, which then reads as empty. Raises an Error for a truncated body.
  */
 export async function* wholeBody(response: Response): AsyncGenerator<Uint8Array> {
   let bytes = 0;
@@ -24,5 +24,6 @@ export async function* wholeBody(response: Response): AsyncGenerator<Uint8Array>
   }
   const { headers } = response;
   const length = headers.get("content-encoding") === null ? headers.get("content-length") : null;
-  if (length !== null && Number(length) !== bytes) throw new Error(`it broke off after ${bytes} of ${length} bytes`);
+  if (length !== null && Number(length) !== bytes)
+    throw new Error(`the response ended after ${bytes} of ${length} bytes`);
 }

@@ -1,16 +1,15 @@
-/** What "ignoring case" and "length" mean, the same for every name in the register. */
+/** Case folding, length and search words, the same for every name in the register. */
 
-/** The form of a name under which two names that differ only in case are one. */
 export function fold(name: string): string {
   return name.normalize("NFC").toLowerCase();
 }
 
-/** More words than these cost the database a comparison each; the last one takes the rest of the text. */
+/** Each word costs the database a comparison; the last one takes the rest of the text. */
 const searchWordsMax = 10;
 
 /**
- * The words of a text search, folded, each once. A phrase in a name is always found, because the name has all its words; so is one of more
- * words than the limit, whose last "word" is the rest with single blanks.
+ * The words of a text search, folded and distinct. A phrase in a name always matches, because the name has all its words; beyond
+ * the limit the last "word" is the rest with single blanks.
  */
 export function searchWords(text: string, folded: (text: string) => string = fold): string[] {
   const words = folded(text)
@@ -21,7 +20,7 @@ export function searchWords(text: string, folded: (text: string) => string = fol
   return [...new Set(bounded)];
 }
 
-/** Lengths count code points: an emoji is one character, not two. */
+/** Counts code points, so that an emoji is one character. */
 export function lengthOf(text: string): number {
   let length = 0;
   for (const _ of text) length += 1;
@@ -33,7 +32,6 @@ export function counted(count: number, one: string, many = `${one}s`): string {
   return `${count} ${count === 1 ? one : many}`;
 }
 
-/** Shows what a caller sent inside a sentence, without letting it fill the page. */
 export function quoted(text: string): string {
   const shown = text.length > 60 ? `${text.slice(0, 60)}…` : text;
   return `'${shown}'`;

@@ -1,16 +1,14 @@
 /**
- * Instants as the register stores and shows them: ISO 8601, UTC, milliseconds. Where several servers share a register they have to agree
- * on what has ended, so they go by one clock, the database's (`database/clock.ts` asks it), and count on from there by time that only
- * ever passes: a machine whose clock is wrong, or jumps, tells the same time as the others. See
- * docs/decisions/0145-one-clock-for-all-servers.md. Also durations as people write them.
+ * Instants as ISO 8601 in UTC with milliseconds, and durations. Servers that share a database follow its clock
+ * (`database/clock.ts`) and advance by monotonic time, so that they agree on what has expired even if a machine's clock is wrong.
+ * See docs/decisions/0145-one-clock-for-all-servers.md.
  */
 
 export type Timestamp = string;
 
-/** What is added to the time that passes in this process to get the register's; undefined for whoever goes by the machine's clock. */
+/** Added to the monotonic time of this process; undefined where the machine's clock is used. */
 let offsetMs: number | undefined;
 
-/** Milliseconds since 1970. */
 export function nowMs(): number {
   return offsetMs === undefined ? Date.now() : Math.floor(offsetMs + performance.now());
 }
@@ -19,14 +17,14 @@ export function now(): Timestamp {
   return new Date(nowMs()).toISOString();
 }
 
-/** A clock elsewhere, as it was read: somewhere between two moments of `performance.now()`. */
+/** A reading of another clock, taken between two values of `performance.now()`. */
 export interface Reading {
   readonly clockMs: number;
   readonly askedAt: number;
   readonly answeredAt: number;
 }
 
-/** Goes by that clock from now on, and moves no further than the reading proves; by the machine's again without one. */
+/** Follows that clock from now on, and corrects no more than the reading proves; undefined returns to the machine's clock. */
 export function followClock(reading: Reading | undefined): void {
   if (reading === undefined) {
     offsetMs = undefined;
@@ -36,13 +34,10 @@ export function followClock(reading: Reading | undefined): void {
   offsetMs = offsetMs === undefined ? (least + most) / 2 : Math.min(most, Math.max(least, offsetMs));
 }
 
-/**
- * Reads an instant that a person or client wrote (RFC 3339: a date, a time and a zone), and gives it in the stored form;
- * `undefined` where it is not one.
- */
+/** Parses an RFC 3339 timestamp into the stored form; undefined if it is invalid. */
 export function parseTimestamp(text: string): Timestamp | undefined {
   if (!/^\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?([Zz]|[+-]\d{2}:?\d{2})$/.test(text)) return undefined;
-  // A day that no month has would silently become one of the next.
+  // `Date` would silently turn February 30 into March.
   const [year = 0, month = 0, day = 0] = text.slice(0, 10).split("-").map(Number);
   if (new Date(Date.UTC(year, month - 1, day)).getUTCDate() !== day) return undefined;
   const instant = new Date(text.replace(" ", "T"));
@@ -51,7 +46,7 @@ export function parseTimestamp(text: string): Timestamp | undefined {
   return utcYear >= 1970 && utcYear <= 9999 ? instant.toISOString() : undefined;
 }
 
-/** Of inactivity, after which a workspace is destroyed: `14d`, `36h`. */
+/** Inactivity after which a workspace is destroyed: `14d`, `36h`. */
 export const activityDurationPattern = /^(?!0+[dh])[0-9]{1,4}[dh]$/;
 
 export const activityDurationSentence =
@@ -59,7 +54,6 @@ export const activityDurationSentence =
 
 const hourMs = 3_600_000;
 
-/** The length of a valid duration, in milliseconds. */
 export function activityDurationMs(duration: string): number {
   const amount = Number(duration.slice(0, -1));
   return amount * (duration.endsWith("d") ? 24 * hourMs : hourMs);
@@ -67,7 +61,7 @@ export function activityDurationMs(duration: string): number {
 
 const unitsMs: Readonly<Record<string, number>> = { m: 60_000, h: hourMs, d: 24 * hourMs };
 
-/** An age in milliseconds; undefined for what is none. */
+/** In milliseconds; undefined if the text is not an age. */
 export function ageMs(text: string): number | undefined {
   const [, amount, unit = ""] = /^(0|[1-9][0-9]{0,4})([mhd])$/.exec(text) ?? [];
   return amount === undefined ? undefined : Number(amount) * (unitsMs[unit] ?? 0);
@@ -75,7 +69,6 @@ export function ageMs(text: string): number | undefined {
 
 export const timeoutPattern = /^([0-9]+(\.[0-9]+)?(h|m|s))+$/;
 
-/** The length of a valid time-out, in seconds. */
 export function timeoutSeconds(timeout: string): number {
   let seconds = 0;
   for (const [, amount, unit] of timeout.matchAll(/([0-9.]+)([hms])/g))

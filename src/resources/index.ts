@@ -1,4 +1,4 @@
-/** Every resource of the register, explicitly. */
+/** Lists every resource of the register. */
 import type { Resource, ResourceDefinition } from "../jsonapi/define.ts";
 import { agentPoolServes } from "./connections/agent-pools/reads.ts";
 import { forgetScopeTarget } from "./connections/agent-pools/writes.ts";
@@ -94,7 +94,7 @@ import { workspaceMoveResource } from "./register/workspace-moves/operations.ts"
 import { workspaceOutputs } from "./state/state-version-outputs/definition.ts";
 import { workspaceResource } from "./register/workspaces/operations.ts";
 
-/** Their own functions carry out what is previewed. */
+/** Previews call the resources' own functions. */
 const accessPreviews = accessPreviewResource([
   teamProjectResource,
   teamWorkspaceResource,
@@ -183,7 +183,7 @@ const loader = (definition: ResourceDefinition, loadMany: LoadMany): [string, Lo
   { definition, loadMany },
 ];
 
-/** Everything that documents can include. */
+/** Resources that documents can include. */
 const loaders: ReadonlyMap<string, Loader> = new Map([
   loader(organizationResource.definition, organizationsByName),
   loader(userResource.definition, readableUsers),
@@ -205,7 +205,7 @@ const loaders: ReadonlyMap<string, Loader> = new Map([
   loader(workspaceReadmes, readmesOf),
 ]);
 
-/** What modules do where something of a module below them is created, deleted or unlocked. */
+/** Hooks that lower modules call when something is created, deleted or unlocked. */
 export const hooks: Hooks = {
   organizations: {
     created: async (tx, by, organization, creatorId) => {
@@ -229,7 +229,7 @@ export const hooks: Hooks = {
   loaders,
 };
 
-/** Types that a relationship names and that are still to be built; their relationships are empty until then. */
+/** Types that relationships name but that are not built yet; those relationships are empty. */
 export const foreignTypes: readonly string[] = [
   "cost-estimates",
   "plan-exports",

@@ -53,7 +53,7 @@ describe.each(["sqlite", "postgres"] as const)("serve --check on %s", (engine) =
     expect((await cadastre(["migrate"], register)).code).toBe(0);
     const { code, err } = await check({ ...register, CADASTRE_ENCRYPTION_KEY: otherKey });
     expect(code).toBe(1);
-    expect(err).toMatch(/^The encryption key is not the one that this database was made with.*$/);
+    expect(err).toMatch(/^The encryption key is not this database's key.*$/);
   });
 });
 

@@ -88,7 +88,7 @@ describe("a database that is damaged", () => {
     const { path, environment } = newSettings();
     writeFileSync(path, "this is no database, and long enough to be looked at ".repeat(100));
     const before = readFileSync(path);
-    expect(await refusedStart(environment)).toContain(`register-${made}.db is damaged, or none of Cadastre's`);
+    expect(await refusedStart(environment)).toContain(`register-${made}.db is damaged, or is not a Cadastre database`);
     expect(readFileSync(path).equals(before)).toBe(true);
   });
 
@@ -96,7 +96,7 @@ describe("a database that is damaged", () => {
     const { path, environment } = await filled();
     truncateSync(path, Math.floor(statSync(path).size / 2));
     const size = statSync(path).size;
-    expect(await refusedStart(environment)).toMatch(/is damaged, or none of Cadastre's \(.*malformed.*\)/);
+    expect(await refusedStart(environment)).toMatch(/is damaged, or is not a Cadastre database \(.*malformed.*\)/);
     expect(statSync(path).size).toBe(size);
   });
 
@@ -109,7 +109,7 @@ describe("a database that is damaged", () => {
     expect((await cadastre(["migrate"], settings)).code).toBe(0);
     for (const name of [`${path}-wal`, `${path}-shm`]) rmSync(name, { force: true });
     truncateSync(path, 0);
-    expect(await refusedStart(settings)).toMatch(/^The database .*\.db is empty: .* to begin anew\.$/m);
+    expect(await refusedStart(settings)).toMatch(/^The database .*\.db is empty: .* to start with a new one\.$/m);
     expect((await cadastre(["migrate"], settings)).code).toBe(1);
     expect(statSync(path).size).toBe(0);
     rmSync(path);
@@ -120,7 +120,7 @@ describe("a database that is damaged", () => {
     const { path, environment } = await filled();
     copyFileSync(path, `${path}-wal`);
     rmSync(path);
-    expect(await refusedStart(environment)).toContain("is gone, but its write-ahead log");
+    expect(await refusedStart(environment)).toContain("is missing, but its write-ahead log");
     expect(statSync(`${path}-wal`).size).toBeGreaterThan(0);
   });
 

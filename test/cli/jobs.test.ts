@@ -85,7 +85,7 @@ describe.each(["sqlite", "postgres"] as const)("on %s", (engine) => {
     expect(await runByHand(register)).toEqual({
       code: 1,
       out: "",
-      err: `The job ${name} is being run by host-1-abc right now. Try again when it is done.`,
+      err: `The job ${name} is running on host-1-abc. Try again when it is done.`,
     });
     expect(await listed(register)).toMatchObject({ "running-on": "host-1-abc" });
     await change(register, { holder: "host-1-abc", leaseUntilMs: 1 });
@@ -140,7 +140,7 @@ test("a long run tells that it goes on, and Ctrl+C stops it without losing what 
     await lock;
     const { code, out, err } = await running.ended;
     expect({ code, out }).toEqual({ code: 1, out: "" });
-    expect(err).toMatch(/The job expired-tokens was stopped before its end\. What it has done stays done\.\n$/);
+    expect(err).toMatch(/The job expired-tokens was stopped before its end\. Finished steps are kept\.\n$/);
   });
   expect(await listed(register)).toMatchObject({ outcome: "stopped", handled: 1, "running-on": null });
   expect(await tokens(register)).toHaveLength(1);

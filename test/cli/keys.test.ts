@@ -84,7 +84,7 @@ describe.each(["sqlite", "postgres"] as const)("on %s", (engine) => {
     const alone = await cadastre(["user", "list"], given(older));
     expect(alone).toMatchObject({ code: 1, err: expect.stringContaining(idOf(newer)) });
     const first = await cadastre(["user", "list"], given(older, newer));
-    expect(first.err).toMatch(/was rotated out, .* Put the new key before it in CADASTRE_ENCRYPTION_KEY\.$/);
+    expect(first.err).toMatch(/was retired .* Put the new key before it in CADASTRE_ENCRYPTION_KEY\.$/);
     const events = await api.database.reader.db
       .selectFrom("auditEvents")
       .select(["action", "actorKind", "subjectId", "after"])

@@ -194,7 +194,7 @@ describe.each(["sqlite", "postgres"] as const)("on %s", (engine) => {
     const register = await newRegister(engine);
     const listed = await cadastre(["user", "list"], register);
     expect(listed).toMatchObject({ code: 1, out: "" });
-    expect(listed.err).toMatch(/^There is no register in .* yet\. Check CADASTRE_DATABASE, or make one/);
+    expect(listed.err).toMatch(/^There is no register in .* yet\. Check CADASTRE_DATABASE, or create one/);
     if (engine === "sqlite") expect(existsSync(register.CADASTRE_DATABASE.slice("sqlite:".length))).toBe(false);
   });
 
@@ -205,7 +205,7 @@ describe.each(["sqlite", "postgres"] as const)("on %s", (engine) => {
       const refused = await cadastre(words, other);
       expect(refused).toMatchObject({ code: 1, out: "" });
       expect(refused.err).toMatch(
-        /^The encryption key is not the one that this database was made with, whose id is [0-9a-f]{16}\. Set CADASTRE_ENCRYPTION_KEY to that key\.$/,
+        /^The encryption key is not this database's key, whose id is [0-9a-f]{16}\. Set CADASTRE_ENCRYPTION_KEY to that key\.$/,
       );
     }
   });
@@ -246,7 +246,7 @@ describe("a database that can't be used is told in a line", () => {
     const file = join(folder, "letter.txt");
     writeFileSync(file, "Dear Ada, this is not a database, and will never be one.".repeat(20));
     expect((await list(`sqlite:${file}`)).err).toMatch(
-      /^The database sqlite:.*letter\.txt is damaged, or none of Cadastre's/,
+      /^The database sqlite:.*letter\.txt is damaged, or is not a Cadastre database/,
     );
     for (const key of ["a".repeat(64), ""])
       expect((await list(`sqlite:${folder}`, key)).err).toBe(

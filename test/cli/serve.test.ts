@@ -134,7 +134,7 @@ describe("ends with one line, and no stack, for", () => {
     expect(ended).toEqual({
       code: 1,
       out: "",
-      err: `The address ${listen} is taken by another program. Stop that, or choose another address with CADASTRE_LISTEN.\n`,
+      err: `The address ${listen} is in use by another program. Stop that program, or set another address with CADASTRE_LISTEN.\n`,
     });
     other.close();
   });

@@ -96,7 +96,7 @@ describe("in a service", () => {
       address: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
       data: expect.stringMatching(/\.db$/),
     });
-    expect(out).toContain("make one with 'cadastre token create admin'");
+    expect(out).toContain("create one with 'cadastre token create admin'");
     expect(out).not.toMatch(/cadastre-[\w-]{43}/);
   });
 
@@ -135,7 +135,7 @@ describe("CADASTRE_FIRST_TOKEN_FILE", () => {
     const taken = join(folder, "taken");
     writeFileSync(taken, "mine");
     for (const [file, reason] of [
-      [taken, "(it is there already). Move what is there away, or name"],
+      [taken, "(it already exists). Move the existing file away, or name"],
       [join(folder, "none", "token"), "'). Check the folder and its permissions, or name"],
     ] as const) {
       const { code, err } = await cadastre(["serve"], { ...settings, CADASTRE_FIRST_TOKEN_FILE: file });

@@ -2,7 +2,7 @@
  * What holds for every route that writes. It is refused to somebody of the same organization who holds nothing in it, and to
  * somebody who reads everything; what every member may do is refused to others by `refusals.test.ts`. With an old ETag it is refused,
  * where it takes one; with the present one it goes through, and gives another. It leaves an event in the trail, and does nothing
- * where that can't be written; what leaves none stands in `goldens/without-event.txt`. What each route leaves is `goldens/trail.txt`.
+ * where that can't be written; what leaves none stands in `goldens/without-event.txt`. What each route leaves is `goldens/audit-events.txt`.
  * And it needs at most nine statements, as `statements.test.ts` says.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -160,12 +160,12 @@ describe("a route that writes", () => {
     await expect(forgetful()).rejects.toThrow("updateWidget takes If-Match");
   });
 
-  it("leaves what trail.txt says", async () => {
+  it("leaves what audit-events.txt says", async () => {
     const lines = inOrder.map(
       ({ id, operation }) =>
         `${operation.method.padEnd(6)} ${operation.path}\n       ${id}: ${trail.get(id) || "nothing"}`,
     );
-    await expect(`${lines.toSorted().join("\n")}\n`).toMatchFileSnapshot("../goldens/trail.txt");
+    await expect(`${lines.toSorted().join("\n")}\n`).toMatchFileSnapshot("../goldens/audit-events.txt");
   });
 
   it("is known, where it leaves no event", () => {

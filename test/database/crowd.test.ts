@@ -61,7 +61,7 @@ const onPostgres = () => {
     for (const answer of answers) {
       expect(answer.status).toBe(503);
       expect(Number(answer.headers.get("retry-after"))).toBeGreaterThan(0);
-      expect(answer.body.errors[0].detail).toBe("The database is busy. Nothing was changed; try again shortly.");
+      expect(answer.body.errors[0].detail).toBe("The database is busy. Nothing was changed. Try again shortly.");
     }
     expect((await api.admin.get(`/workspaces/${wanted}`)).body.data.attributes.description).not.toMatch(/^never/);
   });

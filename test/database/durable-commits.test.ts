@@ -130,7 +130,7 @@ describe("a commit on the embedded database", () => {
     disk.isSlow = true;
     const lost = expect(note("note 2")).rejects.toMatchObject({
       code: "unavailable",
-      message: expect.stringContaining("its outcome is unknown"),
+      message: expect.stringContaining("the outcome is unknown"),
     });
     await disk.isAsked();
     disk.fail();
@@ -138,7 +138,7 @@ describe("a commit on the embedded database", () => {
     disk.isSlow = false;
     await expect(note("note 3")).rejects.toMatchObject({
       code: "unavailable",
-      message: expect.stringContaining("start it again"),
+      message: expect.stringContaining("restart the service"),
     });
     expect(await notes()).toEqual(["note 1"]);
   });

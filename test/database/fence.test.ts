@@ -7,7 +7,7 @@ import { sql } from "kysely";
 import { afterAll, describe, expect, it } from "vitest";
 import { writeBackup } from "../../src/backup/write.ts";
 import { openDatabase } from "../../src/database/engines/open.ts";
-import { migrate, migrations, noteServed } from "../../src/database/migrate.ts";
+import { migrate, migrations, recordServedMigration } from "../../src/database/migrate.ts";
 import type { Migration } from "../../src/database/migrations/migration.ts";
 import { type Answer, type Api, addFirstAdmin, startApiOn } from "../support/api.ts";
 import { data, makeOrganization, resource, unique } from "../support/builders.ts";
@@ -69,10 +69,10 @@ describe("an older server, once the database has a newer schema", () => {
 
     const refused = await older.as(owner.token).post(projects, resource("projects", { name: "after" }));
     expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, "5"]);
-    expect(refused.body.errors[0].detail).toMatch(/^The database was brought to another version of Cadastre .* try/);
+    expect(refused.body.errors[0].detail).toMatch(/^The database was migrated to another version of Cadastre.* Try/);
     const readOnly = await fetch(`${older.url}/readyz`);
     expect([readOnly.status, await readOnly.json()]).toEqual([200, { status: "read-only" }]);
-    await noteServed(newer.database, [...migrations, future]);
+    await recordServedMigration(newer.database, [...migrations, future]);
     older.database.fence.handoverMs = 600_000;
     expect((await fetch(`${older.url}/readyz`)).status).toBe(200);
     older.database.fence.handoverMs = 0;
@@ -116,7 +116,7 @@ describe("an older server, once the database has a migration more that it can wo
     const projects = `/organizations/${name}/projects`;
     await older.as(owner.token).get(projects);
     const newer = await startVersion(address, [...migrations, usable]);
-    await noteServed(newer.database, [...migrations, usable]);
+    await recordServedMigration(newer.database, [...migrations, usable]);
     const again = await startOlder(address);
     for (const server of [older, newer, again]) {
       const made = data(await server.as(owner.token).post(projects, resource("projects", { name: unique("p") })));

@@ -114,7 +114,7 @@ describe("sealing anew", () => {
     const total = sum(await countByKey(api.database));
     const stop = new AbortController();
     const first = resealAll(api.database, back, () => stop.abort(), stop.signal);
-    await expect(first).rejects.toThrow(/^Stopped after \d+ secrets?; what is encrypted anew stays so/);
+    await expect(first).rejects.toThrow(/^Stopped after re-encrypting \d+ secrets?\./);
     const done = (await countByKey(api.database)).get(back.keyId) ?? 0;
     expect(done).toBeGreaterThan(0);
     expect(done).toBeLessThan(total);
@@ -151,7 +151,7 @@ describe("sealing anew", () => {
   });
 });
 
-describe("a key that was rotated out", () => {
+describe("a retired key", () => {
   it("seals nothing more: whoever would is refused, at the start and at every write", async () => {
     const register = await newDatabase();
     await addFirstAdmin(register.database);
@@ -161,10 +161,10 @@ describe("a key that was rotated out", () => {
       await own.database.write((tx) => retireOlderKeys(tx, newer));
       const refused = await own.admin.post("/admin/users", resource("users", { username: "a", email: "a@b.example" }));
       expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, "5"]);
-      expect(refused.body.errors[0].detail).toContain(`The encryption key ${older.keyId} was rotated out`);
+      expect(refused.body.errors[0].detail).toContain(`The encryption key ${older.keyId} was retired`);
       expect((await fetch(`${own.url}/readyz`)).status).toBe(503);
       expect((await own.admin.get("/account/details")).status).toBe(200);
-      await expect(checkVault(own.database, older)).rejects.toThrow(/was rotated out.*Put the new key before it/);
+      await expect(checkVault(own.database, older)).rejects.toThrow(/was retired.*Put the new key before it/);
       await checkVault(own.database, newer);
       expect((await fetch(`${own.url}/readyz`)).status).toBe(200);
     } finally {

@@ -178,7 +178,7 @@ describeOnce("a moment of the embedded database", () => {
     const { address, drop } = await newAddress("sqlite", true);
     const [database, other] = [openDatabase(address), openDatabase(address)];
     let notes = 0;
-    const note = (on: typeof database, isUnseen: boolean) =>
+    const note = (on: typeof database, keepsCache: boolean) =>
       on.write(
         async ({ db }) => {
           await db
@@ -186,7 +186,7 @@ describeOnce("a moment of the embedded database", () => {
             .values({ name: `note ${(notes += 1)}`, value: "" })
             .execute();
         },
-        { isUnseen },
+        { isUnseen: keepsCache },
       );
     const isAnother = async (work: () => Promise<unknown>) => {
       const before = database.moment();

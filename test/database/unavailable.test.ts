@@ -47,7 +47,7 @@ const limits = {
   answerMs: scaled(3_000, 3),
 };
 const gone = /can't be reached/;
-const unknown = /outcome is unknown.*Look before you send it again/;
+const unknown = /outcome is unknown.*Check before you send it again/;
 
 const onPostgres = () => {
   let gate: Gate;

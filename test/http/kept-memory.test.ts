@@ -1,43 +1,43 @@
-/** The memory of answers: bounded in bytes, and what was asked for lately stays. */
+/** The response cache's memory: bounded in bytes, least recently used entries first. */
 import { describe, expect, it } from "vitest";
-import { KeptAnswers, type KeptAnswer } from "../../src/http/kept.ts";
+import { CachedResponses, type CachedResponse } from "../../src/http/kept.ts";
 
-describe("what is kept in memory", () => {
-  const answerOf = (bytes: number): KeptAnswer => ({
+describe("the memory of the response cache", () => {
+  const responseOf = (bytes: number): CachedResponse => ({
     body: Buffer.alloc(bytes),
     etag: undefined,
-    warrant: undefined,
+    validator: undefined,
     route: "/",
     loggedUrl: "/",
     caller: "",
     until: Number.POSITIVE_INFINITY,
-    moment: 1,
+    snapshotId: 1,
   });
 
-  it("is bounded in bytes, and what was not asked for lately goes first", () => {
-    const kept = new KeptAnswers(100_000);
+  it("is bounded in bytes, and evicts the least recently used entries", () => {
+    const cache = new CachedResponses(100_000);
     for (let count = 0; count < 20; count += 1) {
-      kept.keep(`key ${count}`, answerOf(10_000));
-      kept.find("key 0");
+      cache.store(`key ${count}`, responseOf(10_000));
+      cache.find("key 0");
     }
-    expect(kept.bytes).toBeLessThanOrEqual(100_000);
-    expect(kept.find("key 0")).toBeDefined();
-    expect(kept.find("key 1")).toBeUndefined();
-    expect(kept.find("key 19")).toBeDefined();
+    expect(cache.bytes).toBeLessThanOrEqual(100_000);
+    expect(cache.find("key 0")).toBeDefined();
+    expect(cache.find("key 1")).toBeUndefined();
+    expect(cache.find("key 19")).toBeDefined();
   });
 
-  it("takes nothing that would push out much of the rest", () => {
-    const kept = new KeptAnswers(100_000);
-    kept.keep("large", answerOf(50_000));
-    expect(kept.find("large")).toBeUndefined();
-    expect(kept.bytes).toBe(0);
+  it("stores no response that would evict much of the rest", () => {
+    const cache = new CachedResponses(100_000);
+    cache.store("large", responseOf(50_000));
+    expect(cache.find("large")).toBeUndefined();
+    expect(cache.bytes).toBe(0);
   });
 
-  it("is counted once for an answer that takes another's place", () => {
-    const kept = new KeptAnswers(100_000);
-    kept.keep("one", answerOf(5_000));
-    const once = kept.bytes;
-    kept.keep("one", answerOf(5_000));
-    expect(kept.bytes).toBe(once);
+  it("counts an entry that replaces another once", () => {
+    const cache = new CachedResponses(100_000);
+    cache.store("one", responseOf(5_000));
+    const once = cache.bytes;
+    cache.store("one", responseOf(5_000));
+    expect(cache.bytes).toBe(once);
   });
 });

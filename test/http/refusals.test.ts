@@ -104,7 +104,7 @@ describe("400", () => {
 
   it("for CONNECT", async () => {
     const answer = await speak(api.url, "CONNECT example.com:443 HTTP/1.1\r\nHost: example.com\r\n\r\n");
-    expectRefusal(answer, 400, "bad request", /CONNECT is not served/);
+    expectRefusal(answer, 400, "bad request", /does not support CONNECT/);
   });
 });
 

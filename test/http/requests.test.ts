@@ -146,7 +146,7 @@ describe("bodies", () => {
   it("with more than 100,000 members are refused before they are read: 413; long strings are none", async () => {
     const many = await api.admin.post("/organizations", `{"data":[${"[],".repeat(60_000)}[]]}`);
     expect(many.status).toBe(413);
-    expect(details(many)).toEqual(["The body has more than 100000 members and items. Send less at once."]);
+    expect(details(many)).toEqual(["The body has more than 100000 members and items. Send a smaller body."]);
     const text = ',[{\\"'.repeat(100_000);
     expect((await api.admin.post("/organizations", `{"data":{"type":"${text}"}}`)).status).toBe(422);
   });

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { LeaseLost } from "../../src/jobs/job.ts";
-import { acquire, ensureJobs, type Lease, release, renew } from "../../src/jobs/lease.ts";
+import { acquire, ensureJobs, type JobLease, release, renew } from "../../src/jobs/lease.ts";
 import { scaled, until } from "../support/waiting.ts";
 import { gate, hourMs, makeJob, mark, useJobs } from "./support.ts";
 
@@ -15,7 +15,7 @@ const acquireOn = (job: ReturnType<typeof idle>, leaseMs: number, isForced = fal
     return acquire(tx, job, { leaseMs, isForced });
   });
 
-async function leaseOn(job: ReturnType<typeof idle>, leaseMs: number): Promise<Lease> {
+async function leaseOn(job: ReturnType<typeof idle>, leaseMs: number): Promise<JobLease> {
   const acquisition = await acquireOn(job, leaseMs);
   if (acquisition.kind !== "acquired") throw new Error(`it is ${acquisition.kind}`);
   return acquisition.lease;
@@ -62,7 +62,7 @@ describe("a lease", () => {
     expect(await jobs.row(job.name)).toMatchObject({
       runsTotal: 1,
       failuresTotal: 1,
-      lastError: `${dead.holder} went away in the middle of a run; another took over.`,
+      lastError: `${dead.holder} disappeared during a run; another server took over.`,
     });
   });
 });

@@ -163,7 +163,7 @@ describe("a job that fails", () => {
     const runner = jobs.server([job], { logger: { debug: note, info: note, warn: note, error: note } });
     await expect(runner.runNow(job.name)).rejects.toThrow("password=s3cret");
     const { lastError } = await jobs.row(job.name);
-    expect(lastError).toMatch(/^Something failed that should not\. The log tells more under job-test-\d+-[\w-]{36}\.$/);
+    expect(lastError).toMatch(/^Unexpected error\. See the log for the request id job-test-\d+-[\w-]{36}\.$/);
     const line = lines.find(({ err }) => err?.message === "password=s3cret");
     expect(lastError).toContain(line?.requestId);
   });
@@ -192,7 +192,7 @@ describe("a job that is run by hand", () => {
     const { holder } = await jobs.row(job.name);
     await expect(jobs.server([job]).runNow(job.name)).rejects.toMatchObject({
       code: "conflict",
-      message: `The job ${job.name} is being run by ${holder} right now. Try again when it is done.`,
+      message: `The job ${job.name} is running on ${holder}. Try again when it is done.`,
     });
     door.open();
     expect(await busy).toEqual({ handled: 1 });
@@ -301,9 +301,9 @@ it("a database that does not answer ends nothing, and jobs go on when it does", 
   await until(() => said.length > 0);
   await rename("jobs_away", "jobs");
   await until(() => runs > 0);
-  await until(() => said.includes("jobs go on: the database answers again"));
+  await until(() => said.includes("jobs resumed"));
   await runner.stop();
-  expect(said.filter((line) => line === "jobs wait: the database does not answer")).toHaveLength(1);
+  expect(said.filter((line) => line === "jobs paused: the database does not respond")).toHaveLength(1);
 });
 
 it("a server that may not write any more says so, and does not blame the database", async () => {
@@ -322,5 +322,5 @@ it("a server that may not write any more says so, and does not blame the databas
     await runner.stop();
     fence.hold(known);
   }
-  expect(said).toEqual(['["jobs wait: this server may not write"]']);
+  expect(said).toEqual(['["jobs paused: writes are refused"]']);
 });

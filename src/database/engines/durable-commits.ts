@@ -1,8 +1,7 @@
 /**
- * The end of a transaction on the embedded database. To wait for the disk takes longer than everything else in a write, and where the
- * thread does it, whoever reads waits too. So a COMMIT only puts the transaction into the write-ahead log; the log is synced by
- * another thread, and until that is done nobody is told of the transaction: those who wrote wait, and those who read see what was there
- * before. What the log has gathered is moved into the file by another thread too, between two transactions.
+ * Commits of the embedded database. Waiting for the disk dominates a write, and on the main thread it would block readers too. So
+ * COMMIT only appends to the write-ahead log; another thread syncs the log, and until then writers wait and readers see the
+ * previous state. Another thread also checkpoints the log between transactions.
  */
 import { closeSync, fdatasync, openSync } from "node:fs";
 import { once } from "node:events";
@@ -12,51 +11,48 @@ import { AppError } from "../../kernel/errors.ts";
 import { programBeside } from "../../kernel/programs.ts";
 import { outcomeUnknown } from "./transactions.ts";
 
-/** What is needed of a connection. */
-export interface Controlled {
+export interface ControlledConnection {
   control(statement: string): void;
-  /** Another number after every commit of another connection, whichever process it belongs to; the same after its own. */
+  /** Changes with every commit of another connection or process, but not with its own. */
   dataVersion(): number;
-  /** How many pages are in the log and not yet in the file. */
   pagesInLog(): number;
 }
 
-interface Connections {
-  readonly writing: Controlled;
-  readonly reading: Controlled;
+interface ConnectionPair {
+  readonly writing: ControlledConnection;
+  readonly reading: ControlledConnection;
 }
 
-/** As many as SQLite itself lets gather: the log stays short, and moving it cheap for each page. */
+/** SQLite's own default: the log stays short, and checkpoints stay cheap. */
 const pagesMax = 1_000;
 
-/** Resolves when what was written to a file is on the disk. */
-export type Sync = (file: number) => Promise<void>;
+export type SyncFile = (file: number) => Promise<void>;
 
-const fromAnotherThread: Sync = promisify(fdatasync);
+const syncFromThreadPool: SyncFile = promisify(fdatasync);
 
 export class DurableCommits {
   readonly #path: string;
-  readonly #writing: Controlled;
-  readonly #reading: Controlled;
-  readonly #sync: Sync;
+  readonly #writing: ControlledConnection;
+  readonly #reading: ControlledConnection;
+  readonly #sync: SyncFile;
   #log: number | undefined;
   #mover: Worker | undefined;
   #failure: AppError | undefined;
 
-  constructor(path: string, { writing, reading }: Connections, sync: Sync = fromAnotherThread) {
+  constructor(path: string, { writing, reading }: ConnectionPair, sync: SyncFile = syncFromThreadPool) {
     this.#path = path;
     this.#writing = writing;
     this.#reading = reading;
     this.#sync = sync;
-    // What a crash of the machine could take away is synced by us; the order that recovery needs, SQLite still sees to.
+    // We sync commits ourselves; SQLite still ensures the order that recovery needs.
     writing.control("PRAGMA synchronous = NORMAL");
     writing.control("PRAGMA wal_autocheckpoint = 0");
   }
 
   /**
-   * Resolves when the transaction is on the disk; `seen` is called when those who read see it, before anybody else is. Raises
-   * `unavailable` where it can't be known whether it is: from then on nothing more is written, because a disk that failed once to keep what
-   * it was given may tell next time that it has, and those who read stay with what is known to be there.
+   * Resolves when the transaction is on disk; `seen` is called when readers see it. Raises `unavailable` if the sync fails; from
+   * then on every write is refused, because a disk that has failed once may report false success, and readers keep the last known
+   * state.
    */
   async commit(seen: () => void = () => {}): Promise<void> {
     if (this.#failure !== undefined) throw this.#failure;
@@ -68,12 +64,11 @@ export class DurableCommits {
       throw error;
     }
     try {
-      // Nobody removes or replaces it while a connection is open.
       await this.#sync((this.#log ??= openSync(`${this.#path}-wal`, "r")));
     } catch (error) {
       this.#failure = new AppError(
         "unavailable",
-        "The disk has failed to keep what was written, so nothing more is. Whoever runs the service has to look at the disk, then start it again.",
+        "The disk failed to store a change, so the service refuses further changes. The operator has to check the disk and restart the service.",
         { internal: error },
       );
       throw outcomeUnknown(error);
@@ -82,18 +77,16 @@ export class DurableCommits {
     seen();
   }
 
-  /** Between two transactions: moves what the log has gathered into the file, where it is enough. */
+  /** Between transactions: checkpoints the log once it is large enough. */
   async settle(): Promise<void> {
     if (this.#failure !== undefined || this.#writing.pagesInLog() < pagesMax) return;
     const mover = (this.#mover ??= this.#startMover());
-    // Whoever waits to write keeps the process alive meanwhile.
     mover.ref();
     mover.postMessage("move");
-    await either(mover, "message", "exit");
+    await firstOf(mover, "message", "exit");
     mover.unref();
   }
 
-  /** When nobody writes any more, and before the connections are closed. */
   async close(): Promise<void> {
     this.#mover?.ref();
     this.#mover?.postMessage("end");
@@ -101,7 +94,7 @@ export class DurableCommits {
     if (this.#log !== undefined) closeSync(this.#log);
   }
 
-  /** If it fails, the log is as it was, and another is started after the next transaction. */
+  /** If it fails, the log is unchanged, and the next transaction starts another one. */
   #startMover(): Worker {
     const program = programBeside(import.meta.url, "log-mover.ts");
     const mover = new Worker(program, { workerData: this.#path, execArgv: [] });
@@ -112,7 +105,7 @@ export class DurableCommits {
     return mover;
   }
 
-  /** A transaction that reads sees what was there when it first read. */
+  /** A read transaction sees the state of its first read. */
   #holdReaders(): void {
     this.#reading.control("BEGIN");
     this.#reading.dataVersion();
@@ -123,8 +116,7 @@ export class DurableCommits {
   }
 }
 
-/** Resolves when one of two things has happened. */
-async function either(mover: Worker, one: string, other: string): Promise<void> {
+async function firstOf(mover: Worker, one: string, other: string): Promise<void> {
   const waiting = new AbortController();
   const happened = [one, other].map((event) => once(mover, event, { signal: waiting.signal }));
   await Promise.race(happened).catch(() => {});

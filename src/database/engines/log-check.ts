@@ -1,33 +1,31 @@
 /**
- * A look at the write-ahead log of the embedded database before it is opened. SQLite reads it up to the first frame that is not as it
- * was written, and takes the rest for what a crash cut off. That is right for the last transaction alone: where others follow, they were
- * committed and told of, and opening the database would lose them without a word.
+ * Checks the write-ahead log of the embedded database before it is opened. SQLite reads it up to the first invalid frame and
+ * treats the rest as a crash's leftovers. That is right for the last transaction only: opening the database would silently lose
+ * committed transactions behind it.
  */
 import { closeSync, existsSync, openSync, readSync, statSync } from "node:fs";
 import { AppError } from "../../kernel/errors.ts";
 
 const headBytes = 32;
 const frameHeadBytes = 24;
-/** The last bit of the number that a log begins with says in which order the bytes are that its sums are made of. */
+/** The last bit of the magic number is the byte order of the checksums. */
 const magic = 0x377f0682;
 
-/** A new database has no file yet: an empty one has lost all that was in it. Raises `conflict`. */
+/** A new database has no file; an empty file has lost its contents. Raises `conflict`. */
 export function refuseEmptied(path: string): void {
   if (existsSync(path) && statSync(path).isFile() && statSync(path).size === 0)
     throw new AppError(
       "conflict",
-      `The database ${path} is empty: it was cut off, or its making was interrupted. It was left as it is: restore a backup beside it, or move it away to begin anew.`,
+      `The database ${path} is empty: it was truncated, or its creation was interrupted. Nothing was changed. Restore a backup beside it, or move it away to start with a new one.`,
     );
 }
 
-/** Raises `conflict` where transactions would be lost. Nothing is changed. */
+/** Raises `conflict` if transactions would be lost. Changes nothing. */
 export function refuseDamagedLog(path: string): void {
   const log = `${path}-wal`;
   if (!existsSync(log) || statSync(log).size <= headBytes) return;
   if (!existsSync(path) || statSync(path).size === 0)
-    throw refusal(
-      `The database ${path} is gone, but its write-ahead log ${log} is there, with what was committed last`,
-    );
+    throw refusal(`The database ${path} is missing, but its write-ahead log ${log} exists and has the last commits`);
   const lost = lostTransactions(log);
   if (lost > 1)
     throw refusal(`The write-ahead log ${log} is damaged: at least ${lost} transactions in it can't be read`);
@@ -36,10 +34,9 @@ export function refuseDamagedLog(path: string): void {
 const refusal = (what: string): AppError =>
   new AppError(
     "conflict",
-    `${what}. Nothing was changed. Put back an undamaged copy of both files, or restore a backup; to go on without what is in the log, move it away.`,
+    `${what}. Nothing was changed. Restore an undamaged copy of both files, or restore a backup. To continue without the log, move it away.`,
   );
 
-/** How many commits are in the log behind the first frame that is not as it was written. */
 function lostTransactions(log: string): number {
   const file = openSync(log, "r");
   try {
@@ -50,7 +47,7 @@ function lostTransactions(log: string): number {
     const lost = countBeyond(file, head, pageBytes);
     const again = Buffer.alloc(headBytes);
     readSync(file, again, 0, headBytes, 0);
-    // Another process has begun the log anew meanwhile: then what was read tells nothing.
+    // Another process has restarted the log meanwhile, so the result is meaningless.
     return head.equals(again) ? lost : 0;
   } finally {
     closeSync(file);
@@ -64,7 +61,7 @@ function countBeyond(file: number, head: Buffer, pageBytes: number): number {
   let isWhole = sums.equal(head.readUInt32BE(24), head.readUInt32BE(28));
   let beyond = 0;
   for (let at = headBytes; readSync(file, frame, 0, frame.length, at) === frame.length; at += frame.length) {
-    // A log that begins anew leaves the frames of before behind its end; their salt is another.
+    // A restarted log leaves frames of the previous one behind its end, with another salt.
     const isOfThisLog = frame.subarray(8, 16).equals(head.subarray(16, 24));
     if (isWhole && isOfThisLog) {
       sums.add(frame.subarray(0, 8));
@@ -77,7 +74,6 @@ function countBeyond(file: number, head: Buffer, pageBytes: number): number {
   return beyond;
 }
 
-/** The sums of SQLite's log, over pairs of 32-bit numbers. */
 class Sums {
   readonly #isBigEndian: boolean;
   #one = 0;

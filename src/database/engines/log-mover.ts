@@ -1,4 +1,4 @@
-/** A thread that moves the embedded database's write-ahead log into its file when it is told to, and tells when it has. */
+/** A thread that checkpoints the embedded database's write-ahead log on request. */
 import { DatabaseSync } from "node:sqlite";
 import { parentPort, workerData } from "node:worker_threads";
 
@@ -6,15 +6,15 @@ const file = new DatabaseSync(workerData as string);
 
 function move(): void {
   try {
-    // It waits for nobody: what somebody still reads stays in the log until the next time.
+    // Waits for no reader; the rest stays in the log until the next checkpoint.
     file.exec("PRAGMA wal_checkpoint(PASSIVE)");
   } catch {
-    // Nothing is lost by it: the log is as it was, and is tried again after the next transaction.
+    // The log is unchanged, and the next transaction tries again.
   }
 }
 
-parentPort?.on("message", (told: "move" | "end") => {
-  if (told === "end") {
+parentPort?.on("message", (message: "move" | "end") => {
+  if (message === "end") {
     file.close();
     parentPort?.close();
     return;

@@ -1,12 +1,14 @@
-/** One connection to PostgreSQL while somebody has it: statements prepared by name, none waited for in vain. */
+/**
+ * A PostgreSQL connection while it is in use: prepares statements by name, and gives up on statements that will not be answered.
+ */
 import type { CompiledQuery, DatabaseConnection, QueryResult } from "kysely";
 import type pg from "pg";
 import type { CommitCheck } from "../database.ts";
 import { isPlannedOnce, postgresDialect } from "../dialect.ts";
-import { type Fence, type Standing, standingStatement } from "../fence.ts";
+import { type Fence, type FenceState, fenceStateStatement } from "../fence.ts";
 import { classify, DatabaseSilent, endsConnection, isRefusal, isStalePlan } from "./postgres-failures.ts";
 import { rowMaker, type ToRow, toParameters } from "./rows.ts";
-import type { Watch } from "./postgres-watch.ts";
+import type { BackendMonitor } from "./postgres-watch.ts";
 import { outcomeUnknown, toAppError } from "./transactions.ts";
 
 interface Statement {
@@ -14,20 +16,19 @@ interface Statement {
   shape: { readonly toRow: ToRow; readonly width: number } | undefined;
 }
 
-/** Past this many different texts, new ones run unprepared: each is memory on every connection of the server. */
+/** Above this number statements run unprepared, because each takes memory on every connection of the server. */
 const preparedMax = 400;
 
-/** How often a statement that reads is taken to another connection. */
 const movesMax = 2;
 
-/** Connections that plan each statement once. Otherwise PostgreSQL may plan one anew for the values that it is about to be asked with. */
+/** Connections that use generic plans only. Otherwise PostgreSQL may replan a statement for its values. */
 const planningOnce = new WeakSet<pg.PoolClient>();
 
 export class Statements {
   readonly #known = new Map<string, Statement>();
   #generation = 0;
-  /** Whether connections are shared with others, who would find, or miss, what was prepared by name. */
-  isUnnamed = false;
+  /** Whether a pooler shares the connections, so that prepared statements can't be used. */
+  isUnprepared = false;
   count = 0;
   commits = 0;
 
@@ -40,7 +41,7 @@ export class Statements {
     return statement;
   }
 
-  /** Somebody has changed the tables that they are about: all are prepared anew, by other names. */
+  /** Tables have changed: prepares all statements again under new names. */
   renew(): void {
     this.#generation += 1;
     this.#known.clear();
@@ -51,20 +52,18 @@ export interface ConnectionOptions {
   readonly connect: () => Promise<pg.PoolClient>;
   readonly statements: Statements;
   readonly fence: Fence;
-  readonly watch: Watch;
-  /** After which a statement is asked after, again and again. */
+  readonly watch: BackendMonitor;
+  /** The interval at which a running statement's backend is checked. */
   readonly suspectMs: number;
-  /** After which its answer is no longer waited for; undefined for as long as the database is at work on it. */
+  /** After this time the statement is given up; undefined: not while the backend is working on it. */
   readonly limitMs: number | undefined;
 }
 
 export class PostgresConnection implements DatabaseConnection {
   readonly #options: ConnectionOptions;
-  /** Undefined once it was given back. */
   #client: pg.PoolClient | undefined;
   #transaction: "none" | "reading" | "writing" = "none";
   #isBroken = false;
-  /** Of its transaction. */
   check: CommitCheck | undefined;
 
   private constructor(client: pg.PoolClient, options: ConnectionOptions) {
@@ -78,17 +77,17 @@ export class PostgresConnection implements DatabaseConnection {
   }
 
   /**
-   * Sends all of it at once. One that writes also makes sure, by what it then holds until its end, that the fence lets it through. Raises
-   * `unavailable` where it does not.
+   * Sends everything in one round trip. A writing transaction also checks the fence under a lock that it holds until its end.
+   * Raises `unavailable` if the fence refuses it.
    */
   async begin(statements: readonly string[], transaction: "reading" | "writing"): Promise<void> {
     const { fence } = this.#options;
     const isFenced = transaction === "writing" && fence.isHeld;
-    const admission = isFenced ? [postgresDialect.lockSchema?.toWrite, standingStatement] : [];
+    const admission = isFenced ? [postgresDialect.lockSchema?.toWrite, fenceStateStatement] : [];
     try {
       await this.#planOnce(false);
       const results: unknown = await this.#run([...statements, ...admission].join("; "));
-      if (isFenced) fence.check(standingIn(results as pg.QueryResult[]));
+      if (isFenced) fence.check(fenceStateIn(results as pg.QueryResult[]));
     } catch (error) {
       await this.rollback();
       throw error;
@@ -96,7 +95,7 @@ export class PostgresConnection implements DatabaseConnection {
     this.#transaction = transaction;
   }
 
-  /** Raises `unavailable`, saying so, where nobody can tell whether what was written stays. */
+  /** Raises `unavailable` if the outcome is unknown. */
   async commit(): Promise<void> {
     let command: string;
     try {
@@ -105,7 +104,7 @@ export class PostgresConnection implements DatabaseConnection {
       throw this.#transaction === "reading" || isRefusal(error) ? error : outcomeUnknown(error);
     }
     if (this.#transaction === "writing") this.#options.statements.commits += 1;
-    // A transaction in which a statement failed is undone by its COMMIT, which is no error to PostgreSQL.
+    // PostgreSQL answers a COMMIT after a failed statement with ROLLBACK, without an error.
     if (command !== "COMMIT") throw new Error("a transaction went on after one of its statements had failed");
   }
 
@@ -114,7 +113,7 @@ export class PostgresConnection implements DatabaseConnection {
     try {
       await this.#run("ROLLBACK");
     } catch {
-      // Whatever it is in the middle of, nobody else is to get it so.
+      // The connection is in an unknown state and must not be reused.
       this.#isBroken = true;
     }
   }
@@ -131,7 +130,7 @@ export class PostgresConnection implements DatabaseConnection {
     const statement = statements.of(query.sql);
     try {
       const result = await this.#runAnywhere({
-        ...(statement && !statements.isUnnamed && { name: statement.name }),
+        ...(statement && !statements.isUnprepared && { name: statement.name }),
         text: query.sql,
         values: toParameters(query.parameters),
         rowMode: "array",
@@ -150,7 +149,7 @@ export class PostgresConnection implements DatabaseConnection {
     }
   }
 
-  /** By a cursor on the server, so that a table of any size passes through in chunks. */
+  /** With a server-side cursor, so that a table of any size can be read in chunks. */
   async *streamQuery<R>(query: CompiledQuery, chunkSize: number): AsyncIterableIterator<QueryResult<R>> {
     this.#options.statements.count += 1;
     await this.#run({
@@ -165,7 +164,7 @@ export class PostgresConnection implements DatabaseConnection {
     await this.#run("CLOSE chunks");
   }
 
-  /** Outside of transactions, which would take it back with them. Told as seldom as can be: a connection remembers. */
+  /** Outside of transactions, which would undo it. Sent only on a change, because connections keep the setting. */
   async #planOnce(isWanted: boolean): Promise<void> {
     const client = this.#client;
     if (client === undefined || planningOnce.has(client) === isWanted) return;
@@ -174,7 +173,7 @@ export class PostgresConnection implements DatabaseConnection {
     else planningOnce.delete(client);
   }
 
-  /** A single statement that reads does as well on another connection, where this one turns out to be cut. */
+  /** A single read can move to another connection if this one is lost. */
   async #runAnywhere(query: pg.QueryArrayConfig): Promise<pg.QueryArrayResult> {
     const isReading = isPlannedOnce(query.text) || /^\s*select\b/i.test(query.text);
     const isMovable = this.#transaction === "none" && isReading;
@@ -190,11 +189,11 @@ export class PostgresConnection implements DatabaseConnection {
     }
   }
 
-  /** Raises DatabaseSilent where no answer will come; the connection is ended then, lest one come after all. */
+  /** Raises DatabaseSilent if no response will come, and closes the connection, so that a late response is never read. */
   async #run(query: string | pg.QueryConfig | pg.QueryArrayConfig): Promise<pg.QueryArrayResult> {
     const client = this.#client;
     if (client === undefined) throw new Error("a connection was used after it had been given back");
-    const wait = new Wait(client, this.#options);
+    const wait = new StatementWait(client, this.#options);
     try {
       return await client.query(query as pg.QueryArrayConfig);
     } catch (error) {
@@ -207,8 +206,8 @@ export class PostgresConnection implements DatabaseConnection {
   }
 }
 
-/** The wait for one answer. It is given up by ending the connection, which fails the statement. */
-class Wait {
+/** Waits for one response, and gives up by closing the connection, which fails the statement. */
+class StatementWait {
   isGivenUp = false;
   readonly #client: pg.PoolClient;
   readonly #options: ConnectionOptions;
@@ -232,10 +231,10 @@ class Wait {
   }
 
   #schedule(): void {
-    this.#timer = setTimeout(() => void this.#askAfter(), this.#options.suspectMs);
+    this.#timer = setTimeout(() => void this.#checkActivity(), this.#options.suspectMs);
   }
 
-  async #askAfter(): Promise<void> {
+  async #checkActivity(): Promise<void> {
     const { watch, limitMs = Number.POSITIVE_INFINITY } = this.#options;
     const isAtWork = await watch.isAtWork((this.#client as unknown as { processID?: number }).processID);
     if (this.#isOver) return;
@@ -257,7 +256,7 @@ function toRows<R>(result: pg.QueryArrayResult<unknown[]>, statement: Statement 
   if (result.rows.length === 0) return [];
   const { fields } = result;
   const known = statement?.shape;
-  // A connection that has prepared it later than others may know of a column more.
+  // A connection that prepared the statement later may return an additional column.
   const shape =
     known?.width === fields.length
       ? known
@@ -266,9 +265,8 @@ function toRows<R>(result: pg.QueryArrayResult<unknown[]>, statement: Statement 
   return result.rows.map(shape.toRow) as R[];
 }
 
-/** Of the last of several statements that were sent together. */
-function standingIn(results: readonly pg.QueryResult[]): Standing {
+function fenceStateIn(results: readonly pg.QueryResult[]): FenceState {
   const [row] = (results.at(-1) as pg.QueryResult<Record<string, unknown>>).rows;
   const { migrations, retired_keys: retiredKeys, compatible, served } = row ?? {};
-  return { migrations, retiredKeys, compatible, served } as Standing;
+  return { migrations, retiredKeys, compatible, served } as FenceState;
 }

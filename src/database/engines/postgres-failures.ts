@@ -1,8 +1,8 @@
-/** What PostgreSQL's errors, and those of the wire to it, mean. */
+/** Classifies the errors of PostgreSQL and of the connection to it. */
 import type { Failure } from "./transactions.ts";
-import { TurnMissed } from "./turnstile.ts";
+import { SemaphoreTimeout } from "./turnstile.ts";
 
-/** It was asked and said nothing: whether it did what it was asked is not known. */
+/** No response: whether the statement was executed is unknown. */
 export class DatabaseSilent extends Error {
   override readonly name = "DatabaseSilent";
 
@@ -11,7 +11,7 @@ export class DatabaseSilent extends Error {
   }
 }
 
-/** The wire broke: what was not committed is undone, and another connection may well do. */
+/** The connection is lost: uncommitted changes are undone, and another connection may work. */
 const brokenWire = new Set(["ECONNRESET", "EPIPE", "ECONNABORTED"]);
 
 const noWire = new Set([
@@ -30,54 +30,55 @@ interface EngineError {
   readonly code?: string;
   readonly message?: string;
   readonly detail?: string;
-  /** Only what the server itself said has one. */
+  /** Only errors from the server have one. */
   readonly severity?: string;
 }
 
 export function classify(error: unknown): Failure {
   if (error instanceof DatabaseSilent) return { kind: "unavailable" };
-  if (error instanceof TurnMissed) return { kind: "busy" };
+  if (error instanceof SemaphoreTimeout) return { kind: "busy" };
   const { code, message = "", detail = "" } = error as EngineError;
   if (code === undefined) {
     if (/Connection terminated|not queryable/i.test(message)) return { kind: "lost" };
     return /timeout/i.test(message) ? { kind: "unavailable" } : { kind: "other" };
   }
   if (code === "40001" || code === "40P01" || isStalePlan(error)) return { kind: "retry" };
-  // A lock was not to be had in time.
   if (code === "55P03") return { kind: "busy" };
   if (code === "23505") {
     const columns = /^Key \(([^)]*)\)/.exec(detail)?.[1] ?? "id";
     return { kind: "taken", columns: columns.split(", ").map((column) => column.replaceAll('"', "")) };
   }
   if (code === "23503") return { kind: "orphan" };
-  // Class 08: connection; 57P01, 57P02 and 57P05: this connection was ended by the server.
+  // Class 08: connection; 57P01, 57P02 and 57P05: the server closed the connection.
   if (brokenWire.has(code) || /^(08|57P0[125])/.test(code)) return { kind: "lost" };
   if (code === "57014") return { kind: "slow" };
   if (code === "53100") return { kind: "full" };
-  // Class 58: the system around it; class XX: what it finds is not what it wrote.
+  // Class 58: I/O; class XX: corruption.
   if (code === "58030") return { kind: "disk" };
   if (code === "XX001" || code === "XX002") return { kind: "damaged" };
-  // Class 53: resources; the rest of class 58: its files; 57P03: starting up; 25P03: idle in transaction; 25006: read-only.
+  // Class 53: resources; other errors of class 58; 57P03: starting up; 25P03: idle in transaction; 25006: read-only.
   if (noWire.has(code) || /^(53|58|57P0|25P03|25006)/.test(code)) return { kind: "unavailable" };
   return { kind: "other" };
 }
 
-/** What a prepared statement returns is not what it returned when it was prepared: a column was added. */
+/** A prepared statement's columns have changed. */
 export function isStalePlan(error: unknown): boolean {
   const { code, message = "" } = error as EngineError;
   return code === "0A000" && message.includes("cached plan");
 }
 
-/** Ended by the server in the middle of a transaction; or it has become a follower, of which nobody knows how far behind it is. */
+/** The server ended the transaction, or became a standby that may lag behind. */
 const noLongerOurs = new Set(["25P03", "25006"]);
 
-/** Nothing more can come over this connection that anybody should hear. */
 export function endsConnection(error: unknown): boolean {
   const { code = "" } = error as EngineError;
   return error instanceof DatabaseSilent || classify(error).kind === "lost" || noLongerOurs.has(code);
 }
 
-/** The server itself said no, and went on: then nothing was committed. Whatever else a COMMIT ends with tells nothing. */
+/**
+ * The server rejected the statement and kept the connection: nothing was committed. Any other error of a COMMIT says nothing
+ * about its outcome.
+ */
 export function isRefusal(error: unknown): boolean {
   return (error as EngineError).severity !== undefined && !endsConnection(error);
 }

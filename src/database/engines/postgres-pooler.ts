@@ -1,6 +1,5 @@
 /**
- * Somebody between us and PostgreSQL who shares its connections, such as PgBouncer: what is said to a connection outside of a transaction is
- * said to whoever gets it next. Found out before the first statement, so that nothing is said that would not hold. See
+ * Detects a pooler such as PgBouncer, with which session state would leak to other clients. Runs before the first statement. See
  * docs/decisions/0143-poolers-between.md.
  */
 import pg from "pg";
@@ -10,7 +9,7 @@ export interface ProbeOptions {
   readonly connectMs: number;
 }
 
-/** Whether there is one: the process that answers is not the one that greeted us. Raises what the driver raises. */
+/** Whether the backend process differs from the one in the handshake. Raises the driver's error. */
 export async function isPooled({ url, connectMs }: ProbeOptions): Promise<boolean> {
   const client = new pg.Client({
     connectionString: url,

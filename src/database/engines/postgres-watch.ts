@@ -1,46 +1,45 @@
 /**
- * Tells a database that hangs from one that has much to do. A statement that takes long is asked after over a connection of
- * its own: a silent database, a wire on which an answer was lost and a server that took over from another all look the same
- * to whoever waits, and waiting does not help with any of them. See docs/decisions/0055-a-database-that-goes-away.md.
+ * Distinguishes a hanging database from a busy one: checks the backend of a long statement over a separate connection. A silent
+ * database, a lost response and a failover look the same to the client, and waiting helps with none of them. See
+ * docs/decisions/0055-a-database-that-goes-away.md.
  */
 import pg from "pg";
 
-export interface WatchOptions {
+export interface BackendMonitorOptions {
   readonly url: string;
-  /** How long the database may take to be asked. */
   readonly answerMs: number;
 }
 
-/** What was seen: who is at work, nobody because there was no answer, or nothing that tells one from another. */
-type Sight = { readonly kind: "seen"; readonly working: ReadonlySet<number> } | { readonly kind: "silent" | "unclear" };
+/** The working backends, no response, or a response that can't be interpreted. */
+type BackendActivity =
+  | { readonly kind: "seen"; readonly working: ReadonlySet<number> }
+  | { readonly kind: "silent" | "unclear" };
 
-/** Also those who have just finished: their answer may be on its way. */
+/** Includes backends that have just finished, whose response may be on its way. */
 const atWork = `
   select pid, pg_backend_pid() as own from pg_stat_activity
   where state not in ('idle', 'idle in transaction', 'idle in transaction (aborted)')
      or state_change > clock_timestamp() - interval '2 seconds'`;
 
-export class Watch {
-  readonly #options: WatchOptions;
-  /** Whether somebody shares the connections: then who is at work can't be seen, and to ask would take a connection from others. */
-  isBlind = false;
-  #underway: Promise<Sight> | undefined;
+export class BackendMonitor {
+  readonly #options: BackendMonitorOptions;
+  /** Behind a pooler the backends can't be identified, and a check would take a connection from others. */
+  isDisabled = false;
+  #underway: Promise<BackendActivity> | undefined;
 
-  constructor(options: WatchOptions) {
+  constructor(options: BackendMonitorOptions) {
     this.#options = options;
   }
 
-  /** Whether the server process of a connection has something to do for it. Raises nothing. */
   async isAtWork(processId: number | undefined): Promise<boolean> {
-    if (this.isBlind) return true;
-    // One look for all who ask at once.
+    if (this.isDisabled) return true;
     this.#underway ??= this.#look().finally(() => (this.#underway = undefined));
-    const sight = await this.#underway;
-    if (sight.kind === "seen") return processId === undefined || sight.working.has(processId);
-    return sight.kind === "unclear";
+    const activity = await this.#underway;
+    if (activity.kind === "seen") return processId === undefined || activity.working.has(processId);
+    return activity.kind === "unclear";
   }
 
-  async #look(): Promise<Sight> {
+  async #look(): Promise<BackendActivity> {
     const { url, answerMs } = this.#options;
     const client = new pg.Client({
       connectionString: url,
@@ -52,11 +51,10 @@ export class Watch {
     try {
       await client.connect();
       const { rows } = await client.query<{ pid: number; own: number }>(atWork);
-      // Between us and the database there may be somebody who shares its connections: then process ids are not ours.
       const isDirect = rows[0]?.own === (client as unknown as { processID: number }).processID;
       return isDirect ? { kind: "seen", working: new Set(rows.map(({ pid }) => pid)) } : { kind: "unclear" };
     } catch (error) {
-      // A refusal is an answer too.
+      // An error from the server is a response too.
       return { kind: (error as { severity?: string }).severity === undefined ? "silent" : "unclear" };
     } finally {
       void client.end();

@@ -1,4 +1,4 @@
-/** The engine for many servers: PostgreSQL over a pool of connections, of which any may go at any moment. */
+/** The PostgreSQL engine: a pool of connections, each of which can fail at any time. */
 import {
   type CompiledQuery,
   type DatabaseConnection,
@@ -19,28 +19,27 @@ import type { Schema } from "../schema/schema.ts";
 import { type ConnectionOptions, PostgresConnection, Statements } from "./postgres-connection.ts";
 import { classify } from "./postgres-failures.ts";
 import { isPooled } from "./postgres-pooler.ts";
-import { Watch } from "./postgres-watch.ts";
+import { BackendMonitor } from "./postgres-watch.ts";
 import { NamesInStatements } from "./rows.ts";
-import { checking, retrying, toAppError, withAfterwards } from "./transactions.ts";
-import { Turnstile } from "./turnstile.ts";
+import { withCommitCheck, retrying, toAppError, withAfterCommit } from "./transactions.ts";
+import { Semaphore } from "./turnstile.ts";
 
-/** Fewer than connections, because they wait for each other's rows: however many do, those who read find one. */
+/** Fewer writers than connections, because writers wait for each other's rows: readers always find a connection. */
 const writersOf = (connections: number) => Math.floor((connections * 2) / 3);
 
 export interface PostgresLimits {
-  /** How many connections there may be. */
   readonly connections: number;
-  /** How long to wait for a connection: a new one, or one of the pool. */
   readonly connectMs: number;
-  /** After which the database itself gives a statement up, and says so. */
   readonly statementMs: number;
-  /** How long a write waits for its turn, while as many as may are writing. */
+  /** How long a write waits for a slot while the maximum number of writers is active. */
   readonly turnMs: number;
-  /** How long it then waits for a row that others hold. Not shorter than many turns: whoever waits again begins at the end. */
+  /**
+   * How long a write then waits for a locked row. Not much shorter than the above, because a retry starts at the end of the
+   * queue.
+   */
   readonly lockMs: number;
-  /** After which we ask whether the database is still at work on a statement. */
+  /** When to check whether the database is still working on a statement. */
   readonly suspectMs: number;
-  /** How long it may take to be asked that. */
   readonly answerMs: number;
 }
 
@@ -53,16 +52,15 @@ const limitsByDefault: PostgresLimits = {
   suspectMs: 3_000,
   answerMs: 3_000,
 };
-/** How much longer than the database itself we wait for it to give a statement up. */
 const graceMs = 2_000;
 const idleInTransactionMs = 30_000;
 const keepAliveMs = 10_000;
 
 class PoolDriver implements Driver {
   readonly #options: ConnectionOptions;
-  readonly #pool: Connections;
+  readonly #pool: PostgresPool;
 
-  constructor(options: ConnectionOptions, pool: Connections) {
+  constructor(options: ConnectionOptions, pool: PostgresPool) {
     this.#options = options;
     this.#pool = pool;
   }
@@ -95,11 +93,10 @@ class PoolDriver implements Driver {
     (connection as PostgresConnection).release();
   }
 
-  /** The pool is not this driver's alone. */
+  /** The pool is shared with another driver. */
   async destroy(): Promise<void> {}
 }
 
-/** What the database itself gives up, in milliseconds, by the names of its settings. */
 const limitSettings = (
   { statementMs, lockMs }: Pick<PostgresLimits, "statementMs" | "lockMs">,
   idleMs = idleInTransactionMs,
@@ -109,12 +106,11 @@ const limitSettings = (
   idle_in_transaction_session_timeout: idleMs,
 });
 
-/** For one transaction alone. */
 const setLocally = (settings: Readonly<Record<string, number>>): string[] =>
   Object.entries(settings).map(([setting, ms]) => `SET LOCAL ${setting} = ${ms}`);
 const withoutLimits = setLocally(limitSettings({ statementMs: 0, lockMs: 0 }, 0));
 
-/** 64-bit integers and numerics as JavaScript numbers: nothing in the register counts past 2^53. */
+/** 64-bit integers and numerics as JavaScript numbers: no value exceeds 2^53. */
 const numberTypes = new Set([20, 1700]);
 const types: pg.CustomTypesConfig = {
   getTypeParser: (oid: number, format?: string) =>
@@ -132,25 +128,29 @@ function newPool(url: string, limits: PostgresLimits, isShared: boolean): pg.Poo
     application_name: "cadastre",
     types,
   });
-  // A connection that dies is replaced, and whoever uses it is told by the statement under way. Without a listener its
-  // error would end the process: the pool's is for idle connections, the client's own for those that somebody has.
+  // A failed connection is replaced, and its statement fails. Without listeners the error would end the process: the pool's is
+  // for idle connections, the client's for those in use.
   pool.on("error", () => {});
   pool.on("connect", (client) => client.on("error", () => {}));
   return pool;
 }
 
-/** The pool, opened with the first connection that is asked for: by then it is known whether others share them. */
-class Connections {
+/** Opened with the first connection, after a pooler was detected or not. */
+class PostgresPool {
   readonly #url: string;
   readonly #limits: PostgresLimits;
   readonly #statements: Statements;
-  readonly #watch: Watch;
+  readonly #watch: BackendMonitor;
   #opening: Promise<pg.Pool> | undefined;
   #pool: pg.Pool | undefined;
-  /** What a transaction has to be told of limits itself, because its connection was not. */
+  /** Timeouts that each transaction has to set, because the connection can't. */
   limitsInTransactions: readonly string[] = [];
 
-  constructor(url: string, limits: PostgresLimits, { statements, watch }: { statements: Statements; watch: Watch }) {
+  constructor(
+    url: string,
+    limits: PostgresLimits,
+    { statements, watch }: { statements: Statements; watch: BackendMonitor },
+  ) {
     this.#url = url;
     this.#limits = limits;
     this.#statements = statements;
@@ -177,12 +177,11 @@ class Connections {
       const isShared = await isPooled({ url: this.#url, connectMs: this.#limits.connectMs });
       if (isShared) {
         this.limitsInTransactions = setLocally(limitSettings(this.#limits));
-        this.#statements.isUnnamed = true;
-        this.#watch.isBlind = true;
+        this.#statements.isUnprepared = true;
+        this.#watch.isDisabled = true;
       }
       return (this.#pool = newPool(this.#url, this.#limits, isShared));
     } catch (error) {
-      // Whoever comes next asks again.
       this.#opening = undefined;
       throw error;
     }
@@ -201,17 +200,15 @@ function kyselyOn(driver: Driver): Kysely<Schema> {
   });
 }
 
-/** Raises LockTimeout where that was it, and otherwise the error itself. */
 function raiseLockTimeout(error: unknown): never {
   const isTimeout =
     error instanceof AppError && error.internal !== undefined && classify(error.internal).kind === "busy";
   throw isTimeout ? new LockTimeout("a lock was not granted in time") : error;
 }
 
-/** A transaction that ends by ROLLBACK, and answers all the same. */
-async function takenBack<T>(db: Kysely<Schema>, work: (tx: Kysely<Schema>) => Promise<T>): Promise<T> {
+async function rolledBack<T>(db: Kysely<Schema>, work: (tx: Kysely<Schema>) => Promise<T>): Promise<T> {
   let answer: { readonly value: T } | undefined;
-  const done = new Error("what was rehearsed is taken back");
+  const done = new Error("the rehearsal is rolled back");
   try {
     await db.transaction().execute(async (tx) => {
       answer = { value: await work(tx) };
@@ -226,8 +223,8 @@ async function takenBack<T>(db: Kysely<Schema>, work: (tx: Kysely<Schema>) => Pr
 export function openPostgres(url: string, given: Partial<PostgresLimits> = {}): Database {
   const limits = { ...limitsByDefault, ...given };
   const statements = new Statements();
-  const watch = new Watch({ url, answerMs: limits.answerMs });
-  const pool = new Connections(url, limits, { statements, watch });
+  const watch = new BackendMonitor({ url, answerMs: limits.answerMs });
+  const pool = new PostgresPool(url, limits, { statements, watch });
   const { suspectMs, statementMs } = limits;
   const fence = new Fence();
   const common = { statements, fence, suspectMs, watch, connect: () => pool.connect() };
@@ -242,7 +239,7 @@ export function openPostgres(url: string, given: Partial<PostgresLimits> = {}): 
     }
   };
   const patient = kyselyOn(new PoolDriver({ ...common, limitMs: undefined }, pool));
-  const turnstile = new Turnstile(writersOf(limits.connections), limits.turnMs);
+  const semaphore = new Semaphore(writersOf(limits.connections), limits.turnMs);
   let closed: Promise<void> | undefined;
 
   return {
@@ -250,21 +247,19 @@ export function openPostgres(url: string, given: Partial<PostgresLimits> = {}): 
     fence,
     reader: { db, dialect: postgresDialect, execute },
     write: (work, { isPatient = false, lockWaitMs, newCheck } = {}) => {
-      const run = () =>
-        withAfterwards((afterwards) =>
+      const attempt = () =>
+        withAfterCommit((afterwards) =>
           (isPatient ? patient : db).transaction().execute(async (tx) => {
             if (lockWaitMs !== undefined) await sql.raw(`SET LOCAL lock_timeout = ${lockWaitMs}`).execute(tx);
             const own = await tx.getExecutor().provideConnection(async (each) => each as PostgresConnection);
-            return checking(own, newCheck, () => work({ db: tx, dialect: postgresDialect, afterwards }));
+            return withCommitCheck(own, newCheck, () => work({ db: tx, dialect: postgresDialect, afterwards }));
           }),
         );
-      const running = retrying(classify, isPatient ? run : () => turnstile.through(run));
+      const running = retrying(classify, isPatient ? attempt : () => semaphore.run(attempt));
       return lockWaitMs === undefined ? running : running.catch(raiseLockTimeout);
     },
     rehearse: (work) =>
-      retrying(classify, () =>
-        turnstile.through(() => takenBack(db, (tx) => work({ db: tx, dialect: postgresDialect }))),
-      ),
+      retrying(classify, () => semaphore.run(() => rolledBack(db, (tx) => work({ db: tx, dialect: postgresDialect })))),
     snapshot: async (work) => {
       try {
         return await patient

@@ -1,49 +1,46 @@
 /**
- * Writes that wait in line share one transaction, and so one wait for the disk. Each runs under a savepoint of its own, so that one
- * that fails takes only itself back; all are answered after the commit, and a commit that fails fails them all. Nobody learns of
- * anything that is not on the disk.
+ * Queued writes share one transaction and so one wait for the disk. Each runs under its own savepoint, so that a failing one
+ * undoes only itself; all are answered after the commit, and a failed commit fails all of them. No caller learns of a change that
+ * is not on disk.
  */
 
 import { setImmediate as turn, setTimeout as sleep } from "node:timers/promises";
 
-/** What a shared transaction needs of its connection. */
 export interface TransactionControl {
   control(statement: string): void;
-  /** Asked once a transaction has begun, when nobody else can write any more. Raises where nothing may be written. */
+  /** Called after BEGIN, when nobody else can write. Raises if nothing may be written. */
   admit(): void;
-  /** Resolves when it is on the disk. `isUnseen`: all that it holds is. */
-  commit(isUnseen: boolean): Promise<void>;
-  /** What is to be done between two transactions. Nobody but those who wait to write waits for it. */
+  /** Resolves when the transaction is on disk. `keepsCache` if it holds for all writes. */
+  commit(keepsCache: boolean): Promise<void>;
+  /** Work between two transactions, for which only writers wait. */
   settle(): Promise<void>;
 }
 
-interface Waiting {
-  readonly isUnseen: boolean;
+interface QueuedWrite {
+  readonly keepsCache: boolean;
   readonly run: () => Promise<unknown>;
-  /** It has a transaction of its own, which is taken back whole. */
   readonly isRehearsal: boolean;
   readonly resolve: (value: never) => void;
   readonly reject: (error: unknown) => void;
 }
 
-/** So long at the most may a transaction take in further writes: those that are done wait for it too. */
+/** How long a transaction takes in further writes: finished ones wait for it. */
 const sharingMs = 10;
-/** How many turns of the event loop may bring others who write along. */
+/** How many turns of the event loop to wait for further writers. */
 const turnsMax = 8;
-/** How long somebody else may be writing, in another process perhaps, before whoever waits is told. */
+/** How long to wait for another process before a busy database is reported. */
 const patienceMs = 500;
 const pauseMs = 10;
 
 export class SharedCommits {
   readonly #connection: TransactionControl;
   readonly #isBusy: (error: unknown) => boolean;
-  readonly #line: Waiting[] = [];
+  readonly #queue: QueuedWrite[] = [];
   #working: Promise<void> | undefined;
   #sharedLast = false;
-  /** How many transactions were committed, for whoever wants to know how well they are shared. */
   commits = 0;
 
-  /** `isBusy` tells the error of a database that somebody else is writing to. */
+  /** `isBusy` recognizes the error of a database that another process is writing to. */
   constructor(connection: TransactionControl, isBusy: (error: unknown) => boolean) {
     this.#connection = connection;
     this.#isBusy = isBusy;
@@ -53,66 +50,63 @@ export class SharedCommits {
     return this.#working !== undefined;
   }
 
-  /** Resolves when nobody writes or waits to. */
   async idle(): Promise<void> {
     while (this.#working !== undefined) await this.#working;
   }
 
-  /** Waits in line; rejects with the work's own error, or with the one that kept the transaction from being committed. */
-  write<T>(run: () => Promise<T>, isUnseen = false): Promise<T> {
-    return this.#wait(run, { isUnseen, isRehearsal: false });
+  write<T>(run: () => Promise<T>, keepsCache = false): Promise<T> {
+    return this.#enqueue(run, { keepsCache, isRehearsal: false });
   }
 
-  /** Waits in the same line; what it writes is taken back, and nobody's answer depends on it. */
   rehearse<T>(run: () => Promise<T>): Promise<T> {
-    return this.#wait(run, { isUnseen: true, isRehearsal: true });
+    return this.#enqueue(run, { keepsCache: true, isRehearsal: true });
   }
 
-  #wait<T>(run: () => Promise<T>, kind: Pick<Waiting, "isUnseen" | "isRehearsal">): Promise<T> {
+  #enqueue<T>(run: () => Promise<T>, kind: Pick<QueuedWrite, "keepsCache" | "isRehearsal">): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      this.#line.push({ ...kind, run, resolve, reject });
+      this.#queue.push({ ...kind, run, resolve, reject });
       this.#working ??= this.#work();
     });
   }
 
   async #work(): Promise<void> {
-    while (this.#line.length > 0) {
+    while (this.#queue.length > 0) {
       await this.#gather();
-      if (this.#line[0]?.isRehearsal) await this.#alone(this.#line.shift() as Waiting);
-      else await this.#share();
+      if (this.#queue[0]?.isRehearsal) await this.#runRehearsal(this.#queue.shift() as QueuedWrite);
+      else await this.#runShared();
       await this.#connection.settle();
     }
     this.#working = undefined;
   }
 
   /**
-   * Lets the event loop turn before a transaction is begun: once, or, where others wrote along last time, for as long as somebody
-   * comes, a few times at the most. That costs little beside the wait for the disk.
+   * Waits one turn of the event loop before a transaction, or, if the last one was shared, as long as further writers arrive, up
+   * to a maximum. That is cheap compared to the disk.
    */
   async #gather(): Promise<void> {
     await turn();
-    for (let turned = 1, known = 0; this.#sharedLast && turned < turnsMax && this.#line.length > known; turned += 1) {
-      known = this.#line.length;
+    for (let turned = 1, known = 0; this.#sharedLast && turned < turnsMax && this.#queue.length > known; turned += 1) {
+      known = this.#queue.length;
       await turn();
     }
   }
 
-  async #share(): Promise<void> {
+  async #runShared(): Promise<void> {
     const until = performance.now() + sharingMs;
-    const taken: Waiting[] = [];
+    const taken: QueuedWrite[] = [];
     const outcomes: (() => void)[] = [];
     try {
       await this.#begin();
-      while (this.#line[0]?.isRehearsal === false) {
-        const next = this.#line.shift() as Waiting;
+      while (this.#queue[0]?.isRehearsal === false) {
+        const next = this.#queue.shift() as QueuedWrite;
         taken.push(next);
-        outcomes.push(await this.#runApart(next));
+        outcomes.push(await this.#runUnderSavepoint(next));
         if (performance.now() > until) break;
       }
-      await this.#connection.commit(taken.every(({ isUnseen }) => isUnseen));
+      await this.#connection.commit(taken.every(({ keepsCache }) => keepsCache));
     } catch (error) {
       this.#rollback();
-      for (const { reject } of taken.length > 0 ? taken : this.#line.splice(0)) reject(error);
+      for (const { reject } of taken.length > 0 ? taken : this.#queue.splice(0)) reject(error);
       return;
     }
     this.commits += 1;
@@ -120,8 +114,8 @@ export class SharedCommits {
     for (const tell of outcomes) tell();
   }
 
-  /** A rehearsal: not under a savepoint of what others commit, because pages that it touched would be written again with them. */
-  async #alone({ run, resolve, reject }: Waiting): Promise<void> {
+  /** Not under a savepoint of a shared transaction, because the pages that it touches would be written with it. */
+  async #runRehearsal({ run, resolve, reject }: QueuedWrite): Promise<void> {
     try {
       await this.#begin();
       const value = await run();
@@ -133,7 +127,7 @@ export class SharedCommits {
     }
   }
 
-  /** Everybody in line keeps their place while somebody else is writing. */
+  /** Writers keep their place in the queue while another process is writing. */
   async #begin(): Promise<void> {
     for (const until = performance.now() + patienceMs; ;) {
       try {
@@ -147,10 +141,10 @@ export class SharedCommits {
   }
 
   /**
-   * What to tell after the commit. A refusal waits for it too: it may rest on what another write of the same transaction did. Raises
-   * where the transaction as a whole can't go on.
+   * Returns the reply to send after the commit. A rejection waits for it too, because it may depend on another write of the same
+   * transaction. Raises if the transaction can't continue.
    */
-  async #runApart({ run, resolve, reject }: Waiting): Promise<() => void> {
+  async #runUnderSavepoint({ run, resolve, reject }: QueuedWrite): Promise<() => void> {
     this.#connection.control("SAVEPOINT apart");
     try {
       const value = await run();
@@ -161,7 +155,7 @@ export class SharedCommits {
         this.#connection.control("ROLLBACK TO apart");
         this.#connection.control("RELEASE apart");
       } catch {
-        // It ended the whole transaction (a full disk): that is what everybody is told, not that the savepoint is gone.
+        // The error ended the whole transaction (a full disk): report that, not the missing savepoint.
         throw error;
       }
       return () => reject(error);
@@ -172,7 +166,7 @@ export class SharedCommits {
     try {
       this.#connection.control("ROLLBACK");
     } catch {
-      // Some errors (a full disk) end the transaction by themselves; then there is nothing left to roll back.
+      // Some errors (a full disk) have ended the transaction already.
     }
   }
 }

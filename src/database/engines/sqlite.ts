@@ -1,4 +1,4 @@
-/** The embedded engine: `node:sqlite`, one writer and separate readers on one file in WAL mode. */
+/** The SQLite engine: `node:sqlite`, one writer and separate readers on one file in WAL mode. */
 import { chmodSync, existsSync, mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
@@ -14,61 +14,55 @@ import {
 } from "kysely";
 import type { CommitCheck, Database, Tx } from "../database.ts";
 import { sqliteDialect } from "../dialect.ts";
-import { Fence, type Standing, standingStatement } from "../fence.ts";
+import { Fence, type FenceState, fenceStateStatement } from "../fence.ts";
 import type { Schema } from "../schema/schema.ts";
-import { DurableCommits, type Sync } from "./durable-commits.ts";
+import { DurableCommits, type SyncFile } from "./durable-commits.ts";
 import { refuseDamagedLog, refuseEmptied } from "./log-check.ts";
 import { NamesInStatements, rowMaker, type ToRow, toParameters } from "./rows.ts";
 import { SharedCommits } from "./shared-commits.ts";
-import { checking, type Failure, retrying, toAppError, withAfterwards } from "./transactions.ts";
+import { withCommitCheck, type Failure, retrying, toAppError, withAfterCommit } from "./transactions.ts";
 
-interface Counter {
+interface StatementCounter {
   statements: number;
 }
 
-interface Prepared {
+interface CachedStatement {
   readonly statement: StatementSync;
-  /** Undefined for a statement that returns no rows. */
   toRow: ToRow | undefined;
-  /** How many columns it returns. */
   width: number;
 }
 
 const preparedMax = 500;
 
-/** Short, because waiting blocks the whole process; `retrying` waits longer without blocking. */
+/** Short, because waiting blocks the process; `retrying` waits longer without blocking. */
 const busyTimeoutMs = 20;
 
-class Connection implements DatabaseConnection {
+class SqliteConnection implements DatabaseConnection {
   readonly #file: DatabaseSync;
-  readonly #counter: Counter;
-  readonly #prepared = new Map<string, Prepared>();
+  readonly #counter: StatementCounter;
+  readonly #prepared = new Map<string, CachedStatement>();
   readonly #inTransactions: boolean;
   readonly #dataVersion: StatementSync;
   readonly #log: StatementSync;
-  /** Of the transaction that is under way. */
   check: CommitCheck | undefined;
 
-  /**
-   * `inTransactions`: it is used inside of transactions alone, where a busy database is somebody else's to try again; otherwise that
-   * is told as it is.
-   */
-  constructor(path: string, counter: Counter, { inTransactions }: { readonly inTransactions: boolean }) {
+  /** `inTransactions`: used only inside transactions, where the caller retries a busy database; otherwise that is reported. */
+  constructor(path: string, counter: StatementCounter, { inTransactions }: { readonly inTransactions: boolean }) {
     this.#inTransactions = inTransactions;
     this.#file = new DatabaseSync(path, { timeout: busyTimeoutMs, enableForeignKeyConstraints: true });
     restrictToOwner(path);
     this.#counter = counter;
     this.#dataVersion = this.#file.prepare("PRAGMA data_version");
     this.#dataVersion.setReturnArrays(true);
-    // It only looks. A SQLite too old to know that it may moves the log instead, which is right too, only not as quick.
+    // Only reads. An older SQLite checkpoints the log instead, which is correct but slower.
     this.#log = this.#file.prepare("PRAGMA wal_checkpoint(NOOP)");
     this.#log.setReturnArrays(true);
     this.control("PRAGMA journal_mode = WAL");
     this.control("PRAGMA synchronous = FULL");
-    // Small: what it does not hold, the operating system's own cache does, and large contents pass through it.
+    // Small, because the operating system caches the file, and large contents would evict everything.
     this.control("PRAGMA cache_size = -8192");
     this.control("PRAGMA temp_store = MEMORY");
-    // So that what a REPLACE removes fires the triggers that refuse removal.
+    // Makes REPLACE fire the triggers that refuse removal.
     this.control("PRAGMA recursive_triggers = ON");
     this.#file.aggregate("bit_or", {
       start: null as number | null,
@@ -76,7 +70,6 @@ class Connection implements DatabaseConnection {
     } as never);
   }
 
-  /** Another number after every commit of another connection, whichever process it belongs to; the same after its own. */
   dataVersion(): number {
     try {
       return (this.#dataVersion.get() as unknown as [number])[0];
@@ -85,21 +78,19 @@ class Connection implements DatabaseConnection {
     }
   }
 
-  /** For the fence; not counted, because it belongs to the beginning of a transaction. */
-  standing(): Standing {
+  /** For the fence; not counted as a statement. */
+  fenceState(): FenceState {
     const [migrations, retiredKeys, compatible, served] = this.#prepare(
-      standingStatement,
+      fenceStateStatement,
     ).statement.get() as unknown as [number, string | null, string | null, string | null];
     return { migrations, retiredKeys, compatible, served };
   }
 
-  /** How many pages are in the write-ahead log and not yet in the file. */
   pagesInLog(): number {
     const [, inLog, moved] = this.#log.get() as unknown as [number, number, number];
     return inLog - moved;
   }
 
-  /** A statement that is not counted: transaction control and settings. */
   control(statement: string): void {
     this.#prepare(statement).statement.run();
   }
@@ -112,7 +103,7 @@ class Connection implements DatabaseConnection {
 
   #execute<R>(query: CompiledQuery): QueryResult<R> {
     this.#counter.statements += 1;
-    // An error may end a transaction by itself; whoever goes on after it would write for good, one statement at a time.
+    // An error can end a transaction; later statements would then be committed one by one.
     if (this.#inTransactions && !this.#file.isTransaction) throw new Error("a transaction went on after its end");
     try {
       const prepared = this.#prepare(query.sql);
@@ -121,7 +112,7 @@ class Connection implements DatabaseConnection {
         return { rows: [], numAffectedRows: BigInt(prepared.statement.run(...parameters).changes) };
       }
       const rows = prepared.statement.all(...parameters) as unknown as unknown[][];
-      // Somebody has added a column to a table of which all columns are asked for: others have moved.
+      // A column was added to a table that is selected with `*`.
       if (rows.length > 0 && rows[0]?.length !== prepared.width) Object.assign(prepared, shapeOf(prepared.statement));
       return { rows: rows.map(prepared.toRow) as R[] };
     } catch (error) {
@@ -132,7 +123,7 @@ class Connection implements DatabaseConnection {
 
   async *streamQuery<R>(query: CompiledQuery, chunkSize: number): AsyncIterableIterator<QueryResult<R>> {
     this.#counter.statements += 1;
-    // Its own statement, not a cached one: an iteration must not be disturbed by another use of the same text.
+    // Not a cached statement, because another use of it would disturb the iteration.
     const statement = this.#file.prepare(query.sql);
     statement.setReturnArrays(true);
     const toRow = rowMaker(statement.columns().map((column) => column.name));
@@ -152,8 +143,7 @@ class Connection implements DatabaseConnection {
     this.#file.close();
   }
 
-  /** Keeps the most recently used statements prepared. */
-  #prepare(text: string): Prepared {
+  #prepare(text: string): CachedStatement {
     let prepared = this.#prepared.get(text);
     if (prepared === undefined) {
       const statement = this.#file.prepare(withOpenLimits(text));
@@ -168,25 +158,25 @@ class Connection implements DatabaseConnection {
   }
 }
 
-function shapeOf(statement: StatementSync): Omit<Prepared, "statement"> {
+function shapeOf(statement: StatementSync): Omit<CachedStatement, "statement"> {
   const names = statement.columns().map((column) => column.name);
   return { toRow: names.length === 0 ? undefined : rowMaker(names), width: names.length };
 }
 
 /**
- * SQLite looks at a limit that is bound when it plans a statement, and so plans it anew each time it is bound, which takes longer than to
- * answer. It does not look into an expression.
+ * SQLite replans a statement each time a bound LIMIT changes, which takes longer than answering it. It does not look into an
+ * expression.
  */
 const withOpenLimits = (text: string): string => text.replaceAll(/\blimit \?/gi, "limit cast(? as integer)");
 
-/** Tells apart what was committed: moments are counted where others than those who wrote unseen might see something. */
-class Moments {
-  readonly #reading: Connection;
-  readonly #writing: Connection;
+/** Numbers the database's states: the id changes with every commit, except those that change nothing cached. */
+class SnapshotIds {
+  readonly #reading: SqliteConnection;
+  readonly #writing: SqliteConnection;
   #version: number;
-  #moment = 0;
+  #id = 0;
 
-  constructor(reading: Connection, writing: Connection) {
+  constructor(reading: SqliteConnection, writing: SqliteConnection) {
     this.#reading = reading;
     this.#writing = writing;
     this.#version = reading.dataVersion();
@@ -196,16 +186,17 @@ class Moments {
     const version = this.#reading.dataVersion();
     if (version !== this.#version) {
       this.#version = version;
-      this.#moment += 1;
+      this.#id += 1;
     }
-    return this.#moment;
+    return this.#id;
   }
 
   /**
-   * Asked while a transaction is open, when nobody else can commit; called when those who read see it: then it was not another moment.
-   * Whether somebody else has committed in between, the writing connection tells, which does not count what it committed itself.
+   * Called while a transaction is open, when nobody else can commit; the returned function is called when readers see the commit,
+   * and keeps the id unless another process has committed in between. The writing connection tells, because its data version
+   * ignores its own commits.
    */
-  passOver(): () => void {
+  keepAcrossCommit(): () => void {
     this.now();
     const others = this.#writing.dataVersion();
     return () => {
@@ -215,11 +206,11 @@ class Moments {
   }
 }
 
-/** Hands out one connection to everybody: its statements are synchronous. Transactions are begun and ended by hand. */
-class OneConnection implements Driver {
-  readonly #connection: Connection;
+/** Shares one connection, whose statements are synchronous. Transactions are controlled by hand. */
+class SingleConnectionDriver implements Driver {
+  readonly #connection: SqliteConnection;
 
-  constructor(connection: Connection) {
+  constructor(connection: SqliteConnection) {
     this.#connection = connection;
   }
 
@@ -242,11 +233,11 @@ class OneConnection implements Driver {
   }
 }
 
-function kyselyOn(connection: Connection): Kysely<Schema> {
+function kyselyOn(connection: SqliteConnection): Kysely<Schema> {
   return new Kysely<Schema>({
     dialect: {
       createAdapter: () => new SqliteAdapter(),
-      createDriver: () => new OneConnection(connection),
+      createDriver: () => new SingleConnectionDriver(connection),
       createIntrospector: (db) => new SqliteIntrospector(db),
       createQueryCompiler: () => new SqliteQueryCompiler(),
     },
@@ -254,41 +245,41 @@ function kyselyOn(connection: Connection): Kysely<Schema> {
   });
 }
 
-/** Before the log is made: SQLite gives new files the database's mode. Those that an older version left are changed too. */
+/** Before the log exists, because SQLite gives it the database's mode. Also fixes files of older versions. */
 function restrictToOwner(path: string): void {
   chmodSync(path, 0o600);
   for (const file of [`${path}-wal`, `${path}-shm`]) {
     try {
       chmodSync(file, 0o600);
     } catch (error) {
-      // There is none, or the last process that used it has just removed it.
+      // There is none, or the last process has just removed it.
       if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
     }
   }
 }
 
-/** Opens the file, and makes it (readable by its owner alone) when there is none. `sync` waits for the disk; tests have one that fails. */
-export function openSqlite(path: string, sync?: Sync): Database {
+/** Opens the file, and creates it readable only by its owner. `sync` waits for the disk; tests replace it. */
+export function openSqlite(path: string, sync?: SyncFile): Database {
   refuseDamagedLog(path);
   refuseEmptied(path);
   if (!existsSync(path)) mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-  const counter: Counter = { statements: 0 };
-  const connect = (inTransactions: boolean) => new Connection(path, counter, { inTransactions });
+  const counter: StatementCounter = { statements: 0 };
+  const connect = (inTransactions: boolean) => new SqliteConnection(path, counter, { inTransactions });
   const [writing, reading] = [connect(true), connect(false)];
-  const placeOn = (connection: Connection): Tx => ({
+  const txOn = (connection: SqliteConnection): Tx => ({
     db: kyselyOn(connection),
     dialect: sqliteDialect,
     execute: (query) => connection.executeQuery(query),
   });
-  const [writer, reader] = [placeOn(writing), placeOn(reading)];
-  const moments = new Moments(reading, writing);
+  const [writer, reader] = [txOn(writing), txOn(reading)];
+  const snapshotIds = new SnapshotIds(reading, writing);
   const control = (statement: string) => writing.control(statement);
   const durable = new DurableCommits(path, { writing, reading }, sync);
-  const commit = (isUnseen: boolean) => durable.commit(isUnseen ? moments.passOver() : undefined);
+  const commit = (isUnseen: boolean) => durable.commit(isUnseen ? snapshotIds.keepAcrossCommit() : undefined);
   const settle = () => durable.settle();
   const fence = new Fence();
   const admit = () => {
-    if (fence.isHeld) fence.check(writing.standing());
+    if (fence.isHeld) fence.check(writing.fenceState());
   };
   const commits = new SharedCommits({ control, admit, commit, settle }, (error) => classify(error).kind === "retry");
   const close = async () => {
@@ -303,8 +294,8 @@ export function openSqlite(path: string, sync?: Sync): Database {
     reader,
     write: (work, { isUnseen, newCheck } = {}) =>
       retrying(classify, () =>
-        withAfterwards((afterwards) =>
-          commits.write(() => checking(writing, newCheck, () => work({ ...writer, afterwards })), isUnseen),
+        withAfterCommit((afterwards) =>
+          commits.write(() => withCommitCheck(writing, newCheck, () => work({ ...writer, afterwards })), isUnseen),
         ),
       ),
     rehearse: (work) => retrying(classify, () => commits.rehearse(() => work(writer))),
@@ -312,12 +303,12 @@ export function openSqlite(path: string, sync?: Sync): Database {
       const connection = connect(true);
       try {
         connection.control("BEGIN");
-        return await work(placeOn(connection));
+        return await work(txOn(connection));
       } finally {
         connection.close();
       }
     },
-    moment: () => moments.now(),
+    moment: () => snapshotIds.now(),
     statementCount: () => counter.statements,
     commitCount: () => commits.commits,
     connections: () => ({ busy: commits.isWriting ? 1 : 0, open: 2 }),

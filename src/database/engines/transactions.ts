@@ -1,26 +1,20 @@
-/** What both engines do alike around a transaction: run it again when the engine asks, and say so when that does not help. */
+/** Shared by both engines: retries transactions, and turns engine errors into ours. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { AppError, attributeFault, invalid } from "../../kernel/errors.ts";
 import { human, kebab } from "../../kernel/names.ts";
 import { type CommitCheck, Overtaken, type WriteOptions } from "../database.ts";
 
-/** What an engine's own error means. */
 export type Failure =
-  /** Someone else was in the way: the same transaction may well succeed. */
+  /** Conflict with another transaction: a retry may succeed. */
   | { readonly kind: "retry" }
-  /** The connection is gone, and with it whatever was not committed: on another it may well succeed. */
+  /** The connection is lost, with everything uncommitted: another one may succeed. */
   | { readonly kind: "lost" }
-  /** So many were in the way that trying again would only mean to stand at the end of the queue. */
+  /** So many writers are waiting that a retry would only go to the end of the queue. */
   | { readonly kind: "busy" }
-  /** It takes longer than anybody waits, and was undone. */
   | { readonly kind: "slow" }
-  /** No connection, or shutting down. */
   | { readonly kind: "unavailable" }
-  /** There is no room for what was to be written, and it was undone. */
   | { readonly kind: "full" }
-  /** The disk does not take what is written, or does not give what is read. */
   | { readonly kind: "disk" }
-  /** What is stored is not what was written. */
   | { readonly kind: "damaged" }
   | { readonly kind: "taken"; readonly columns: readonly string[] }
   | { readonly kind: "orphan" }
@@ -41,16 +35,15 @@ export async function retrying<T>(classify: (error: unknown) => Failure, work: (
   }
 }
 
-/** One attempt at a transaction, by whatever commits it; then what its work wants done afterwards. */
-export async function withAfterwards<T>(commit: (afterwards: (work: () => void) => void) => Promise<T>): Promise<T> {
+export async function withAfterCommit<T>(commit: (afterwards: (work: () => void) => void) => Promise<T>): Promise<T> {
   const wanted: (() => void)[] = [];
   const value = await commit((work) => void wanted.push(work));
   for (const work of wanted) work();
   return value;
 }
 
-/** Has the check look at the statements of the connection while the work runs, and then refuse them or not. */
-export async function checking<T>(
+/** Runs `work` under a check of its statements, which can refuse the commit. */
+export async function withCommitCheck<T>(
   connection: { check: CommitCheck | undefined },
   newCheck: WriteOptions["newCheck"],
   work: () => Promise<T>,
@@ -68,43 +61,38 @@ export async function checking<T>(
 
 const retryAfterSeconds = 2;
 
-/**
- * The answer to a COMMIT was lost. It must not be tried again as if it had failed, neither here nor, without a look, by the
- * caller.
- */
+/** The response to a COMMIT was lost. Neither this code nor the caller may simply retry it. */
 export function outcomeUnknown(cause: unknown): AppError {
   return new AppError(
     "unavailable",
-    "The database went away while the change was being committed, so its outcome is unknown: it may have been made or not. Look before you send it again.",
+    "The connection to the database was lost during the commit, so the outcome is unknown: the change may have been made or not. Check before you send it again.",
     { internal: cause, retryAfterSeconds },
   );
 }
 
-/** What no caller can mend, and nobody but those who run the service. */
 const troubles = {
-  full: "The disk of the database is full. Nothing was changed; whoever runs the service has to make room, then it goes on by itself.",
-  disk: "The disk of the database has failed. Nothing was changed; whoever runs the service has to look at the disk and its room.",
-  damaged:
-    "The database is damaged. Nothing was changed; whoever runs the service has to stop it and to restore a backup.",
+  full: "The disk of the database is full. Nothing was changed. The operator has to free space; then the service continues automatically.",
+  disk: "The disk of the database has failed. Nothing was changed. The operator has to check the disk and its free space.",
+  damaged: "The database is damaged. Nothing was changed. The operator has to stop the service and restore a backup.",
 } as const;
 
-/** Turns an engine's error into what a caller may be told; an unknown one stays as it is and becomes a 500. */
+/** The public form of an engine's error; an unknown one becomes a 500. */
 export function toAppError(error: unknown, failure: Failure): unknown {
   switch (failure.kind) {
     case "retry":
     case "busy":
-      return new AppError("unavailable", "The database is busy. Nothing was changed; try again shortly.", {
+      return new AppError("unavailable", "The database is busy. Nothing was changed. Try again shortly.", {
         internal: error,
         retryAfterSeconds,
       });
     case "slow":
-      return new AppError("unavailable", "The database takes too long. Nothing was changed; try again shortly.", {
+      return new AppError("unavailable", "The database takes too long. Nothing was changed. Try again shortly.", {
         internal: error,
         retryAfterSeconds,
       });
     case "lost":
     case "unavailable":
-      return new AppError("unavailable", "The database can't be reached at the moment. Try again shortly.", {
+      return new AppError("unavailable", "The database can't be reached. Try again shortly.", {
         internal: error,
         retryAfterSeconds,
       });
@@ -117,9 +105,13 @@ export function toAppError(error: unknown, failure: Failure): unknown {
       return invalid([attributeFault(attribute, `${human(attribute)} has already been taken`)]);
     }
     case "orphan":
-      return new AppError("conflict", "Something that this depends on was removed meanwhile. Look again, then retry.", {
-        internal: error,
-      });
+      return new AppError(
+        "conflict",
+        "Something that this depends on was removed in the meantime. Reload it, then try again.",
+        {
+          internal: error,
+        },
+      );
     default:
       return error;
   }

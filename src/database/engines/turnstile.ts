@@ -1,18 +1,18 @@
-/** Lets so many through at once, in the order in which they came. Whoever has waited too long is sent away. */
+/** A fair semaphore with a timeout. */
 
-interface Waiter {
+interface QueuedWaiter {
   readonly enter: () => void;
   readonly timer: NodeJS.Timeout;
 }
 
-export class TurnMissed extends Error {
-  override readonly name = "TurnMissed";
+export class SemaphoreTimeout extends Error {
+  override readonly name = "SemaphoreTimeout";
 }
 
-export class Turnstile {
+export class Semaphore {
   readonly #width: number;
   readonly #patienceMs: number;
-  readonly #waiting: Waiter[] = [];
+  readonly #waiting: QueuedWaiter[] = [];
   #inside = 0;
 
   constructor(width: number, patienceMs: number) {
@@ -20,8 +20,7 @@ export class Turnstile {
     this.#patienceMs = patienceMs;
   }
 
-  /** Raises TurnMissed. */
-  async through<T>(work: () => Promise<T>): Promise<T> {
+  async run<T>(work: () => Promise<T>): Promise<T> {
     await this.#enter();
     try {
       return await work();
@@ -38,14 +37,14 @@ export class Turnstile {
     await new Promise<void>((resolve, reject) => {
       const giveUp = () => {
         this.#waiting.splice(this.#waiting.indexOf(waiter), 1);
-        reject(new TurnMissed(`nobody came out for ${this.#patienceMs} ms, or others were first`));
+        reject(new SemaphoreTimeout(`no slot was free within ${this.#patienceMs} ms`));
       };
       const waiter = { enter: resolve, timer: setTimeout(giveUp, this.#patienceMs) };
       this.#waiting.push(waiter);
     });
   }
 
-  /** Whoever leaves hands the place to the next, so that nobody who comes just then is faster. */
+  /** Passes the slot to the next waiter directly, so that no newcomer can take it. */
   #leave(): void {
     const next = this.#waiting.shift();
     if (next === undefined) {

@@ -1,4 +1,4 @@
-/** The ground: the database's own facts, identity, projects with their grants, and the audit trail. */
+/** Facts about the database, identity, projects with team access, and the audit log. */
 import type { Migration } from "./migration.ts";
 
 export const foundation: Migration = {
@@ -59,7 +59,7 @@ export const foundation: Migration = {
     `CREATE UNIQUE INDEX organization_memberships_email ON organization_memberships (organization_id, email_key)`,
     `CREATE UNIQUE INDEX organization_memberships_user ON organization_memberships (organization_id, user_id)`,
     `CREATE INDEX organization_memberships_newest ON organization_memberships (organization_id, created_at, id)`,
-    // Two look-ups cross organizations: a person's organizations, and the invitations that wait for an address.
+    // Two lookups cross organizations: a user's organizations, and the invitations of an address.
     `CREATE INDEX organization_memberships_of_user ON organization_memberships (user_id, organization_id)`,
     `CREATE INDEX organization_memberships_invited ON organization_memberships (email_key, status)`,
 
@@ -88,7 +88,6 @@ export const foundation: Migration = {
       PRIMARY KEY (team_id, membership_id)
     )`,
     `CREATE INDEX team_members_user ON team_members (organization_id, user_id, team_id)`,
-    // What ON DELETE CASCADE looks up.
     `CREATE INDEX team_members_of_user ON team_members (user_id)`,
     `CREATE INDEX team_members_of_membership ON team_members (membership_id)`,
 
@@ -107,7 +106,7 @@ export const foundation: Migration = {
       last_used_at TEXT,
       version INTEGER NOT NULL
     )`,
-    // By the secret's hash, before any organization is known: the look-up that every request begins with.
+    // By hash, before the organization is known: the first lookup of every request.
     `CREATE UNIQUE INDEX tokens_hash ON tokens (hash)`,
     `CREATE INDEX tokens_user ON tokens (user_id, created_at, id)`,
     `CREATE INDEX tokens_team ON tokens (team_id, created_at, id)`,
@@ -143,7 +142,6 @@ export const foundation: Migration = {
     )`,
     `CREATE UNIQUE INDEX team_projects_project ON team_projects (organization_id, project_id, team_id)`,
     `CREATE INDEX team_projects_team ON team_projects (organization_id, team_id, project_id, permissions)`,
-    // What ON DELETE CASCADE looks up.
     `CREATE INDEX team_projects_of_project ON team_projects (project_id)`,
     `CREATE INDEX team_projects_of_team ON team_projects (team_id)`,
 

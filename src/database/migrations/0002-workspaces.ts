@@ -1,4 +1,4 @@
-/** Workspaces, the access of teams to them, their tags, consumers and retention, and what they are connected to. */
+/** Workspaces with team access, tags, consumers and retention policies, and their connections. */
 import type { Migration } from "./migration.ts";
 
 const ofOrganization = "organization_id TEXT NOT NULL REFERENCES organizations (id) ON DELETE CASCADE";
@@ -132,7 +132,7 @@ export const workspaces: Migration = {
       version INTEGER NOT NULL
     )`,
     `CREATE UNIQUE INDEX workspaces_name ON workspaces (organization_id, name)`,
-    // Lists walk or collect without a look at the rows themselves: these hold all that they look at.
+    // Covering indexes: lists read no rows.
     `CREATE INDEX workspaces_walk ON workspaces (organization_id, name, id, project_id)`,
     `CREATE INDEX workspaces_search ON workspaces (organization_id, name_key, name, id, project_id)`,
     `CREATE INDEX workspaces_project ON workspaces (organization_id, project_id, name, id, name_key)`,
@@ -141,7 +141,6 @@ export const workspaces: Migration = {
     `CREATE INDEX workspaces_ssh_key ON workspaces (organization_id, ssh_key_id)`,
     `CREATE INDEX workspaces_agent_pool ON workspaces (organization_id, agent_pool_id)`,
     `CREATE INDEX workspaces_oauth_token ON workspaces (organization_id, vcs_oauth_token_id)`,
-    // What the foreign keys look up.
     `CREATE INDEX workspaces_of_project ON workspaces (project_id)`,
     `CREATE INDEX workspaces_of_agent_pool ON workspaces (agent_pool_id)`,
     `CREATE INDEX workspaces_of_oauth_token ON workspaces (vcs_oauth_token_id)`,

@@ -1,4 +1,4 @@
-/** State versions with their contents, outputs and resources, and the jobs that look after them. */
+/** State versions with contents, outputs and resources, and the jobs table. */
 import type { Migration } from "./migration.ts";
 
 const ofOrganization = "organization_id TEXT NOT NULL REFERENCES organizations (id) ON DELETE CASCADE";
@@ -6,7 +6,7 @@ const ofOrganization = "organization_id TEXT NOT NULL REFERENCES organizations (
 export const state: Migration = {
   name: "0003-state",
   statements: [
-    // Ids, joined by commas and kept with every change, so that a workspace's document needs no further statement.
+    // Ids joined by commas and maintained with every change, so that a workspace's document needs no further statement.
     `ALTER TABLE workspaces ADD COLUMN output_ids TEXT NOT NULL DEFAULT ''`,
     `ALTER TABLE workspaces ADD COLUMN var_ids TEXT NOT NULL DEFAULT ''`,
 
@@ -48,8 +48,8 @@ export const state: Migration = {
 
     `CREATE INDEX state_versions_superseded ON state_versions (workspace_id) WHERE superseded = 1`,
 
-    // Contents outlive their version until a job has removed them, a few chunks at a time: a workspace or an organization
-    // with gigabytes of state is deleted in one short transaction. So nothing here is removed by a foreign key.
+    // A job deletes contents a few chunks at a time, so that a workspace with gigabytes of state is deleted in one short
+    // transaction. So no foreign key deletes anything here.
     `CREATE TABLE state_contents (
       id TEXT PRIMARY KEY,
       organization_id TEXT NOT NULL,
@@ -104,10 +104,10 @@ export const state: Migration = {
     )`,
     `CREATE INDEX state_resources_organization ON state_resources (organization_id)`,
 
-    // For the job that removes expired tokens, of all organizations at once.
+    // For the job that deletes expired tokens of all organizations.
     `CREATE INDEX tokens_expiry ON tokens (expired_at) WHERE expired_at IS NOT NULL`,
 
-    // Times that are compared are the database's own, in milliseconds: servers' clocks differ.
+    // Compared times are the database's, in milliseconds, because servers' clocks differ.
     `CREATE TABLE jobs (
       name TEXT PRIMARY KEY,
       holder TEXT,

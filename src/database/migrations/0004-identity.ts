@@ -1,4 +1,4 @@
-/** Whether an organization lets users' own tokens in. */
+/** Whether an organization accepts user tokens. */
 import type { Migration } from "./migration.ts";
 
 export const identity: Migration = {

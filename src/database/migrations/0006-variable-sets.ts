@@ -1,4 +1,4 @@
-/** Variable sets and what they apply to; and variables, each of a workspace or of a set. */
+/** Variable sets and their scopes; variables belong to a workspace or a set. */
 import type { Migration } from "./migration.ts";
 
 const ofOrganization = "organization_id TEXT NOT NULL REFERENCES organizations (id) ON DELETE CASCADE";
@@ -41,7 +41,7 @@ export const variableSets: Migration = {
     `CREATE INDEX varset_projects_of ON varset_projects (project_id)`,
     `CREATE INDEX varset_projects_organization ON varset_projects (organization_id)`,
 
-    // One of the two owners. Nulls are never equal in an index, so that each index is about one kind of owner.
+    // Exactly one owner. Nulls are distinct in an index, so each index covers one kind of owner.
     `CREATE TABLE vars (
       id TEXT PRIMARY KEY,
       ${ofOrganization},

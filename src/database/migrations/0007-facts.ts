@@ -1,4 +1,4 @@
-/** How often something changed that other documents show of a row: its name, or the defaults that they follow. */
+/** Versions of what other documents show of a row: its name, or inherited defaults. */
 import type { Migration } from "./migration.ts";
 
 export const facts: Migration = {

@@ -1,11 +1,8 @@
-/**
- * What organizations, their tokens and their teams can say besides; and the engine versions that ship with the service, as
- * rows like those that site admins add.
- */
+/** Further attributes of organizations, tokens and teams; and the supported engine versions as rows. */
 import { createHash } from "node:crypto";
 import type { Migration } from "./migration.ts";
 
-/** The official releases: each minor version, and the last patch of it. Those that come later come with a later migration. */
+/** The official releases: each minor version with its last patch. Later ones come with later migrations. */
 const minors = {
   "0.12": 31,
   "0.13": 7,
@@ -33,13 +30,13 @@ export const shippedReleases: readonly string[] = Object.entries(minors).flatMap
   Array.from({ length: last + 1 }, (_, patch) => `${minor}.${patch}`),
 );
 
-/** Always the same, so that a restored register and its source name one row by one id. */
+/** Deterministic, so that a restored register has the same ids. */
 const idOf = (release: string) => `tool-${createHash("sha256").update(release).digest("hex").slice(0, 16)}`;
 
-/** Lists show what was added last first: the newest release was. */
+/** Lists show the last added first, which is the newest release. */
 const addedAt = (position: number) => new Date(Date.UTC(2026, 10, 16) + position).toISOString();
 
-/** Where its makers keep it; nobody here has looked at what lies there, so no checksum is known. */
+/** The vendor's download URL; the archive was not checked, so no checksum is known. */
 export const downloadOf = (release: string): string =>
   `https://releases.hashicorp.com/terraform/${release}/terraform_${release}_linux_amd64.zip`;
 
@@ -51,7 +48,7 @@ const seeds = shippedReleases.map(
     `('${idOf(release)}', '${release}', '${downloadOf(release)}', '${archsOf(release)}', 1, 1, 0, '${addedAt(position)}', 1)`,
 );
 
-/** The kinds of tokens that an organization can bound, and what each is at first: two years, as long as a year is on average. */
+/** The token types that an organization can limit, initially to two average years. */
 const tokenTypes = { organization: "o", team: "t", user: "u", audit_trails: "a" };
 const twoYearsMs = 63_113_904_000;
 
@@ -75,7 +72,7 @@ export const moreIdentity: Migration = {
     `ALTER TABLE organizations ADD COLUMN plan_timeout TEXT`,
     `ALTER TABLE organizations ADD COLUMN workspace_limit INTEGER`,
 
-    // Between organizations, so that each index begins with one of the two.
+    // Between organizations, so each index begins with one of the two.
     `CREATE TABLE module_consumers (
       organization_id TEXT NOT NULL REFERENCES organizations (id) ON DELETE CASCADE,
       consumer_id TEXT NOT NULL REFERENCES organizations (id) ON DELETE CASCADE,
@@ -100,7 +97,7 @@ export const moreIdentity: Migration = {
     `ALTER TABLE engine_versions ADD COLUMN deprecated INTEGER NOT NULL DEFAULT 0`,
     `ALTER TABLE engine_versions ADD COLUMN deprecated_reason TEXT`,
     `ALTER TABLE engine_versions ADD COLUMN archs TEXT NOT NULL DEFAULT '[]'`,
-    // A version that a site admin added before keeps its own row.
+    // A version that a site admin added before keeps its row.
     `INSERT INTO engine_versions (id, engine_version, url, archs, official, enabled, beta, created_at, version)
       VALUES ${seeds.join(", ")} ON CONFLICT DO NOTHING`,
   ],

@@ -1,4 +1,4 @@
-/** Which projects a connection to version control is for, and the tokens of agent pools. */
+/** Scopes of VCS connections, and the tokens of agent pools. */
 import type { Migration } from "./migration.ts";
 
 const ofOrganization = "organization_id TEXT NOT NULL REFERENCES organizations (id) ON DELETE CASCADE";
@@ -16,7 +16,7 @@ export const connections: Migration = {
     `CREATE INDEX oauth_client_projects_organization ON oauth_client_projects (organization_id)`,
     `ALTER TABLE oauth_clients ADD COLUMN linked_count INTEGER NOT NULL DEFAULT 0`,
 
-    // Apart from the tokens of people, teams and organizations: none of these is anybody to the API.
+    // Separate from other tokens, because these can't call the API.
     `CREATE TABLE agent_tokens (
       id TEXT PRIMARY KEY,
       ${ofOrganization},
@@ -28,10 +28,8 @@ export const connections: Migration = {
       last_used_at TEXT,
       version INTEGER NOT NULL
     )`,
-    // By the secret's hash, before any organization is known.
     `CREATE UNIQUE INDEX agent_tokens_hash ON agent_tokens (hash)`,
     `CREATE INDEX agent_tokens_newest ON agent_tokens (organization_id, agent_pool_id, created_at, id)`,
-    // What ON DELETE CASCADE looks up.
     `CREATE INDEX agent_tokens_of_pool ON agent_tokens (agent_pool_id)`,
   ],
 };

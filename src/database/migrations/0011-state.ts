@@ -1,20 +1,20 @@
-/** Encrypted states, and lists of resources that outlive their version until a job has removed them. */
+/** Encrypted states, and resource lists that a job deletes. */
 import type { Migration } from "./migration.ts";
 
 export const stateUpkeep: Migration = {
   name: "0011-state",
   statements: [
-    // By the engine, before it was sent: then nobody here can tell what it manages. A workspace keeps it of its state in force,
-    // so that its document needs no further statement.
+    // Encrypted by the engine, so that the resources are unknown. Copied to the workspace, so that its document needs no further
+    // statement.
     `ALTER TABLE state_versions ADD COLUMN encrypted INTEGER NOT NULL DEFAULT 0`,
     `ALTER TABLE workspaces ADD COLUMN state_encrypted INTEGER NOT NULL DEFAULT 0`,
 
-    // The version that a content was stored for, also when that is gone: what else it left behind goes before the content.
+    // The owner of a content even after its deletion: its other rows are deleted before the content.
     `ALTER TABLE state_contents ADD COLUMN owner_id TEXT`,
     `UPDATE state_contents SET owner_id = state_version_id`,
 
-    // A workspace with hundreds of thousands of resources is deleted in one short transaction, so nothing here is removed by a
-    // foreign key any more.
+    // A workspace with hundreds of thousands of resources is deleted in one short transaction, so no foreign key deletes anything
+    // here any more.
     `CREATE TABLE state_resources_unbound (
       id TEXT NOT NULL,
       organization_id TEXT NOT NULL,

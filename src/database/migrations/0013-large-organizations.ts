@@ -1,27 +1,25 @@
 /**
- * What searches and filters in large organizations need. Above all an index of the parts of workspaces' names, three characters long: a search in an organization of hundreds of thousands looks
- * at those that may match instead of at all. `database/name-index.ts` asks it. Kept by the engines themselves, and made anew from
- * the names when a backup is restored.
+ * Indexes for searches and filters in large organizations, above all a trigram index of workspace names, used by
+ * `database/name-index.ts`. The engines maintain it, and rebuild it when a backup is restored.
  */
 import type { Migration } from "./migration.ts";
 
 /**
- * So many names of an organization wait for the embedded database to index them together: one by one, they would make a creation
- * dearer by half. A search looks through those that wait one by one.
+ * The embedded database indexes names in batches of this size: one by one, a creation would cost half as much again. Searches
+ * scan the names that are not indexed yet.
  */
 const waitingMax = 256;
 
-/** An organization's numbers begin at its own number times 2^32, so that its part of the index is a range. */
+/** An organization's numbers start at its own number times 2^32, so that its part of the index is a range. */
 const first = "(r.number << 32)";
 
 /**
- * The latest run first, those without one last, and ties by id: the order of `sort=-current-run.created-at`. The index of the other
- * direction has the ties the wrong way round, and on PostgreSQL those without a run, too.
+ * The order of `sort=-current-run.created-at`: latest run first, those without one last, ties by id. An index in the other
+ * direction would order ties, and on PostgreSQL nulls, differently.
  */
 const latestRun = (direction: string) =>
   `CREATE INDEX workspaces_latest_run ON workspaces (organization_id, current_run_created_at ${direction}, id)`;
 
-/** Puts the names that wait into the index, when there are enough of them. */
 const indexWaiting = `
   INSERT INTO workspace_name_parts (rowid, name)
     SELECT n.number, n.name_key FROM workspace_name_ranges AS r CROSS JOIN workspace_names AS n
@@ -30,16 +28,14 @@ const indexWaiting = `
   UPDATE workspace_name_ranges SET indexed = last
     WHERE organization_id = NEW.organization_id AND last - indexed >= ${waitingMax};`;
 
-/** Takes a name out of the index, if it is in there: it must be told what it was. */
 const unindexOld = `
   INSERT INTO workspace_name_parts (workspace_name_parts, rowid, name)
     SELECT 'delete', n.number, n.name_key FROM workspace_names AS n CROSS JOIN workspace_name_ranges AS r
     WHERE n.workspace_id = OLD.id AND r.organization_id = OLD.organization_id AND n.number <= ${first} + r.indexed;`;
 
 const sqlite = [
-  // Nothing is less than null here, so that it comes last without a word.
   latestRun("DESC"),
-  // Rows of `workspaces` have no number that lasts: VACUUM gives them others.
+  // Row ids of `workspaces` are not stable: VACUUM changes them.
   `CREATE TABLE workspace_name_ranges (
     number INTEGER PRIMARY KEY,
     organization_id TEXT NOT NULL UNIQUE,
@@ -66,7 +62,7 @@ const sqlite = [
   `CREATE TRIGGER organizations_name_range AFTER INSERT ON organizations BEGIN
     INSERT INTO workspace_name_ranges (organization_id) VALUES (NEW.id);
   END`,
-  // After what goes with an organization by its foreign keys: its workspaces look their range up.
+  // After the foreign keys' deletions, because deleted workspaces look up their range.
   `CREATE TRIGGER organizations_no_name_range AFTER DELETE ON organizations BEGIN
     DELETE FROM workspace_name_ranges WHERE organization_id = OLD.id;
   END`,
@@ -77,7 +73,7 @@ const sqlite = [
       WHERE r.organization_id = NEW.organization_id;
     ${indexWaiting}
   END`,
-  // Under another name it waits again, under a number of its own.
+  // A renamed workspace is pending again, under a new number.
   `CREATE TRIGGER workspaces_other_name AFTER UPDATE OF name_key ON workspaces WHEN OLD.name_key <> NEW.name_key BEGIN
     ${unindexOld}
     UPDATE workspace_name_ranges SET last = last + 1 WHERE organization_id = NEW.organization_id;
@@ -94,7 +90,7 @@ const sqlite = [
 
 const postgres = [
   latestRun("DESC NULLS LAST"),
-  // The organization is in each part, so that no search reads what is another's. Numbers, because they are short.
+  // Each part includes the organization, so that a search reads no other's entries. Hashes, because they are short.
   `CREATE FUNCTION workspace_name_parts(organization_id text, name_key text) RETURNS bigint[]
     LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
     DECLARE parts bigint[] := '{}';
@@ -110,10 +106,10 @@ const postgres = [
 export const largeOrganizations: Migration = {
   name: "0013-large-organizations",
   statements: [
-    // Those without a run, as all are at first, are in no index.
+    // Workspaces without a run, as all are at first, are in no index.
     `CREATE INDEX workspaces_run_status ON workspaces (organization_id, current_run_status, name, id, project_id)
       WHERE current_run_status IS NOT NULL`,
-    // Only a statement that says so too is answered by it: no planner takes it for the trail without a filter.
+    // Partial, so that only statements with the same condition use it.
     `CREATE INDEX audit_events_type ON audit_events (organization_id, subject_type, created_at, id)
       WHERE subject_type > ''`,
   ],

@@ -1,4 +1,4 @@
-/** Configurations, runs and what executes them. Contents are no longer those of states alone. */
+/** Configurations, runs and agents. Contents no longer belong to states only. */
 import type { Migration } from "./migration.ts";
 
 const ofOrganization = "organization_id TEXT NOT NULL REFERENCES organizations (id) ON DELETE CASCADE";
@@ -35,7 +35,7 @@ export const runs: Migration = {
     )`,
     `CREATE UNIQUE INDEX configuration_versions_of_workspace ON configuration_versions (workspace_id, position)`,
     `CREATE INDEX configuration_versions_newest ON configuration_versions (organization_id, workspace_id, position)`,
-    // For jobs: those that are awaited in every organization, and those whose archive is there by their age.
+    // For jobs: pending uploads of all organizations, and uploaded ones by age.
     `CREATE INDEX configuration_versions_awaited ON configuration_versions (upload_expires_at) WHERE status = 'pending'`,
     `CREATE INDEX configuration_versions_kept ON configuration_versions (organization_id, created_at, id)
       WHERE status IN ('uploaded', 'backing_data_soft_deleted')`,
@@ -92,15 +92,15 @@ export const runs: Migration = {
     )`,
     `CREATE UNIQUE INDEX runs_of_workspace ON runs (workspace_id, position)`,
     `CREATE INDEX runs_newest ON runs (organization_id, workspace_id, position)`,
-    // What a workspace's list shows unless it is asked for plans alone.
+    // A workspace's default list, without plan-only runs.
     `CREATE INDEX runs_that_may_apply ON runs (organization_id, workspace_id, position) WHERE plan_only = 0`,
     `CREATE INDEX runs_of_organization ON runs (organization_id, created_at, id)`,
-    // Those that go on: the queue of a workspace, and of an organization.
+    // Unfinished runs: the queues of workspaces and organizations.
     `CREATE INDEX runs_unfinished ON runs (organization_id, workspace_id, position) WHERE ended_at IS NULL`,
-    // The latest that count for a workspace's figures.
+    // For a workspace's statistics.
     `CREATE INDEX runs_ended ON runs (organization_id, workspace_id, ended_at)
       WHERE plan_only = 0 AND status IN ('applied', 'errored')`,
-    // Site admins look at all organizations.
+    // For site admins, across organizations.
     `CREATE INDEX runs_of_site ON runs (created_at, id)`,
     `CREATE INDEX runs_configuration ON runs (configuration_version_id)`,
 
@@ -141,13 +141,10 @@ export const runs: Migration = {
     )`,
     `CREATE UNIQUE INDEX run_phases_of_run ON run_phases (run_id, kind)`,
     `CREATE INDEX run_phases_organization ON run_phases (organization_id, workspace_id)`,
-    // What agents ask for, of all organizations: the next in line for a pool.
+    // For agents, across organizations: the next phase of a pool.
     `CREATE INDEX run_phases_queued ON run_phases (pool, rank, queued_ms, id) WHERE status = 'queued'`,
-    // The place in an organization's line.
     `CREATE INDEX run_phases_line ON run_phases (organization_id, rank, queued_ms, id) WHERE status = 'queued'`,
-    // Those whose agent may have been lost.
     `CREATE INDEX run_phases_running ON run_phases (heard_ms) WHERE status = 'running'`,
-    // How many of an organization are executed.
     `CREATE INDEX run_phases_executed ON run_phases (organization_id) WHERE status = 'running'`,
     `CREATE UNIQUE INDEX run_phases_token ON run_phases (token_hash) WHERE token_hash IS NOT NULL`,
 
@@ -199,7 +196,7 @@ export const runs: Migration = {
     `CREATE UNIQUE INDEX run_triggers_pair ON run_triggers (workspace_id, sourceable_id)`,
     `CREATE INDEX run_triggers_outbound ON run_triggers (sourceable_id)`,
     `CREATE INDEX run_triggers_organization ON run_triggers (organization_id, workspace_id, created_at)`,
-    // Applied runs whose workspace others follow, until a job has started the runs that they cause.
+    // Applied runs whose run triggers a job has to fire.
     `CREATE TABLE run_trigger_firings (
       ${ofOrganization},
       run_id TEXT PRIMARY KEY REFERENCES runs (id) ON DELETE CASCADE,
@@ -216,7 +213,6 @@ export const runs: Migration = {
       version INTEGER NOT NULL
     )`,
     `CREATE UNIQUE INDEX site_agent_pools_name ON site_agent_pools (name_key)`,
-    // A token is of a pool of an organization, or of one of the site.
     `CREATE TABLE agent_tokens_of_both (
       id TEXT PRIMARY KEY,
       organization_id TEXT REFERENCES organizations (id) ON DELETE CASCADE,
@@ -258,7 +254,7 @@ export const runs: Migration = {
     `CREATE INDEX agents_of_site_pool ON agents (site_agent_pool_id, created_at, id)`,
     `CREATE INDEX agents_age ON agents (last_ping_ms)`,
 
-    // One row from the moment on at which something could first execute for every organization; it never goes.
+    // One row from the time at which runs could first be executed for every organization; never deleted.
     `CREATE TABLE site_operations (
       name TEXT PRIMARY KEY,
       created_at TEXT NOT NULL
@@ -293,7 +289,7 @@ export const runs: Migration = {
       created_at TEXT NOT NULL
     )`,
 
-    // What a workspace's document needs of its runs, written with each change, so that it takes no further statement.
+    // Columns for a workspace's document, updated with each change, so that it needs no further statement.
     `ALTER TABLE workspaces ADD COLUMN current_configuration_version_id TEXT`,
     `ALTER TABLE workspaces ADD COLUMN readme_configuration_version_id TEXT`,
     `ALTER TABLE workspaces ADD COLUMN runs_count INTEGER NOT NULL DEFAULT 0`,
@@ -302,16 +298,14 @@ export const runs: Migration = {
     `ALTER TABLE workspaces ADD COLUMN apply_duration_average INTEGER NOT NULL DEFAULT 0`,
     `ALTER TABLE workspaces ADD COLUMN current_assessment_result_id TEXT`,
     `ALTER TABLE workspaces ADD COLUMN last_assessment_result_at TEXT`,
-    // Those that are to be destroyed at a time, or after one, of all organizations: a job asks for what is due.
+    // For the job that destroys due workspaces, across organizations.
     `CREATE INDEX workspaces_auto_destroy_at ON workspaces (auto_destroy_at) WHERE auto_destroy_at IS NOT NULL`,
     `CREATE INDEX workspaces_auto_destroy_duration ON workspaces (organization_id, id)
       WHERE auto_destroy_activity_duration IS NOT NULL AND inherits_project_auto_destroy = 0`,
-    // Which program runs it: 'terraform' or 'tofu'; null follows the site.
     `ALTER TABLE workspaces ADD COLUMN engine TEXT`,
-    // Whether something can execute, or could once: then engines on laptops leave it to the service.
+    // Whether runs can be executed, or ever could: then engines on laptops leave them to the service.
     `ALTER TABLE organizations ADD COLUMN operations INTEGER NOT NULL DEFAULT 0`,
 
-    // Contents of configurations and runs beside those of states.
     `DROP INDEX state_contents_of_version`,
     `DROP INDEX state_contents_complete`,
     `DROP INDEX state_contents_unfinished`,

@@ -1,4 +1,4 @@
-/** Access may be given until a moment: records of team access and places in teams have an end, or none, and a reason. */
+/** Expiry and reason of team access and team memberships. */
 import type { Migration } from "./migration.ts";
 
 const given = ["team_members", "team_projects", "team_workspaces"] as const;
@@ -9,13 +9,13 @@ export const grantsThatEnd: Migration = {
     ...given.flatMap((table) => [
       `ALTER TABLE ${table} ADD COLUMN expires_at TEXT`,
       `ALTER TABLE ${table} ADD COLUMN reason TEXT`,
-      // Across organizations: every caller is told when the next one ends, and a job asks for what has ended.
+      // Across organizations: authentication reads the next expiry, and a job the expired rows.
       `CREATE INDEX ${table}_ending ON ${table} (expires_at) WHERE expires_at IS NOT NULL`,
     ]),
-    // What has ended and is not tidied up yet, to be left out where a row counts.
+    // Expired rows that are not deleted yet, to be subtracted from counts.
     `CREATE INDEX team_members_ending_in_team ON team_members (team_id, expires_at) WHERE expires_at IS NOT NULL`,
     `CREATE INDEX team_projects_ending_on_project ON team_projects (project_id, expires_at) WHERE expires_at IS NOT NULL`,
-    // As before with the end, so that an index alone still tells what somebody holds.
+    // As before with the expiry, so that the index alone answers lookups.
     `DROP INDEX team_members_user`,
     `CREATE INDEX team_members_user ON team_members (organization_id, user_id, team_id, expires_at)`,
     `DROP INDEX team_projects_team`,

@@ -1,4 +1,4 @@
-/** Since when a workspace is locked, and until when, where its lock was given for a time. */
+/** When a workspace was locked, and the lock's lease. */
 import type { Migration } from "./migration.ts";
 
 export const lockLeases: Migration = {
@@ -7,7 +7,7 @@ export const lockLeases: Migration = {
     `ALTER TABLE workspaces ADD COLUMN locked_at TEXT`,
     `ALTER TABLE workspaces ADD COLUMN lock_expires_at TEXT`,
     `ALTER TABLE workspaces ADD COLUMN lock_lease_seconds INTEGER`,
-    // The trail knows when the locks were taken that are held already.
+    // The audit log has the time of existing locks.
     `UPDATE workspaces SET locked_at = coalesce(
       (SELECT max(e.created_at) FROM audit_events AS e
         WHERE e.organization_id = workspaces.organization_id AND e.subject_id = workspaces.id
@@ -15,7 +15,7 @@ export const lockLeases: Migration = {
       updated_at)
     WHERE locked_by_type IS NOT NULL`,
     `CREATE INDEX workspaces_locked ON workspaces (organization_id, locked_at) WHERE locked_at IS NOT NULL`,
-    // Of all organizations: the job that ends leases asks what is due, and the metrics how many locks are held.
+    // Across organizations, for the job that ends leases and for the metrics.
     `CREATE INDEX workspaces_leased ON workspaces (lock_expires_at) WHERE lock_expires_at IS NOT NULL`,
     `CREATE INDEX workspaces_held ON workspaces (locked_by_type, locked_at, lock_expires_at)
       WHERE locked_by_type IS NOT NULL`,

@@ -1,10 +1,10 @@
-/** What was brought from elsewhere: which of our things came from which of another server's. */
+/** Which resources were imported from which of another server. */
 import type { Migration } from "./migration.ts";
 
 export const imports: Migration = {
   name: "0019-imports",
   statements: [
-    // `our_id` is no foreign key: that a thing was brought is still known when it is gone, so that it is not brought again.
+    // `our_id` is not a foreign key: an import stays recorded after a deletion, so that it is not repeated.
     `CREATE TABLE import_links (
       organization_id TEXT NOT NULL REFERENCES organizations (id) ON DELETE CASCADE,
       source TEXT NOT NULL,

@@ -1,4 +1,4 @@
-/** A workspace that moves changes who may do what to it, as a record of access does: it raises the organization's access version. */
+/** Moving a workspace changes access to it, so it raises the organization's access version. */
 import type { Migration } from "./migration.ts";
 
 const moves = "AFTER UPDATE OF project_id ON workspaces";
@@ -7,7 +7,7 @@ const isMove = "OLD.project_id <> NEW.project_id";
 export const movesOfWorkspaces: Migration = {
   name: "0021-moves-of-workspaces",
   statements: [],
-  // Not like the tables of 0012, whose new rows raise it too: a workspace that is made or goes changes nobody's access.
+  // Unlike the tables of 0012, inserts and deletes don't raise it: they change nobody's access.
   only: {
     sqlite: [
       `CREATE TRIGGER workspaces_access_move ${moves} WHEN ${isMove} BEGIN

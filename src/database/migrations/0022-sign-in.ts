@@ -1,10 +1,10 @@
-/** What people sign in with. Sessions are tokens of a kind of their own. */
+/** Passwords. Sessions are tokens of their own kind. */
 import type { Migration } from "./migration.ts";
 
 export const signIn: Migration = {
   name: "0022-sign-in",
   statements: [
-    // Apart from users, whose rows are read all the time and shown: a hash is read to be compared, and for nothing else.
+    // Separate from users, whose rows are read and shown all the time: hashes are read only to be compared.
     `CREATE TABLE passwords (
       user_id TEXT PRIMARY KEY REFERENCES users (id) ON DELETE CASCADE,
       hash TEXT NOT NULL,

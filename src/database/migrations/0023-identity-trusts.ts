@@ -1,4 +1,4 @@
-/** Whose word is taken for whom: pipelines that show who they are get tokens of teams for a while. */
+/** Identity trusts: pipelines exchange their own tokens for temporary team tokens. */
 import type { Migration } from "./migration.ts";
 
 export const identityTrusts: Migration = {
@@ -19,7 +19,6 @@ export const identityTrusts: Migration = {
     )`,
     `CREATE UNIQUE INDEX identity_trusts_name ON identity_trusts (organization_id, name_key)`,
     `CREATE INDEX identity_trusts_issuer ON identity_trusts (organization_id, issuer)`,
-    // What ON DELETE CASCADE looks up.
     `CREATE INDEX identity_trusts_team ON identity_trusts (team_id)`,
   ],
 };

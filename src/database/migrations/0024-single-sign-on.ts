@@ -1,4 +1,4 @@
-/** People who are known elsewhere: providers of single sign-on, who is whom there, and places in teams that come from groups. */
+/** Single sign-on: providers, identities, and team memberships by groups. */
 import type { Migration } from "./migration.ts";
 
 export const singleSignOn: Migration = {
@@ -19,10 +19,10 @@ export const singleSignOn: Migration = {
       created_at TEXT NOT NULL,
       version INTEGER NOT NULL
     )`,
-    // Of the whole site: whoever signs in chooses by name.
+    // Unique in the site, because people choose a provider by name.
     `CREATE UNIQUE INDEX sso_providers_name ON sso_providers (name_key)`,
     `CREATE INDEX sso_providers_organization ON sso_providers (organization_id, name_key)`,
-    // By the issuer too: a subject is only known together with whoever names it, and a provider's issuer may be changed.
+    // With the issuer, because a subject is unique only per issuer, and a provider's issuer can change.
     `CREATE TABLE sso_identities (
       sso_provider_id TEXT NOT NULL REFERENCES sso_providers (id) ON DELETE CASCADE,
       issuer TEXT NOT NULL,
@@ -38,19 +38,19 @@ export const singleSignOn: Migration = {
       sign_out_url BYTES
     )`,
     `CREATE INDEX sso_sessions_provider ON sso_sessions (sso_provider_id)`,
-    // Each way back from a provider is gone once; what is remembered of it goes with time.
+    // Each callback can be used once; the record expires.
     `CREATE TABLE sso_replies (
       hash TEXT PRIMARY KEY,
       expires_at TEXT NOT NULL
     )`,
     `CREATE INDEX sso_replies_expiry ON sso_replies (expires_at)`,
-    // Without a foreign key: teams count their people, so whoever removes a provider takes these out one team at a time.
+    // Not a foreign key: teams count their members, so removing a provider removes them one team at a time.
     `ALTER TABLE team_members ADD COLUMN sso_provider_id TEXT`,
     `ALTER TABLE team_members ADD COLUMN sso_group TEXT`,
     `CREATE INDEX team_members_sso ON team_members (sso_provider_id, user_id) WHERE sso_provider_id IS NOT NULL`,
-    // Across organizations: a provider of the site brings people into whichever of them names one of their groups.
+    // Across organizations: a provider of the site adds people to every team that names one of their groups.
     `CREATE INDEX teams_sso ON teams (sso_team_id, organization_id) WHERE sso_team_id IS NOT NULL`,
-    // Kept when the organization goes: that its provider spoke for somebody does not end with it.
+    // Kept when the organization is deleted, because its provider did verify the user.
     `ALTER TABLE users ADD COLUMN managed_by_id TEXT`,
   ],
 };

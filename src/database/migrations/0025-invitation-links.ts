@@ -1,4 +1,4 @@
-/** Links by which people come in, and codes by which a command line gets a token of theirs. */
+/** Invitation links, and authorization codes for CLIs. */
 import type { Migration } from "./migration.ts";
 
 export const invitationLinks: Migration = {
@@ -14,10 +14,10 @@ export const invitationLinks: Migration = {
       created_at TEXT NOT NULL,
       expires_at TEXT NOT NULL
     )`,
-    // What is looked up by the secret alone, and what ends next, cross organizations.
+    // Lookups by secret and by expiry cross organizations.
     `CREATE UNIQUE INDEX invitations_hash ON invitations (hash)`,
     `CREATE INDEX invitations_ending ON invitations (expires_at)`,
-    // One for each at a time; also what ON DELETE CASCADE looks up.
+    // One for each at a time; also for ON DELETE CASCADE.
     `CREATE UNIQUE INDEX invitations_membership ON invitations (membership_id)`,
     `CREATE UNIQUE INDEX invitations_user ON invitations (user_id)`,
     `CREATE INDEX invitations_organization ON invitations (organization_id)`,

@@ -1,16 +1,16 @@
-/** Version control: what arrives from providers and what became of it, the webhooks made there, and what is told of commits. */
+/** VCS: webhooks from providers and their results, webhooks at providers, and commit statuses. */
 import type { Migration } from "./migration.ts";
 
 export const versionControl: Migration = {
   name: "0026-version-control",
   statements: [
     `ALTER TABLE oauth_clients ADD COLUMN webhook_secret BYTES`,
-    // Counted, so that webhooks with an earlier one are known.
+    // Counted, to detect webhooks with an earlier secret.
     `ALTER TABLE oauth_clients ADD COLUMN webhook_secret_number INTEGER NOT NULL DEFAULT 0`,
     `ALTER TABLE oauth_clients ADD COLUMN former_webhook_secret BYTES`,
     `ALTER TABLE oauth_clients ADD COLUMN former_webhook_secret_until TEXT`,
 
-    // What providers call a repository ignores case.
+    // Providers ignore the case of repositories.
     `CREATE INDEX workspaces_repository ON workspaces (vcs_oauth_token_id, lower(vcs_identifier))
       WHERE vcs_oauth_token_id IS NOT NULL`,
 

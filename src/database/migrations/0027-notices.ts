@@ -1,4 +1,4 @@
-/** What people and their systems are told: to whom, the outbox from which it is delivered, and the webhooks of the audit trail. */
+/** Notification configurations, the outbox of notifications, and audit webhooks. */
 import type { Migration } from "./migration.ts";
 
 export const notices: Migration = {
@@ -25,9 +25,8 @@ export const notices: Migration = {
       version INTEGER NOT NULL
     )`,
     `CREATE INDEX notification_configurations_of ON notification_configurations (organization_id, subscribable_id, created_at, id)`,
-    // For the teams that may read where something happens.
+    // For teams that can read a workspace.
     `CREATE INDEX notification_configurations_of_teams ON notification_configurations (organization_id) WHERE team_id IS NOT NULL`,
-    // What ON DELETE CASCADE looks up.
     `CREATE INDEX notification_configurations_workspace ON notification_configurations (workspace_id)`,
     `CREATE INDEX notification_configurations_project ON notification_configurations (project_id)`,
     `CREATE INDEX notification_configurations_team ON notification_configurations (team_id)`,
@@ -39,7 +38,6 @@ export const notices: Migration = {
       PRIMARY KEY (notification_configuration_id, user_id)
     )`,
     `CREATE INDEX notification_configuration_users_organization ON notification_configuration_users (organization_id)`,
-    // What ON DELETE CASCADE looks up.
     `CREATE INDEX notification_configuration_users_user ON notification_configuration_users (user_id)`,
 
     `CREATE TABLE audit_webhooks (
@@ -60,7 +58,7 @@ export const notices: Migration = {
     )`,
     `CREATE UNIQUE INDEX audit_webhooks_name ON audit_webhooks (organization_id, name_key)`,
 
-    // Of what it is about nothing is bound by a foreign key, so that deleting a workspace stays one short transaction.
+    // No foreign keys, so that deleting a workspace stays one short transaction.
     `CREATE TABLE notices (
       id TEXT PRIMARY KEY,
       organization_id TEXT NOT NULL REFERENCES organizations (id) ON DELETE CASCADE,
@@ -80,18 +78,18 @@ export const notices: Migration = {
       version INTEGER NOT NULL
     )`,
     `CREATE INDEX notices_of ON notices (organization_id, subject_id, created_at, id)`,
-    // These three cross organizations: what is to be delivered next, what was told already, and what has been kept long enough.
+    // These three cross organizations: what is due, what was sent already, and what has been kept long enough.
     `CREATE INDEX notices_waiting ON notices (due_ms, id, destination) WHERE state = 'waiting'`,
     `CREATE UNIQUE INDEX notices_once ON notices (once_key) WHERE once_key IS NOT NULL`,
     `CREATE INDEX notices_finished ON notices (finished_at) WHERE finished_at IS NOT NULL`,
 
-    // Events of the audit trail that some webhook may want; written by a trigger, so that no way of leaving an event can forget to.
+    // Audit events that a webhook may subscribe to; inserted by a trigger, so that no event is missed.
     `CREATE TABLE audit_notices (
       audit_event_id TEXT PRIMARY KEY,
       organization_id TEXT NOT NULL,
       created_at TEXT NOT NULL
     )`,
-    // For whoever works them off, whatever the organization.
+    // In processing order, across organizations.
     `CREATE INDEX audit_notices_oldest ON audit_notices (created_at, audit_event_id)`,
   ],
   only: {

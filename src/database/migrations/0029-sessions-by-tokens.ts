@@ -1,13 +1,13 @@
-/** A session that a token began is no more than that token: it ends with it. */
+/** A session that was started with a token ends with it. */
 import type { Migration } from "./migration.ts";
 
 export const sessionsByTokens: Migration = {
   name: "0029-sessions-by-tokens",
   kind: "adds",
   statements: [
-    // No foreign key: a backup loads a session before the token that began it, and the look-up asks whether that is there.
+    // Not a foreign key, because a backup restores the session before the token; the lookup checks whether the token exists.
     `ALTER TABLE tokens ADD COLUMN begun_by_id TEXT`,
-    // Of all organizations: whoever removes a token ends what it began.
+    // Across organizations: deleting a token ends its sessions.
     `CREATE INDEX tokens_begun_by ON tokens (begun_by_id) WHERE begun_by_id IS NOT NULL`,
   ],
 };

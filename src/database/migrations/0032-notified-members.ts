@@ -1,11 +1,11 @@
-/** Whom a configuration sends mail, by their memberships: so somebody can be named who is only invited. */
+/** Recipients of a notification configuration's mail by membership, so that invited people can be named. */
 import type { Migration } from "./migration.ts";
 
 export const notifiedMembers: Migration = {
   name: "0032-notified-members",
   kind: "adds",
   statements: [
-    // Takes the place of notification_configuration_users, which a later version removes.
+    // Replaces notification_configuration_users, which a later version drops.
     `CREATE TABLE notification_configuration_members (
       organization_id TEXT NOT NULL REFERENCES organizations (id) ON DELETE CASCADE,
       notification_configuration_id TEXT NOT NULL REFERENCES notification_configurations (id) ON DELETE CASCADE,
@@ -13,7 +13,6 @@ export const notifiedMembers: Migration = {
       PRIMARY KEY (notification_configuration_id, membership_id)
     )`,
     `CREATE INDEX notification_configuration_members_organization ON notification_configuration_members (organization_id)`,
-    // What ON DELETE CASCADE looks up.
     `CREATE INDEX notification_configuration_members_membership ON notification_configuration_members (membership_id)`,
     `INSERT INTO notification_configuration_members (organization_id, notification_configuration_id, membership_id)
       SELECT named.organization_id, named.notification_configuration_id, m.id

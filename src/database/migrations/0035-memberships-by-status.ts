@@ -1,4 +1,4 @@
-/** Those of an organization who are invited, or active, in order: without it the few who are invited are looked for among all members. */
+/** An index of memberships by status: without it the few invited people are searched among all members. */
 import type { Migration } from "./migration.ts";
 
 export const membershipsByStatus: Migration = {

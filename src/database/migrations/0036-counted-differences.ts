@@ -1,34 +1,34 @@
 /**
- * What migration 0033 counts on the embedded database, for PostgreSQL. A counter would make everybody who changes it wait for whoever did so
- * before, until that is committed; so triggers note differences, which get in nobody's way, and a job adds them up. `database/counts.ts` asks.
+ * The counters of migration 0033 for PostgreSQL. A counter row would serialize writers, so triggers insert differences and a job
+ * merges them (`database/counts.ts`).
  */
 import type { Migration } from "./migration.ts";
 
-interface Counter {
+interface DifferenceCounter {
   readonly name: string;
   readonly columns: readonly string[];
-  /** The table that is counted, the columns whose values are, and those of its rows that do. */
+  /** The counted table, the columns whose values are counted, and the condition on its rows. */
   readonly of: { readonly table: string; readonly columns: readonly string[]; readonly isCounted: string };
 }
 
-const statuses: Counter = {
+const statuses: DifferenceCounter = {
   name: "run_status",
   columns: ["status"],
   of: { table: "workspaces", columns: ["current_run_status"], isCounted: "current_run_status" },
 };
-const bindings: Counter = {
+const bindings: DifferenceCounter = {
   name: "tag_binding",
   columns: ["key", "value"],
   of: { table: "tag_bindings", columns: ["key", "value"], isCounted: "workspace_id" },
 };
 
-function counting({ name, columns, of }: Counter): string[] {
+function counting({ name, columns, of }: DifferenceCounter): string[] {
   const listed = ["organization_id", ...columns].join(", ");
   const note = (row: "OLD" | "NEW", number: number) => {
     const values = ["organization_id", ...of.columns].map((column) => `${row}.${column}`).join(", ");
     return `INSERT INTO ${name}_differences (${listed}, number) VALUES (${values}, ${number});`;
   };
-  // One function for each kind of change: within one, either row may be there or not.
+  // One function per kind of change, because either row may be missing.
   const noting = (verb: string, statements: string) =>
     `CREATE FUNCTION ${name}_${verb}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN ${statements} RETURN NULL; END $$`;
   const trigger = (verb: string, event: string, when: string) =>

@@ -1,4 +1,4 @@
-/** The data behind plans and applies can be deleted, as the official OpenAPI document has it. */
+/** The data of plans and applies can be deleted, as in the official OpenAPI document. */
 import type { Migration } from "./migration.ts";
 
 export const officialDocument: Migration = {

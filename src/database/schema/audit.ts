@@ -1,8 +1,10 @@
-/** The audit trail. Rows are only ever added: triggers refuse to change or remove one. */
+/** The audit log. Triggers refuse changes and deletions. */
 
 export interface AuditEventTable {
   id: string;
-  /** Null for what belongs to no organization (a user, say). Not a foreign key: the trail outlives what it tells of. */
+  /**
+   * Null for events outside of organizations (a user's, for example). Not a foreign key, because the log outlives its subjects.
+   */
   organizationId: string | null;
   actorKind: string;
   actorId: string;

@@ -1,21 +1,21 @@
 /**
- * Which audit event a transaction must record that writes a row of a table, or why none is needed.
- * `resources/shared/audit-events/required.ts` refuses to commit one without it.
+ * Declares for each table which audit event a write of a row requires, or why none is needed.
+ * `resources/shared/audit-events/required.ts` refuses a commit without the event.
  */
 import type { Schema } from "./schema.ts";
 
 export interface AuditRule<Row> {
-  /** The column that holds the id of the event's subject (the row's own id, or its parent's) → the subject's type. */
+  /** The column with the id of the event's subject (the row's own, or its parent's) → the subject's type. */
   readonly by: { readonly [Column in keyof Row]?: string | readonly string[] };
-  /** What needs no event: columns that count or say when, or that every row is inserted or deleted. */
+  /** What needs no event: columns such as counters and timestamps, or every insert or delete. */
   readonly quiet?: readonly ((keyof Row & string) | "insert" | "delete")[];
-  /** As `by`, for rows that come or go together with another thing. */
+  /** Further subjects for rows that are created or deleted together with their parent. */
   readonly together?: { readonly [Column in keyof Row]?: string | readonly string[] };
-  /** Columns, or all, that need no event of their own where the transaction records one about another thing of this type. */
+  /** By type of another event in the transaction: the columns that it covers, or all. */
   readonly with?: { readonly [SubjectType: string]: readonly (keyof Row & string)[] | "all" };
 }
 
-/** Columns of a workspace that follow from other things, which have events of their own. */
+/** Columns of a workspace that follow from other resources, which have events of their own. */
 const ofState = ["currentStateVersionId", "stateEncrypted", "latestChangeAt", "autoDestroyStatus"] as const;
 const ofConfiguration = ["currentConfigurationVersionId", "readmeConfigurationVersionId"] as const;
 const ofRun = ["currentRunId", "currentRunStatus", "currentRunCreatedAt", "autoDestroyAt"] as const;
@@ -37,9 +37,9 @@ const ofRepository = [
   "vcsGithubAppInstallationId",
 ] as const;
 
-/** Every table has a rule, or a reason. The columns of `quietColumns` need no event in any table. */
+/** A rule for each table, or the reason for having none. `required.ts` lists columns that need no event in any table. */
 export const auditRules: { readonly [Table in keyof Schema]: AuditRule<Schema[Table]> | string } = {
-  meta: "facts about the database, of the operator",
+  meta: "facts about the database, changed by the operator",
   migrations: "the schema's own history",
   jobs: "leases and counters of background jobs",
   accessVersions: "counted by triggers",
@@ -80,7 +80,6 @@ export const auditRules: { readonly [Table in keyof Schema]: AuditRule<Schema[Ta
   teamProjects: { by: { id: "team-projects" } },
   workspaces: {
     by: { id: "workspaces" },
-    // Figures of the latest runs, and what is read out of a state.
     quiet: ["runsCount", "runFailures", "planDurationAverage", "applyDurationAverage", "resourceCount", "outputIds"],
     with: {
       vars: ["varIds"],
@@ -90,7 +89,7 @@ export const auditRules: { readonly [Table in keyof Schema]: AuditRule<Schema[Ta
       "state-versions": ofState,
       runs: [...ofRun, ...ofLock, ...ofState, ...ofConfiguration],
       "assessment-results": ["currentAssessmentResultId", "lastAssessmentResultAt"],
-      // What a workspace was connected by is removed.
+      // The resource that a workspace was connected with is deleted.
       "ssh-keys": ["sshKeyId"],
       "oauth-tokens": ofRepository,
       "oauth-clients": ofRepository,
@@ -128,12 +127,12 @@ export const auditRules: { readonly [Table in keyof Schema]: AuditRule<Schema[Ta
     with: { "organization-memberships": "all" },
   },
   auditWebhooks: { by: { id: "audit-webhooks" }, quiet: ["lastDelivery"] },
-  notices: "the outbox of what other changes cause",
-  auditNotices: "the outbox of the audit trail itself",
+  notices: "an outbox of notifications that other changes cause",
+  auditNotices: "the outbox of the audit log itself",
 
   stateVersions: {
     by: { id: "state-versions" },
-    // What a job reads out of a large state later.
+    // A job reads these from a large state later.
     quiet: [
       "superseded",
       "encrypted",
@@ -150,30 +149,30 @@ export const auditRules: { readonly [Table in keyof Schema]: AuditRule<Schema[Ta
   },
   stateVersionOutputs: "read out of a state version",
   stateResources: "read out of a state version",
-  contents: "the bytes of what has an event",
-  contentChunks: "the bytes of what has an event",
+  contents: "the bytes of audited resources",
+  contentChunks: "the bytes of audited resources",
 
   configurationVersions: { by: { id: "configuration-versions" }, with: { runs: ["approvedAt"] } },
   runs: { by: { id: "runs" } },
   runPhases: {
     by: { id: ["plans", "applies"] },
-    // What its agent reports while it is executed.
+    // Reported by the agent during execution.
     quiet: ["heardMs", "engineStarted", "logBytes", "logEnded", "generatedConfiguration"],
     with: { runs: "all" },
   },
   runLogChunks: "a piece of a log, many a second",
-  runEvents: "a history of its own",
+  runEvents: "a history itself",
   comments: { by: { id: "comments" } },
   runTriggers: { by: { id: "run-triggers" } },
   runTriggerFirings: "work that an apply leaves to a job",
   agents: { by: { id: "agents" }, quiet: ["status", "engines", "lastPingMs", "lastPingAt"] },
-  siteOperations: "noted once, when the first agent of the site registers",
+  siteOperations: "inserted once, when the first agent of the site registers",
   assessmentResults: { by: { id: "assessment-results" }, quiet: ["delete"], together: { runId: "runs" } },
   identityKeys: { by: {}, quiet: ["insert"], with: { "identity-keys": "all" } },
 
-  importLinks: "what an import remembers",
+  importLinks: "the progress of an import",
   vcsDeliveries: "received from a provider",
-  vcsEvents: "a history of its own",
-  vcsWebhooks: "follows from the workspaces that are connected",
+  vcsEvents: "a history itself",
+  vcsWebhooks: "follows from connected workspaces",
   vcsStatuses: "follows from a run",
 };

@@ -1,11 +1,10 @@
-/** What workspaces are connected to: keys, agents, version control, engine versions. Secrets are sealed by the vault. */
+/** Connections of workspaces: SSH keys, agent pools, VCS, engine versions. Secrets are encrypted by the vault. */
 
 export interface SshKeyTable {
   id: string;
   organizationId: string;
   name: string;
   nameKey: string;
-  /** Sealed for `ssh_keys/ID/value`. */
   value: Uint8Array;
   createdAt: string;
   version: number;
@@ -21,10 +20,9 @@ export interface AgentPoolTable {
   version: number;
 }
 
-/** The secret by which agents of a pool are known, as its SHA-256. */
+/** The token of a pool's agents, as its SHA-256. */
 export interface AgentTokenTable {
   id: string;
-  /** Null for a token of a site pool. */
   organizationId: string | null;
   agentPoolId: string | null;
   siteAgentPoolId: string | null;
@@ -36,7 +34,7 @@ export interface AgentTokenTable {
   version: number;
 }
 
-/** Which workspaces and projects a pool that is not for the whole organization serves, or does not. */
+/** The scope of a pool that does not serve the whole organization. */
 export interface AgentPoolScopeTable {
   organizationId: string;
   agentPoolId: string;
@@ -53,17 +51,15 @@ export interface OauthClientTable {
   apiUrl: string;
   httpUrl: string;
   key: string | null;
-  /** Sealed for `oauth_clients/ID/secret`. */
   secret: Uint8Array | null;
   rsaPublicKey: string | null;
   organizationScoped: number;
-  /** How many projects requests have added and not taken away; by the difference to those that there are, the version rises. */
+  /** How many projects requests have linked and not unlinked; the version rises with the difference to the existing links. */
   linkedCount: number;
-  /** Sealed for `oauth_clients/ID/webhook_secret`; null where there never was one. */
+  /** Encrypted for `oauth_clients/ID/webhook_secret`; null where there never was one. */
   webhookSecret: Uint8Array | null;
-  /** Counts them. */
   webhookSecretNumber: number;
-  /** The one before, sealed for the same, and until when it is good. */
+  /** The previous secret, encrypted for the same owner, and when it expires. */
   formerWebhookSecret: Uint8Array | null;
   formerWebhookSecretUntil: string | null;
   createdAt: string;
@@ -82,26 +78,22 @@ export interface OauthTokenTable {
   oauthClientId: string;
   uid: string;
   serviceProviderUser: string;
-  /** Sealed for `oauth_tokens/ID/secret`. */
   secret: Uint8Array | null;
-  /** Sealed for `oauth_tokens/ID/ssh_key`. */
   sshKey: Uint8Array | null;
   createdAt: string;
   version: number;
 }
 
-/** Versions that ship with the service, and those that site admins add. */
+/** Versions that are part of the service, and those that site admins add. */
 export interface EngineVersionTable {
   id: string;
   engineVersion: string;
-  /** Of the archive for `linux` and `amd64`, as `archs` has it. */
   url: string | null;
   sha: string | null;
   official: number;
   enabled: number;
   beta: number;
   deprecated: number;
-  /** Null unless deprecated. */
   deprecatedReason: string | null;
   /** JSON: a list of `{ url, sha, os, arch }`. */
   archs: string;

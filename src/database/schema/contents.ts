@@ -1,17 +1,16 @@
-/** Bytes of any size: states, configurations, plans. Flags are 0 or 1 on both engines. */
+/** Contents of any size: states, configurations, plans. Flags are 0 or 1. */
 
 export interface ContentTable {
   id: string;
   organizationId: string;
-  /** Exactly one of these is set; none once the owner is gone, and then a job removes the content. */
+  /** Exactly one is set; none once the owner is deleted, and then a job removes the content. */
   stateVersionId: string | null;
   configurationVersionId: string | null;
   runId: string | null;
-  /** The owner, also when it is gone; null of contents that were left over long ago. */
+  /** The owner, even after its deletion; null for contents from early versions. */
   ownerId: string | null;
-  /** What it is to its owner: `state`, `json`, `archive`, `plan` … */
+  /** The role of the content: `state`, `json`, `archive`, `plan` … */
   kind: string;
-  /** Of the content itself, before it was compressed. */
   size: number;
   md5: string;
   chunkCount: number;
@@ -23,6 +22,5 @@ export interface ContentChunkTable {
   organizationId: string;
   contentId: string;
   position: number;
-  /** Compressed, then sealed. */
   bytes: Uint8Array;
 }

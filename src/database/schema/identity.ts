@@ -1,4 +1,4 @@
-/** Who there is: users, organizations, memberships, teams and tokens. Flags are 0 or 1 on both engines. */
+/** Users, organizations, memberships, teams and tokens. Flags are 0 or 1. */
 
 export interface UserTable {
   id: string;
@@ -6,17 +6,16 @@ export interface UserTable {
   usernameKey: string;
   email: string;
   emailKey: string;
-  /** An address that the user asked for and no site admin has confirmed: nothing is decided by it. */
+  /** An address that the user requested and no site admin has confirmed: nothing depends on it. */
   unconfirmedEmail: string | null;
   isSiteAdmin: number;
   isServiceAccount: number;
-  /** The organization that alone vouches for the address, by its own provider or its link, until a site admin sets it. */
+  /** The organization that verified the address, by its own provider or its link; null once a site admin sets it. */
   managedById: string | null;
   createdAt: string;
   version: number;
 }
 
-/** How a person signs in; see `kernel/passwords.ts`. */
 export interface PasswordTable {
   userId: string;
   hash: string;
@@ -24,23 +23,22 @@ export interface PasswordTable {
   version: number;
 }
 
-/** A link by which somebody comes in: to a membership, or to a user who has no password yet. */
+/** An invitation link: to a membership, or for a user without a password. */
 export interface InvitationTable {
   id: string;
   hash: string;
-  /** Of the membership. */
   organizationId: string | null;
   membershipId: string | null;
   userId: string | null;
-  /** 1: whoever made it also vouches for the address, in every organization. */
+  /** 1: the creator vouches for the address in every organization. */
   confirmsEmail: number;
-  /** As the trail names whoever does something; null for those of before this was kept. */
+  /** The creator's id as in the audit log; null for links from before it was stored. */
   madeById: string | null;
   createdAt: string;
   expiresAt: string;
 }
 
-/** What a user has allowed a program to get: a token, for a code that is sent once. */
+/** A user's consent to issue a token to a program, for a code that can be used once. */
 export interface AuthorizationTable {
   id: string;
   hash: string;
@@ -48,13 +46,12 @@ export interface AuthorizationTable {
   clientId: string;
   redirectUri: string;
   codeChallenge: string;
-  /** Of the token, and when that is to end; null for never. */
+  /** The token's name and expiry; null for never. */
   name: string;
   tokenExpiresAt: string | null;
-  /** Of the token that was given for the code; null while it was not sent. */
+  /** The issued token; null before the code is used. */
   tokenId: string | null;
   createdAt: string;
-  /** Of the code. */
   expiresAt: string;
 }
 
@@ -75,12 +72,12 @@ export interface OrganizationTable {
   sendPassingStatusesForUntriggeredSpeculativePlans: number;
   aggregatedCommitStatusEnabled: number;
   speculativePlanManagementEnabled: number;
-  /** 0: users' own tokens are refused on everything of the organization. */
+  /** 0: user tokens are refused on everything in the organization. */
   userTokensEnabled: number;
-  /** 1: tokens work no longer than the organization's policies on their lifetime allow. */
+  /** 1: tokens expire by the organization's TTL policies. */
   maxTtlEnabled: number;
   stacksEnabled: number;
-  /** 1: a site admin closed it; to everybody else it is not there. */
+  /** 1: a site admin disabled it, and it is invisible to everybody else. */
   isDisabled: number;
   accessBetaTools: number;
   globalModuleSharing: number;
@@ -88,26 +85,27 @@ export interface OrganizationTable {
   terraformWorkerSudoEnabled: number;
   applyTimeout: string | null;
   planTimeout: string | null;
-  /** Null or 0: as many workspaces as it likes. */
+  /** Null or 0: unlimited. */
   workspaceLimit: number | null;
   defaultProjectId: string;
-  /** Kept with every creation and deletion, so that an unfiltered list needs no COUNT. Not shown, so it raises no version. */
+  /**
+   * Maintained with every creation and deletion, so that an unfiltered list needs no COUNT. Not shown, so it raises no version.
+   */
   projectCount: number;
   createdAt: string;
   version: number;
-  /** Raised by what other documents show of it (`shared/versions.ts`). */
+  /** Raised by changes that other documents show (`shared/versions.ts`). */
   factsVersion: number;
-  /** Raised by what others follow of it: its execution mode and agent pool (`shared/versions.ts`). */
+  /** Raised by changes that others inherit: execution mode and agent pool (`shared/versions.ts`). */
   defaultsVersion: number;
-  /** Whether something executes for it, or has ever been able to. */
+  /** Whether runs can be executed for it, or ever could. */
   operations: number;
 }
 
-/** How long tokens of one type work in an organization, where its `maxTtlEnabled` says so. Each has one of each type. */
+/** The maximum lifetime of tokens of one type, if `maxTtlEnabled` is set. Each organization has one of each type. */
 export interface OrganizationTokenTtlPolicyTable {
   id: string;
   organizationId: string;
-  /** `organization`, `team`, `user` or `audit_trails`. */
   tokenType: string;
   maxTtlMs: number;
   createdAt: string;
@@ -115,20 +113,18 @@ export interface OrganizationTokenTtlPolicyTable {
   version: number;
 }
 
-/** Which organizations may use another's modules. */
 export interface ModuleConsumerTable {
   organizationId: string;
   consumerId: string;
 }
 
-/** Kept by triggers (`migrations/0012-access-versions.ts`). */
 export interface AccessVersionTable {
   organizationId: string;
   version: number;
   raisedIn: number;
 }
 
-/** Whose word is taken for whom. */
+/** An issuer whose tokens a pipeline can exchange for team tokens. */
 export interface IdentityTrustTable {
   id: string;
   organizationId: string;
@@ -137,7 +133,7 @@ export interface IdentityTrustTable {
   nameKey: string;
   issuer: string;
   audience: string;
-  /** An object of claim → pattern, as JSON. */
+  /** JSON: claim → pattern. */
   claims: string;
   tokenSeconds: number;
   createdAt: string;
@@ -147,7 +143,6 @@ export interface IdentityTrustTable {
 export interface OrganizationMembershipTable {
   id: string;
   organizationId: string;
-  /** Null while `invited`: nobody with this address exists yet. */
   userId: string | null;
   email: string;
   emailKey: string;
@@ -177,12 +172,11 @@ export interface TeamMemberTable {
   organizationId: string;
   teamId: string;
   membershipId: string;
-  /** Null while the membership is `invited`. */
   userId: string | null;
-  /** The moment from which on the person is not in the team any more; null for ever. And why the person is in it. */
+  /** When the membership in the team ends (null for never), and its reason. */
   expiresAt: string | null;
   reason: string | null;
-  /** The provider and its group by which the person is in it; null where somebody put the person there. */
+  /** The provider and the group that added the person; null where a caller did. */
   ssoProviderId: string | null;
   ssoGroup: string | null;
   createdAt: string;
@@ -191,8 +185,8 @@ export interface TeamMemberTable {
 export interface TokenTable {
   id: string;
   /**
-   * Whom it stands for: `user`, `team` or `organization`; or `audit-trails`, which reads an organization's trail and no more; or
-   * `session`, a user in a browser.
+   * Whom it authenticates: `user`, `team` or `organization`; or `audit-trails`, which can only read an organization's audit log;
+   * or `session`, a user in a browser.
    */
   kind: string;
   userId: string | null;
@@ -207,11 +201,10 @@ export interface TokenTable {
   expiredAt: string | null;
   lastUsedAt: string | null;
   version: number;
-  /** Of a session, the token that somebody signed in with instead of a password: without it the session is none. */
+  /** For a session that was started with a token instead of a password: that token. The session ends with it. */
   begunById: string | null;
-  /** Of a team's token that a pipeline was given in exchange for its own, the trust that allowed it. */
+  /** For a team token that a pipeline got in exchange: the identity trust. */
   identityTrustId: string | null;
 }
 
-/** A token as documents and lists show it: without what only authentication needs. */
 export type ShownToken = Omit<TokenTable, "hash" | "begunById" | "identityTrustId">;

@@ -1,13 +1,12 @@
-/** What imports remember, so that they can be interrupted and repeated. */
+/** The progress of imports, so that they can be interrupted and repeated. */
 
 export interface ImportLinkTable {
   organizationId: string;
-  /** The other server and the organization there: `https://app.example/api/v2 acme`. */
+  /** The other server and its organization: `https://app.example/api/v2 acme`. */
   source: string;
-  /** What it is: a JSON:API type, or the name of a step. */
   kind: string;
   sourceId: string;
-  /** Also when it is gone here: then it is not brought again. */
+  /** Kept after the resource is deleted here, so that it is not imported again. */
   ourId: string;
   createdAt: string;
 }

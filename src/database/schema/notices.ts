@@ -1,9 +1,9 @@
-/** Whom to tell of what, the outbox from which it is delivered, and the webhooks of the audit trail. Flags are 0 or 1. */
+/** Notification configurations, the outbox of notifications, and audit webhooks. Flags are 0 or 1. */
 
 export interface NotificationConfigurationTable {
   id: string;
   organizationId: string;
-  /** One of the three: what it is subscribed to; the same id once more in `subscribableId`. */
+  /** Exactly one of the three is set; `subscribableId` has the same id. */
   workspaceId: string | null;
   projectId: string | null;
   teamId: string | null;
@@ -11,23 +11,22 @@ export interface NotificationConfigurationTable {
   name: string;
   /** `generic`, `slack`, `microsoft-teams` or `email`. */
   destinationType: string;
-  /** Who is called: a host, or `email`. What is delivered at once to one of them is limited. */
+  /** The host that is called, or `email`. Concurrent deliveries to one destination are limited. */
   destination: string;
   enabled: number;
-  /** Sealed for `notification_configurations/ID/url` and `…/token`. */
   url: Uint8Array | null;
   token: Uint8Array | null;
   /** JSON arrays of strings. */
   triggers: string;
   emailAddresses: string;
-  /** JSON: what the last attempt was answered with. */
+  /** JSON: the response to the last attempt. */
   lastDelivery: string | null;
   createdAt: string;
   updatedAt: string;
   version: number;
 }
 
-/** Whom to send mail: members, or people who are only invited. */
+/** Recipients of mail: members and invited people. */
 export interface NotificationConfigurationMemberTable {
   organizationId: string;
   notificationConfigurationId: string;
@@ -40,11 +39,9 @@ export interface AuditWebhookTable {
   name: string;
   nameKey: string;
   enabled: number;
-  /** Sealed for `audit_webhooks/ID/url` and `…/token`. */
   url: Uint8Array;
   token: Uint8Array | null;
   destination: string;
-  /** JSON array of strings. */
   events: string;
   lockHeldLongerThan: string;
   lastDelivery: string | null;
@@ -53,29 +50,25 @@ export interface AuditWebhookTable {
   version: number;
 }
 
-/** Something that somebody is to be told, or was. */
+/** A notification that is to be delivered, or was. */
 export interface NoticeTable {
   id: string;
-  /** Null for what concerns the whole register. */
   organizationId: string | null;
-  /** Who carries it: `notification`, `audit-webhook` or `invitation`. */
+  /** The delivering module: `notification`, `audit-webhook` or `invitation`. */
   kind: string;
-  /** What it goes by: the id of a configuration or a webhook. */
   subjectId: string;
   eventName: string;
   destination: string;
-  /** Where it happened, as `ORGANIZATION/WORKSPACE`, by the names of the time; null for what has no such place. */
+  /** `ORGANIZATION/WORKSPACE`, by their names at the time; null where there is no workspace. */
   place: string | null;
-  /** JSON, as it was when it happened. */
   content: string;
-  /** Sealed for `notices/ID/secret`; null where there is none, and once it has ended. */
+  /** Encrypted for `notices/ID/secret`; null where there is none, and after the delivery. */
   secret: Uint8Array | null;
-  /** There is never a second one with the same key; null where that does not matter. */
+  /** Unique; null where duplicates don't matter. */
   onceKey: string | null;
-  /** `waiting`, `delivered` or `failed`. */
   state: string;
   attempts: number;
-  /** From when on it may be tried, by the database's clock. */
+  /** When it can be tried, by the database's clock. */
   dueMs: number;
   response: string | null;
   createdAt: string;
@@ -83,7 +76,7 @@ export interface NoticeTable {
   version: number;
 }
 
-/** An event of the audit trail that some webhook of its organization may want. */
+/** An audit event that a webhook of its organization may subscribe to. */
 export interface AuditNoticeTable {
   auditEventId: string;
   organizationId: string;

@@ -1,4 +1,4 @@
-/** Projects, and the access of teams to them. */
+/** Projects and team access to them. */
 
 export interface ProjectTable {
   id: string;
@@ -12,10 +12,10 @@ export interface ProjectTable {
   teamCount: number;
   createdAt: string;
   version: number;
-  /** Null where the organization's default is followed; the pool only with the mode `agent`. */
+  /** Null for the organization's default; the pool only with the mode `agent`. */
   defaultExecutionMode: string | null;
   defaultAgentPoolId: string | null;
-  /** Raised by what others follow of it: its execution mode and agent pool (`shared/versions.ts`). */
+  /** Raised by changes that others inherit: execution mode and agent pool (`shared/versions.ts`). */
   defaultsVersion: number;
 }
 
@@ -25,9 +25,9 @@ export interface TeamProjectTable {
   projectId: string;
   teamId: string;
   access: string;
-  /** What the record gives, as bits (`access/permission-set.ts`): implied by the level, or chosen where it is `custom`. */
+  /** The granted permissions as bits (`access/permission-set.ts`): implied by the level, or chosen where it is `custom`. */
   permissions: number;
-  /** The moment from which on it gives nothing; null for ever. And what it was given for. */
+  /** When the access ends (null for never), and its reason. */
   expiresAt: string | null;
   reason: string | null;
   createdAt: string;

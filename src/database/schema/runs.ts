@@ -1,34 +1,32 @@
-/** Configurations, runs with their phases, logs, events and triggers, and the agents that execute. Flags are 0 or 1. */
+/** Configurations, runs with their phases, logs, events and triggers, and agents. Flags are 0 or 1. */
 
 export interface ConfigurationVersionTable {
   id: string;
   organizationId: string;
   workspaceId: string;
-  /** Counts up within a workspace: the order in which they were made, which times alone would not tell. */
+  /** Counts up within a workspace: the order of creation, which timestamps alone don't give. */
   position: number;
   source: string;
   status: string;
-  /** JSON: `{ "queued-at": … }`; what has not happened is not there. */
+  /** JSON: `{ "queued-at": … }`, with past statuses only. */
   statusTimestamps: string;
   autoQueueRuns: number;
   speculative: number;
   provisional: number;
-  /** A word for machines, and a sentence. */
   error: string | null;
   errorMessage: string | null;
   uploadExpiresAt: string;
   size: number;
   hasReadme: number;
-  /** The commit that it comes from: the id of its document, and its attributes as JSON; null when sent by hand. */
+  /** The commit: the id of its document, and its attributes as JSON; null for a manual upload. */
   ingressId: string | null;
   ingress: string | null;
-  /** Who made it; all null for nobody. */
   createdByKind: string | null;
   createdById: string | null;
   createdByName: string | null;
   createdByTokenId: string | null;
   createdAt: string;
-  /** When its archive came from, or a run with it was confirmed by, somebody who may apply; or a commit was fetched. Null until then. */
+  /** When somebody with apply permission uploaded it or confirmed a run of it, or when its commit was fetched; null before. */
   approvedAt: string | null;
   version: number;
 }
@@ -40,9 +38,9 @@ export interface RunTable {
   /** Counts up within a workspace: the order in which runs are admitted. */
   position: number;
   status: string;
-  /** JSON: `{ "planning-at": … }`; what has not happened is not there. */
+  /** JSON: `{ "planning-at": … }`, with past statuses only. */
   statusTimestamps: string;
-  /** What `filter[operation]` finds it by: `plan_and_apply`, `plan_only`, `refresh_only`, `destroy` … */
+  /** For `filter[operation]`: `plan_and_apply`, `plan_only`, `refresh_only`, `destroy` … */
   operation: string;
   message: string;
   source: string;
@@ -52,28 +50,27 @@ export interface RunTable {
   refreshOnly: number;
   planOnly: number;
   savePlan: number;
-  /** As it is in force: not asked for alone, but also allowed. */
+  /** The effective value: requested and allowed. */
   autoApply: number;
-  /** Whether its creator was allowed to apply when it was made; 1 for schedules, triggers and version control. */
+  /** Whether the creator could apply at creation; 1 for schedules, triggers and VCS. */
   creatorMayApply: number;
   allowEmptyApply: number;
   allowConfigGeneration: number;
   debuggingMode: number;
-  /** Whether the engine speaks JSON lines. */
   structured: number;
-  /** JSON arrays of strings; null when none were sent. */
+  /** JSON arrays of strings; null where none were sent. */
   targetAddrs: string | null;
   replaceAddrs: string | null;
   policyPaths: string | null;
   invokeActionAddrs: string | null;
-  /** JSON `[{ key, value }]`, sealed for `runs/ID/variables`. */
+  /** JSON `[{ key, value }]`, encrypted for `runs/ID/variables`. */
   variables: Uint8Array | null;
-  /** The variables in force when it was admitted, JSON, sealed for `runs/ID/pinned_variables`; gone with its end. */
+  /** The variable snapshot at admission, JSON, encrypted for `runs/ID/pinned_variables`; deleted when the run ends. */
   pinnedVariables: Uint8Array | null;
   /** `terraform` or `tofu`, and the exact version. */
   engine: string;
   engineVersion: string;
-  /** `remote` or `agent`, as it was when the run was made; the pool of the latter. */
+  /** `remote` or `agent` as of creation; the pool for the latter. */
   executionMode: string;
   agentPoolId: string | null;
   configurationVersionId: string | null;
@@ -85,28 +82,24 @@ export interface RunTable {
   forceCancelAvailableAt: string | null;
   forceCanceledAt: string | null;
   confirmedById: string | null;
-  /** Who made it; all null for nobody: a schedule, or another run. */
   createdByKind: string | null;
   createdById: string | null;
   createdByName: string | null;
-  /** The run whose apply caused it, and how many such steps there were. */
+  /** The run whose apply triggered it, and the length of the chain. */
   causedByRunId: string | null;
   chainLength: number;
-  /** Of the configuration's commit; what `search[commit]` finds it by. */
   commitSha: string | null;
   createdAt: string;
-  /** When it reached a final status. */
   endedAt: string | null;
   version: number;
 }
 
-/** A plan or an apply. While it is to be executed it is also the job that an agent claims. */
+/** A plan or an apply, and the job that an agent claims. */
 export interface RunPhaseTable {
   id: string;
   organizationId: string;
   workspaceId: string;
   runId: string;
-  /** `plan` or `apply`. */
   kind: string;
   status: string;
   statusTimestamps: string;
@@ -117,34 +110,34 @@ export interface RunPhaseTable {
   resourceDestructions: number;
   resourceImports: number;
   actionInvocations: number;
-  /** Why it failed, in a sentence; null where the log tells. */
+  /** Why it failed, as a sentence; null where the log says. */
   errorMessage: string | null;
-  /** `present`, or what became of its log and of what the engine said in JSON. */
+  /** `present`, or what happened to its log and JSON output. */
   backingDataStatus: string;
-  /** Bytes of the log so far, with its first and last mark; whether the last was written. */
+  /** The size of the log including its start and end markers, and whether the end marker is written. */
   logBytes: number;
   logEnded: number;
-  /** Who may claim it: an agent pool's id, or `site`. */
+  /** Who can claim it: an agent pool's id, or `site`. */
   pool: string;
   engine: string;
   engineVersion: string;
-  /** Lower goes first: 0 an apply, 1 a plan that may be applied, 2 a plan alone. */
+  /** Lower goes first: 0 for an apply, 1 for a plan that can be applied, 2 for a plan only. */
   rank: number;
-  /** Since when it is claimable, by the database's clock; null while it is not. */
+  /** Since when it can be claimed, by the database's clock; null while it can't. */
   queuedMs: number | null;
-  /** How often it was claimed; a report of another attempt than this is refused. */
+  /** The number of claims; reports of earlier attempts are refused. */
   attempt: number;
   agentId: string | null;
   agentName: string | null;
   agentPoolName: string | null;
   claimedMs: number | null;
-  /** When its agent was last heard of, by the database's clock. */
+  /** When its agent was last seen, by the database's clock. */
   heardMs: number | null;
   /** Whether the engine was started: then it is never given to another agent. */
   engineStarted: number;
-  /** What its agent is to do: null, `cancel` or `kill`. */
+  /** The instruction to its agent: null, `cancel` or `kill`. */
   signal: string | null;
-  /** The SHA-256 of the token of this attempt; null when there is none. */
+  /** The SHA-256 of this attempt's token; null where there is none. */
   tokenHash: string | null;
   createdAt: string;
   version: number;
@@ -153,12 +146,9 @@ export interface RunPhaseTable {
 export interface RunLogChunkTable {
   organizationId: string;
   phaseId: string;
-  /** Which claim of the phase it was written under. */
   attempt: number;
-  /** The offset of its first byte in the log. */
   start: number;
   length: number;
-  /** Sealed for `run_log_chunks/PHASE/START`. */
   bytes: Uint8Array;
 }
 
@@ -185,7 +175,6 @@ export interface CommentTable {
   createdAt: string;
 }
 
-/** Every apply of the source starts a run in the workspace. */
 export interface RunTriggerTable {
   id: string;
   organizationId: string;
@@ -195,14 +184,13 @@ export interface RunTriggerTable {
   version: number;
 }
 
-/** An apply that is to start runs in the workspaces that follow its own. */
 export interface RunTriggerFiringTable {
   organizationId: string;
   runId: string;
   createdAt: string;
 }
 
-/** A pool of no organization: its agents serve workspaces in remote mode. */
+/** A pool outside of organizations: its agents serve workspaces in remote mode. */
 export interface SiteAgentPoolTable {
   id: string;
   name: string;
@@ -213,12 +201,11 @@ export interface SiteAgentPoolTable {
 
 export interface AgentTable {
   id: string;
-  /** Null for an agent of a site pool. */
   organizationId: string | null;
   agentPoolId: string | null;
   siteAgentPoolId: string | null;
   name: string;
-  /** As it said last: `idle`, `busy`, `exited` or `errored`; `unknown` follows from the time. */
+  /** The last reported status: `idle`, `busy`, `exited` or `errored`; `unknown` is computed. */
   status: string;
   ipAddress: string;
   agentVersion: string;
@@ -230,7 +217,7 @@ export interface AgentTable {
   version: number;
 }
 
-/** Since when something can execute for all organizations, those to come included: one row, or none. */
+/** Since when runs can be executed for all organizations: one row, or none. */
 export interface SiteOperationTable {
   name: string;
   createdAt: string;
@@ -240,9 +227,8 @@ export interface AssessmentResultTable {
   id: string;
   organizationId: string;
   workspaceId: string;
-  /** The plan that it is made from. */
   runId: string;
-  /** Whether that has ended: until then nothing of it is shown. */
+  /** Whether the plan has ended; the result is hidden until then. */
   finished: number;
   drifted: number;
   succeeded: number;
@@ -257,12 +243,10 @@ export interface AssessmentResultTable {
   version: number;
 }
 
-/** Signs the identities of runs. The newest signs; older ones are published until what they signed has expired. */
+/** Signs the identities of runs. The newest key signs; older ones are published until their signatures have expired. */
 export interface IdentityKeyTable {
   id: string;
-  /** JSON: the public key as a JWK with its `kid`. */
   publicKey: string;
-  /** PKCS #8, sealed for `identity_keys/ID/private_key`. */
   privateKey: Uint8Array;
   createdAt: string;
 }

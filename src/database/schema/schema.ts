@@ -1,4 +1,4 @@
-/** Every table of the register. A file per area holds the rows' types; migrations hold the columns' definitions. */
+/** Every table. One file per area has the row types; migrations define the columns. */
 import type { AuditEventTable } from "./audit.ts";
 import type {
   ModuleConsumerTable,

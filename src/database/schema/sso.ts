@@ -1,18 +1,16 @@
-/** Single sign-on: who is known elsewhere, and by whose word. */
+/** Single sign-on: providers, and the identities of users there. */
 
 export interface SsoProviderTable {
   id: string;
-  /** Null for one of the whole site. */
   organizationId: string | null;
   name: string;
   nameKey: string;
   issuer: string;
   clientId: string;
-  /** Sealed. */
   clientSecret: Uint8Array;
-  /** With spaces between them. */
+  /** Separated by spaces. */
   scopes: string;
-  /** Null where nothing is made of groups. */
+  /** Null where groups are not used. */
   groupsClaim: string | null;
   createUsers: number;
   assumeEmailVerified: number;
@@ -20,7 +18,6 @@ export interface SsoProviderTable {
   version: number;
 }
 
-/** Who somebody at a provider is here. */
 export interface SsoIdentityTable {
   ssoProviderId: string;
   issuer: string;
@@ -29,15 +26,14 @@ export interface SsoIdentityTable {
   createdAt: string;
 }
 
-/** By which provider a session began. */
 export interface SsoSessionTable {
   tokenId: string;
   ssoProviderId: string;
-  /** Where to sign out at the provider, sealed; null where it offers no such place. */
+  /** The provider's sign-out URL, encrypted; null where it has none. */
   signOutUrl: Uint8Array | null;
 }
 
-/** Ways back from a provider that were gone already. */
+/** Callbacks that were used already. */
 export interface SsoReplyTable {
   hash: string;
   expiresAt: string;

@@ -1,33 +1,32 @@
-/** State versions with their outputs and resources; jobs. Flags are 0 or 1 on both engines. */
+/** State versions with their outputs and resources; jobs. Flags are 0 or 1. */
 
 export interface StateVersionTable {
   id: string;
   organizationId: string;
   workspaceId: string;
-  /** Counts up within a workspace: the order in which versions were made, which times alone would not tell. */
+  /** Counts up within a workspace: the order of creation, which timestamps alone don't give. */
   position: number;
   serial: number;
-  /** Null while it is not known: it was not sent and the content is not there yet. */
+  /** Null while unknown: it was not sent, and the content is not uploaded yet. */
   lineage: string | null;
   md5: string;
   status: string;
-  /** Made under a lock that is still held: it does not become the current one before that is released. */
+  /** Created under a lock that is still held: becomes current when the lock is released. */
   intermediate: number;
   size: number;
-  /** By the engine, before it was sent: what follows can't be read out of it. */
+  /** Encrypted by the engine, so that the following columns can't be read from it. */
   encrypted: number;
-  /** The version of the state's format. */
   format: number | null;
   engineVersion: string | null;
   resourcesProcessed: number;
   resourceCount: number;
-  /** JSON, bounded; the whole list is in `stateResources`. */
+  /** JSON, bounded; `stateResources` has the whole list. */
   modules: string;
   providers: string;
   resources: string;
-  /** Joined by commas; a workspace takes them over with the version. */
+  /** Joined by commas; copied to the workspace with the version. */
   outputIds: string;
-  /** Another has become the current one since: its rows in `stateResources` serve nobody and are removed by a job. */
+  /** Another version is current: a job deletes its rows in `stateResources`. */
   superseded: number;
   uploadExpiresAt: string | null;
   hasJson: number;
@@ -47,14 +46,12 @@ export interface StateVersionOutputTable {
   name: string;
   sensitive: number;
   type: string;
-  /** JSON. */
   detailedType: string;
-  /** JSON, sealed. */
   value: Uint8Array;
 }
 
 export interface StateResourceTable {
-  /** The same for as long as the address is in the workspace's state. */
+  /** Stays the same while the address is in the workspace's state. */
   id: string;
   organizationId: string;
   stateVersionId: string;
@@ -64,17 +61,16 @@ export interface StateResourceTable {
   type: string;
   module: string;
   provider: string;
-  /** Of the instance as the state holds it: tells whether a version changed it. */
+  /** A hash of the instance in the state, to detect changes. */
   fingerprint: string;
   modifiedByStateVersionId: string;
   createdAt: string;
   updatedAt: string;
 }
 
-/** One row for each job. Times are milliseconds of the database's clock. */
+/** One row per job. Times are milliseconds of the database's clock. */
 export interface JobTable {
   name: string;
-  /** Who runs it now; null when nobody does. */
   holder: string | null;
   leaseUntilMs: number;
   dueMs: number;

@@ -1,13 +1,12 @@
-/** Variables, of workspaces and of variable sets, and what sets apply to. Flags are 0 or 1 on both engines. */
+/** Variables of workspaces and variable sets, and the scopes of sets. Flags are 0 or 1. */
 
 export interface VarTable {
   id: string;
   organizationId: string;
-  /** Null where it belongs to a set; otherwise the set is null. */
+  /** Exactly one of the two is set. */
   workspaceId: string | null;
   varsetId: string | null;
   key: string;
-  /** Sealed, whether it is sensitive or not. */
   value: Uint8Array;
   description: string;
   category: string;
@@ -20,7 +19,6 @@ export interface VarTable {
 export interface VarsetTable {
   id: string;
   organizationId: string;
-  /** Null where the organization owns it. */
   parentProjectId: string | null;
   name: string;
   nameKey: string;
@@ -28,9 +26,8 @@ export interface VarsetTable {
   global: number;
   priority: number;
   /**
-   * How many workspaces and projects requests have linked and not unlinked again. Those that were deleted since are still
-   * counted: by the difference to the links that there are, the version that is shown rises with each, and whoever deletes one
-   * need not know of sets.
+   * How many workspaces and projects requests have linked and not unlinked. Deleted ones still count: the shown version rises
+   * with the difference to the existing links, so that deleting a workspace need not know about sets.
    */
   linkedCount: number;
   createdAt: string;

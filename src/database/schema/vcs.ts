@@ -1,27 +1,25 @@
-/** What arrives from version control, what became of it, and what providers are told. */
+/** Webhooks from VCS providers, their results, and commit statuses. */
 
-/** One thing that happened in a repository, as a provider told it; kept for as long as it may be told again. */
+/** One event in a repository, as a provider sent it; stored as long as it may be sent again. */
 export interface VcsDeliveryTable {
   id: string;
   organizationId: string;
   oauthClientId: string;
-  /** What the provider calls the delivery. */
   deliveryKey: string;
-  /** Which of the things that it tells of. */
   position: number;
   /** JSON: a `Happening`. */
   happening: string;
   createdAt: string;
 }
 
-/** What one of these did, or did not, in one workspace. */
+/** The result of an event in one workspace. */
 export interface VcsEventTable {
   id: string;
   organizationId: string;
-  /** Null for what concerns no single workspace: a webhook that could not be made. */
+  /** Null for events without a single workspace: a webhook that could not be created. */
   workspaceId: string | null;
   oauthClientId: string | null;
-  /** Null for what no delivery told of: a workspace that was connected. */
+  /** Null for events without a delivery: a workspace that was connected. */
   deliveryId: string | null;
   /** `push`, `tag`, `pull-request`, `connection`, `webhook` or `status`. */
   kind: string;
@@ -30,46 +28,41 @@ export interface VcsEventTable {
   tag: string | null;
   pullRequest: number | null;
   commitSha: string | null;
-  /** `started`, `ignored` or `failed`; null until it is decided. */
+  /** `started`, `ignored` or `failed`; null until it is processed. */
   outcome: string | null;
-  /** The sentence. */
   detail: string;
   configurationVersionId: string | null;
   runId: string | null;
   attempts: number;
-  /** When it is to be looked at, by the database's clock; null once it is decided. */
+  /** When it is due, by the database's clock; null once it is processed. */
   dueMs: number | null;
   createdAt: string;
   decidedAt: string | null;
   version: number;
 }
 
-/** A webhook that was made, or is to be made, at the provider. */
 export interface VcsWebhookTable {
   id: string;
   organizationId: string;
   oauthClientId: string;
-  /** In lower case. */
   repository: string;
-  /** What the provider calls it, or them, separated by blanks; null while there is none. */
+  /** The provider's ids, separated by spaces; null while there is none. */
   webhookIds: string | null;
-  /** Which of the client's secrets it was made with. */
+  /** The client's secret with which it was created. */
   secretNumber: number;
   attempts: number;
   dueMs: number;
   createdAt: string;
 }
 
-/** The status of a commit at its provider, which follows a run. */
 export interface VcsStatusTable {
   runId: string;
   organizationId: string;
   oauthTokenId: string;
   repository: string;
   sha: string;
-  /** What was told last. */
   state: string | null;
   attempts: number;
-  /** Null once nothing more is to be told. */
+  /** Null once nothing is left to report. */
   dueMs: number | null;
 }

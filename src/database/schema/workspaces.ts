@@ -1,23 +1,23 @@
-/** Workspaces, the access of teams to them, and what hangs on them. Flags are 0 or 1 on both engines. */
+/** Workspaces, team access to them, tags, consumers and retention policies. Flags are 0 or 1. */
 
 export interface WorkspaceTable {
   id: string;
   organizationId: string;
   projectId: string;
   name: string;
-  /** The name as searches see it; the name itself is unique with its case. */
+  /** Folded for searches; the name itself is unique including case. */
   nameKey: string;
   description: string | null;
   allowDestroyPlan: number;
   assessmentsEnabled: number;
   autoApply: number;
   autoApplyRunTrigger: number;
-  /** Chosen by somebody; one that follows from a duration is computed when read. */
+  /** Set explicitly; one that follows from a duration is computed on reading. */
   autoDestroyAt: string | null;
   autoDestroyActivityDuration: string | null;
   inheritsProjectAutoDestroy: number;
   autoDestroyStatus: string | null;
-  /** Null where the default of the project, or of the organization, is followed. */
+  /** Null for the default of the project or organization. */
   executionMode: string | null;
   agentPoolId: string | null;
   overwritesExecutionMode: number;
@@ -47,10 +47,10 @@ export interface WorkspaceTable {
   lockedById: string | null;
   lockedByName: string | null;
   lockedReason: string | null;
-  /** Sorted and joined by commas, kept with every change of the workspace's tags. */
+  /** Sorted and joined by commas; maintained with every change of tags. */
   tagNames: string;
   resourceCount: number;
-  /** Whether the engine encrypted the current state: then nobody knows what is managed, and the count says nothing. */
+  /** Whether the engine encrypted the current state, so that the resource count is meaningless. */
   stateEncrypted: number;
   currentStateVersionId: string | null;
   currentRunId: string | null;
@@ -60,27 +60,25 @@ export interface WorkspaceTable {
   createdAt: string;
   updatedAt: string;
   version: number;
-  /** Ids joined by commas: the outputs of the current state version, and the variables. */
+  /** Ids joined by commas: the current state's outputs, and the variables. */
   outputIds: string;
   varIds: string;
   projectRemoteState: number;
-  /** Raised by what other documents show of it (`shared/versions.ts`). */
+  /** Raised by changes that other documents show (`shared/versions.ts`). */
   factsVersion: number;
   currentConfigurationVersionId: string | null;
-  /** The one whose readme is the workspace's. */
   readmeConfigurationVersionId: string | null;
-  /** Figures over the latest runs, written with the end of each. */
+  /** Statistics of the latest runs, updated when a run ends. */
   runsCount: number;
   runFailures: number;
   planDurationAverage: number;
   applyDurationAverage: number;
   currentAssessmentResultId: string | null;
   lastAssessmentResultAt: string | null;
-  /** `terraform` or `tofu`; null follows the site. */
+  /** `terraform` or `tofu`; null for the site's default. */
   engine: string | null;
-  /** Since when the lock is held; null while unlocked. */
   lockedAt: string | null;
-  /** When the lock's lease ends, and how long it was given for; null for a lock without one. */
+  /** When the lock's lease ends, and its duration; null for a lock without a lease. */
   lockExpiresAt: string | null;
   lockLeaseSeconds: number | null;
 }
@@ -91,9 +89,7 @@ export interface TeamWorkspaceTable {
   workspaceId: string;
   teamId: string;
   access: string;
-  /** What the record gives, as bits (`access/permission-set.ts`). */
   permissions: number;
-  /** As a team-project record's. */
   expiresAt: string | null;
   reason: string | null;
   createdAt: string;
@@ -103,7 +99,6 @@ export interface TeamWorkspaceTable {
 export interface RemoteStateConsumerTable {
   organizationId: string;
   workspaceId: string;
-  /** The workspace that may read the state. */
   consumerId: string;
   createdAt: string;
 }
@@ -124,7 +119,7 @@ export interface WorkspaceTagTable {
   createdAt: string;
 }
 
-/** A key with a value on a workspace or a project: exactly one of the two ids is set. */
+/** A key-value tag of a workspace or a project: exactly one of the two ids is set. */
 export interface TagBindingTable {
   id: string;
   organizationId: string;
@@ -145,12 +140,11 @@ export interface ReservedTagKeyTable {
   version: number;
 }
 
-/** On a workspace, or on the whole organization where `workspaceId` is null. */
+/** On a workspace, or on the organization where `workspaceId` is null. */
 export interface DataRetentionPolicyTable {
   id: string;
   organizationId: string;
   workspaceId: string | null;
-  /** The JSON:API type. */
   kind: string;
   deleteOlderThanNDays: number | null;
   createdAt: string;

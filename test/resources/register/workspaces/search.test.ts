@@ -231,7 +231,7 @@ describe("listWorkspaces: filter[tagged]", () => {
     const answer = await list(many(26));
     expect(answer.status).toBe(400);
     expect(answer.body.errors[0]).toMatchObject({
-      detail: "At most 25 filter[tagged] filters can be given at once.",
+      detail: "At most 25 filter[tagged] filters can be sent in one request.",
       source: { parameter: "filter[tagged]" },
     });
   });
