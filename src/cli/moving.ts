@@ -70,11 +70,11 @@ export const importCommand: Command = {
     const stop = stopSignal();
     const report = new Report();
     await withRegister(settings, async (register) => {
-      const peer = await Peer.open({ ...options, signal: stop });
-      const timer = printProgress(terminal, report, peer);
+      const source = await Peer.open({ ...options, signal: stop });
+      const timer = printProgress(terminal, report, source);
       try {
         const context = contextFor(register, settings);
-        await importOrganization({ ...options, context, peer, report, signal: stop });
+        await importOrganization({ ...options, context, source, report, signal: stop });
       } catch (error) {
         throw stop.aborted ? stopped() : error;
       } finally {
@@ -148,11 +148,11 @@ function contextFor({ database, vault }: Pick<Register, "database" | "vault">, s
   return { ...context, vault, options: { ...context.options, edition: settings.edition } };
 }
 
-function printProgress(terminal: Terminal, report: Report, peer: Peer): NodeJS.Timeout {
+function printProgress(terminal: Terminal, report: Report, source: Peer): NodeJS.Timeout {
   return setInterval(() => {
     const kinds = ["project", "workspace", "run", "state-version"];
     const counts = kinds.map((kind) => counted(report.done(`${kind}s`), kind)).join(", ");
-    terminal.note(`importing: ${counts}; ${counted(peer.requests, "request")}`);
+    terminal.note(`importing: ${counts}; ${counted(source.requests, "request")}`);
   }, progressIntervalMs);
 }
 
