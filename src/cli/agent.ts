@@ -1,8 +1,8 @@
 /** `cadastre agent`: runs an agent, and drains it on SIGTERM or SIGINT. */
 import { Agent, agentOpened } from "../agent/agent.ts";
+import { logLine } from "../agent/log-line.ts";
 import { agentSettingTable, readAgentSettings } from "../agent/settings.ts";
 import type { Command, Terminal } from "./command.ts";
-import { counted } from "../kernel/text.ts";
 
 export const agentCommand: Command = {
   name: "agent",
@@ -23,7 +23,7 @@ export const agentCommand: Command = {
     const forget = handleStopSignals(agent, terminal);
     try {
       await agent.run();
-      terminal.out("Agent stopped.");
+      terminal.out(logLine("agent stopped"));
     } finally {
       forget();
     }
@@ -42,13 +42,10 @@ function handleStopSignals(agent: Agent, terminal: Terminal): () => void {
     signals += 1;
     if (signals === 1) {
       agent.drain();
-      terminal.out(
-        agent.jobCount === 0
-          ? "Stopping."
-          : `Draining: waiting for ${counted(agent.jobCount, "job")}. Send another signal to kill the engines.`,
-      );
+      const hint = agent.jobCount === 0 ? undefined : "send another signal to kill the engines";
+      terminal.out(logLine("agent draining", { jobs: agent.jobCount, hint }));
     } else if (signals === 2) {
-      terminal.out("Stopping now: killing engines.");
+      terminal.out(logLine("agent stopping, killing engines"));
       void agent.stopAtOnce().then(() => process.exit(1));
     } else process.exit(1);
   };
