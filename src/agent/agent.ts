@@ -197,7 +197,7 @@ export class Agent {
 
   #end(error: Error): void {
     this.#fault = new SettingError(
-      `The server rejected this agent (${error.message}) Check that CADASTRE_AGENT_TOKEN is a token of an agent pool.`,
+      `The server rejected this agent (${error.message}) Check CADASTRE_AGENT_TOKEN: it must be a token of an agent pool.`,
     );
     this.drain();
   }
