@@ -70,7 +70,7 @@ export const plans: Readonly<Record<string, readonly BlockPlan[]>> = {
     { begins: "cadastre backup verify", run: "paste" },
     {
       begins: "pg_basebackup",
-      cannot: "needs a PostgreSQL that archives its log; 'npm run machine -- point-in-time' carries it out",
+      cannot: "needs a PostgreSQL that archives its log; 'npm run proof:faults -- point-in-time' runs it",
     },
     { begins: "# 1. Stop the service", run: "serve" },
   ],
