@@ -1,13 +1,13 @@
 /**
- * Random requests, made from the OpenAPI document that the server itself tells, to a real server on both databases: none may be answered
- * with an error of the server, none may hang, and nothing may be left behind.
+ * Sends random requests, generated from the server's own OpenAPI document, to a real server on both databases: none may cause a server error
+ * or hang, and nothing may leak.
  *
  *   npm run fuzz                                        100,000 requests on each database, with a new seed
  *   npm run fuzz -- --engine sqlite --requests 2000     one database, fewer
- *   npm run fuzz -- --minutes 10                        no longer than that, however many they are by then
- *   npm run fuzz -- --seed 17                           the same drafts again; ids are new, so answers may differ
- *   npm run fuzz -- --quick                             what the gate runs
- *   npm run fuzz -- --write                             also writes its lines of docs/reliability.md
+ *   npm run fuzz -- --minutes 10                        at most this long
+ *   npm run fuzz -- --seed 17                           the same requests again; ids are new, so responses may differ
+ *   npm run fuzz -- --quick                             what CI runs
+ *   npm run fuzz -- --write                             also updates docs/reliability.md
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
@@ -33,7 +33,7 @@ const minutesMax = Number(flags.minutes ?? Number.POSITIVE_INFINITY);
 const seed = Number(flags.seed ?? Date.now() % 1_000_000_007);
 const engines = flags.engine === "all" ? ["sqlite", "postgres"] : [flags.engine];
 
-/** Whether all was well. */
+/** Returns whether everything passed. */
 async function fuzz(engine: string): Promise<boolean> {
   console.log(`${engine}: ${requests} requests, seed ${seed}`);
   const site = await openSite(engine);
@@ -61,7 +61,7 @@ async function fuzz(engine: string): Promise<boolean> {
 async function afterwards(site: FuzzedSite, seen: readonly Holdings[], before: Holdings): Promise<string[]> {
   closeConnections();
   if (site.ended() !== undefined) return site.errors();
-  // What was begun for those who have gone is finished.
+  // Work for disconnected clients must end.
   await sleep(2_000);
   const ready = await fetch(`${site.url}/readyz`);
   const held = await heldIn(site);
@@ -89,7 +89,7 @@ function summarize(
   const never = operations.filter((id) => !reached.has(id));
   if (never.length > 0) console.log(`  never: ${never.join(", ")}`);
   if (unprepared > 0)
-    console.log(`  ${unprepared} requests could not be prepared: what they needed was taken away meanwhile`);
+    console.log(`  ${unprepared} requests could not be prepared, because other requests removed what they needed`);
   console.log(`  ${told.join(", ")}`);
   if (flags.write) {
     const day = new Date().toISOString().slice(0, 10);
@@ -99,7 +99,7 @@ function summarize(
       `${name}, ${day}: ${sent} requests, of which ${reached.size} of ${operations.length} operations succeeded at least once${without}. **${problems} things were wrong.** Answers by status: ${told.join(", ")}.`,
     ]);
   }
-  console.log(`  ${problems === 0 ? "nothing wrong" : `${problems} things are wrong`}\n`);
+  console.log(`  ${problems === 0 ? "passed" : `${problems} problems`}\n`);
 }
 
 let isWell = true;

@@ -131,12 +131,12 @@ describe("a backup", () => {
   test("says how much it holds, and to keep the key", async () => {
     const named = await cadastre(["backup", join(folder, "named.backup")], source);
     expect(named.out).toMatch(
-      /^Wrote \d+ rows of \d+ tables to .*named\.backup \(\d+ bytes\)\.\n.*CADASTRE_ENCRYPTION_KEY: keep a copy/,
+      /^Wrote \d+ rows in \d+ tables to .*named\.backup \(\d+ bytes\)\.\n.*CADASTRE_ENCRYPTION_KEY\. Keep a copy/,
     );
     const path = join(folder, "own-key.db");
     await cadastre(["migrate"], { CADASTRE_DATABASE: `sqlite:${path}` });
     const beside = await cadastre(["backup", join(folder, "own-key.backup")], { CADASTRE_DATABASE: `sqlite:${path}` });
-    expect(beside.out).toContain(`in the file ${path}.key: keep a copy`);
+    expect(beside.out).toContain(`in the file ${path}.key. Keep a copy`);
   });
 
   test("replaces an older one, and leaves nothing else in the folder", async () => {
@@ -183,7 +183,7 @@ describe("backup verify", () => {
     expect(told.out).toMatch(/\nIts [1-9]\d* secrets? can be decrypted with the key in CADASTRE_ENCRYPTION_KEY\.$/);
     const without = await cadastre(["backup", "verify", file], nowhere);
     expect(without).toMatchObject({ code: 0 });
-    expect(without.out).toMatch(/\nWhether its secrets can be read was not tried: set CADASTRE_ENCRYPTION_KEY to/);
+    expect(without.out).toMatch(/\nIts secrets were not checked\. To check them, set CADASTRE_ENCRYPTION_KEY to/);
   });
 
   test("refuses one whose secrets are under another key, and one that is damaged", async () => {
@@ -203,7 +203,7 @@ describe("a restore", () => {
     const postgres = await newRegister("postgres");
     const restored = await cadastre(["restore", file], postgres);
     expect(restored).toMatchObject({ code: 0, err: atMostProgress });
-    expect(restored.out).toMatch(/^Restored \d+ rows of \d+ tables from .*, as they were at \d{4}-/);
+    expect(restored.out).toMatch(/^Restored \d+ rows in \d+ tables from .*, created at \d{4}-/);
     const moved = join(folder, "moved.backup");
     expect((await cadastre(["backup", moved], postgres)).code).toBe(0);
     const sqlite = await newRegister("sqlite");

@@ -104,7 +104,7 @@ test("the lines of the embedded database's key file are its keys, the first of w
   writeFileSync(file, `${newer}\n${readFileSync(file, "utf8")}`);
   const { code, out } = await cadastre(["key", "rotate"], settings);
   expect(code).toBe(0);
-  expect(out).toContain(`out of the file ${file}`);
+  expect(out).toContain(`from the file ${file}`);
   writeFileSync(file, `${newer}\n`);
   expect((await cadastre(["user", "list"], settings)).code).toBe(0);
   writeFileSync(file, `${newer}\nnonsense\n`);

@@ -31,7 +31,7 @@ describe.each(["sqlite", "postgres"] as const)("on %s", (engine) => {
     const register = await migrated(engine);
     expect((await cadastre(["user", "list"], register)).out).toBe("There are no users.");
     expect((await cadastre([...ada, "--site-admin"], register)).out).toMatch(
-      /^Added the user Ada \(user-\w{16}\), a site admin\.$/,
+      /^Created user Ada \(user-\w{16}\), a site admin\.$/,
     );
     const grace = await cadastre(
       ["user", "create", "--username", "grace", "--email", "g@acme.example", "--json"],
@@ -130,7 +130,7 @@ describe.each(["sqlite", "postgres"] as const)("on %s", (engine) => {
     expect(listed.out).not.toContain(secret);
     expect(await cadastre(["token", "revoke", id], register)).toEqual({
       code: 0,
-      out: `Revoked the token ${id}.`,
+      out: `Revoked token ${id}.`,
       err: "",
     });
     expect((await cadastre(["token", "list"], register)).out).toBe("There are no tokens.");

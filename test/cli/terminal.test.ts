@@ -54,7 +54,7 @@ describe.skipIf(isWithoutScript)("on a terminal", () => {
     expect((await fetch(`${url}/api/v2/nothing`)).status).toBe(401);
     terminal.type("\u0003");
     expect(await terminal.ended).toBe(0);
-    expect(terminal.out()).toContain("Stopping: running requests are finished first.");
+    expect(terminal.out()).toContain("Stopping: waiting for running requests.");
     expect(terminal.out()).not.toMatch(/[{}]|info|nothing/);
   });
 
