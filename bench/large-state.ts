@@ -1,4 +1,5 @@
-/** Measures the memory that a large state needs: uploads 200 MiB, lets the job parse it, downloads it, and samples the server's memory.
+/**
+ * Measures the memory that a large state needs: uploads 200 MiB, lets the job parse it, downloads it, and samples the server's memory.
  *
  *   npm run bench:state                   200 MiB, embedded database
  *   npm run bench:state -- 100 postgres   100 MiB, PostgreSQL

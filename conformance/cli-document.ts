@@ -1,4 +1,4 @@
-/** docs/compatibility-cli.md, made from results alone: the same results give the same bytes. */
+/** Generates docs/compatibility-cli.md from the results, deterministically. */
 import { type Cli, productName } from "./cli-build.ts";
 import type { Scenario } from "./cli-scenario.ts";
 import type { Transport } from "./cli-site.ts";
@@ -10,7 +10,7 @@ export interface Combination {
   readonly cli: Cli;
   readonly engine: Engine;
   readonly transport: Transport;
-  /** By scenario: undefined where it passed, and else what went wrong. What is not for this CLI is not there. */
+  /** Error by scenario, undefined if it passed. Scenarios that don't apply to this CLI are missing. */
   readonly failures: ReadonlyMap<Scenario, string | undefined>;
 }
 

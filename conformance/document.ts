@@ -1,4 +1,4 @@
-/** docs/compatibility.md, made from results alone: the same results give the same bytes. Each script writes a part of it. */
+/** Generates docs/compatibility.md from the results, deterministically. Each script writes one part. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { clientModule } from "./client.ts";
 import type { Exception } from "./exceptions.ts";
@@ -16,7 +16,7 @@ type Part = (typeof parts)[number];
 const begins = (part: Part) => `<!-- ${part} -->\n`;
 const ends = (part: Part) => `<!-- end of ${part} -->\n`;
 
-/** The other part stays as it is. */
+/** Keeps the other part. */
 export function writePart(part: Part, text: string): void {
   const old = readFileSync(file, "utf8");
   const texts = parts.map((name) => {

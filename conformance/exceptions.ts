@@ -7,11 +7,11 @@ import type { Edition } from "./server.ts";
 export interface Exception {
   /** A test, or a subtest as Go writes it: `TestTeamsRead/with_scim_attributes`. */
   readonly test: string;
-  /** A sentence for those who read docs/compatibility.md. */
+  /** The reason, as a sentence for docs/compatibility.md. */
   readonly reason: string;
-  /** Where it holds in one edition only. */
+  /** Only in this edition. */
   readonly edition?: Edition;
-  /** Where it holds with one version of the CLI only. */
+  /** Only with this version of the CLI. */
   readonly terraform?: string;
 }
 
