@@ -36,7 +36,7 @@ export interface Invocation {
   readonly argument: string;
   readonly value: (option: string) => string | undefined;
   readonly isOn: (option: string) => boolean;
-  /** Raises SettingError. */
+  /** Throws SettingError. */
   readonly settings: () => Settings;
   /** For commands with `ownSettings`. */
   readonly sources: SettingSources;

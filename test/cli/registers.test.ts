@@ -135,7 +135,7 @@ describe.each(["sqlite", "postgres"] as const)("on %s", (engine) => {
     });
     expect((await cadastre(["token", "list"], register)).out).toBe("There are no tokens.");
     expect((await cadastre(["token", "revoke", id], register)).err).toBe(
-      `There is no token '${id}'. 'cadastre token list' shows their ids.`,
+      `There is no token '${id}'. Run 'cadastre token list' to see all ids.`,
     );
     const actions = (await auditEvents(register)).map(({ action }) => action);
     expect(actions.sort()).toEqual(["authentication-tokens.create", "authentication-tokens.delete", "users.create"]);
