@@ -1,4 +1,4 @@
-/** The measure of all things here: a bare `node:http` server that reads a request and answers the bytes that it was told to. */
+/** The reference: a bare `node:http` server that sends fixed bytes. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tellUsage } from "./children.ts";

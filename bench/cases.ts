@@ -1,10 +1,10 @@
-/** What is measured: the requests, and for which of them a figure is aimed at. */
+/** The measured requests, some with a target. */
 import { type NextRequest, request } from "./client.ts";
 import { memberToken, organizationName, type Population } from "./population.ts";
 
 export interface Case {
   readonly name: string;
-  /** `writes`: it changes something, so it is not measured beside other writes. */
+  /** `writes`: not measured next to other writes. */
   readonly writes?: true;
   readonly connections: number;
   readonly next: NextRequest;
@@ -19,7 +19,7 @@ const always = (path: string): NextRequest => {
   return () => bytes;
 };
 
-/** One after the other, from the beginning again after the last. */
+/** Cycles through the items. */
 function inTurn(requests: readonly Buffer[]): NextRequest {
   let turn = 0;
   return () => requests[turn++ % requests.length]!;
@@ -37,7 +37,7 @@ function creation(projectId: string): Buffer {
   return request("POST", `/api/v2${list}`, memberToken, { data });
 }
 
-/** All of them locked one after the other, then all unlocked. */
+/** Locks all of them in turn, then unlocks all. */
 const locking = (workspaces: Population["workspaces"]): Buffer[] =>
   ["lock", "unlock"].flatMap((action) =>
     workspaces.map(({ id }) => request("POST", `/api/v2/workspaces/${id}/actions/${action}`, memberToken, {})),
@@ -65,7 +65,7 @@ export function casesFor({ workspaces, projectId, member: { teamId, userId } }: 
   ];
 }
 
-/** A change of some workspace, for the load beside which reads are measured: descriptions, in turn. */
+/** The write load during the measurement of reads: changes descriptions in turn. */
 export function changes({ workspaces }: Population): NextRequest {
   let turn = 0;
   return () => {

@@ -1,10 +1,9 @@
-/** The servers that are measured, each in a process of its own that tells what it has used. */
+/** The measured servers, each in a process that reports its resource usage. */
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import type { NextRequest, Target } from "./client.ts";
 
-/** What a process has used so far. */
 export interface Usage {
   /** CPU time in microseconds, of all its threads. */
   readonly cpu: number;
@@ -37,9 +36,9 @@ export async function usageOf(child: Child): Promise<Usage> {
   return ((await answered) as [Usage])[0];
 }
 
-/** In a child: answers what the parent asks. */
+/** In a child: answers the parent's messages. */
 export function tellUsage(more: () => object = () => ({})): void {
-  // So that what is to be written at the end, such as a profile, is.
+  // A clean exit, so that profiles are written.
   process.once("SIGTERM", () => process.exit(0));
   process.on("message", (message: { ask?: string }) => {
     if (message.ask !== "usage") return;
@@ -49,7 +48,7 @@ export function tellUsage(more: () => object = () => ({})): void {
   });
 }
 
-/** The bare server is told what the service answers to a request, so that both send the same bytes. */
+/** Configures the bare server with the real response, so that both send the same bytes. */
 export async function teach(service: Child, bare: Child, next: NextRequest): Promise<void> {
   const [head = "", ...body] = next().toString().split("\r\n\r\n");
   const [first = "", ...lines] = head.split("\r\n");

@@ -1,4 +1,4 @@
-/** A load generator that costs little itself: raw keep-alive sockets, one request at a time on each, answers only counted. */
+/** A cheap load generator: raw keep-alive sockets with one request at a time; responses are only counted. */
 import { connect, type Socket } from "node:net";
 
 export interface Target {
@@ -13,7 +13,7 @@ export interface Measured {
   readonly requests: number;
   readonly seconds: number;
   readonly perSecond: number;
-  /** Answers that were not 2xx: a benchmark of refusals is none. */
+  /** Responses that were not 2xx, which invalidate the benchmark. */
   readonly refused: number;
   /** How long each request took, in milliseconds, in rising order. */
   readonly latencies: readonly number[];
@@ -33,7 +33,7 @@ export function request(method: string, path: string, token: string, body?: obje
   return Buffer.from(head.join("\r\n"));
 }
 
-/** Sends for so long on so many connections, then waits for the last answers. */
+/** Sends for a duration on several connections, then waits for the last responses. */
 export async function measure(
   target: Target,
   connections: number,
@@ -44,13 +44,13 @@ export async function measure(
   return driveAll(target, connections, next, () => performance.now() < deadline);
 }
 
-/** Exactly so many requests, one after the other on each connection. */
+/** Sends an exact number of requests. */
 export async function repeat(target: Target, connections: number, count: number, next: NextRequest): Promise<Measured> {
   let left = count;
   return driveAll(target, connections, next, () => left-- > 0);
 }
 
-/** So many a second on one connection, until it is told to stop; how many were sent and refused. */
+/** Sends at a fixed rate on one connection until it is stopped. Returns how many were sent and how many failed. */
 export function atPace(target: Target, perSecond: number, next: NextRequest): { stop(): Promise<Drive> } {
   let stopped = false;
   let due = performance.now();
@@ -69,14 +69,14 @@ export function atPace(target: Target, perSecond: number, next: NextRequest): { 
 
 let maySleep = false;
 
-/** Where the database is a process of its own, it needs the core that staying awake would take. */
+/** Not with PostgreSQL, which needs the core that busy waiting would take. */
 export function letSleep(may: boolean): void {
   maySleep = may;
 }
 
 /**
- * Keeps this process from falling asleep between answers. To wake it costs the server that answers several microseconds, and only
- * the slower of two servers lets it fall asleep: that would be counted against it a second time.
+ * Keeps this process awake between responses. Waking it costs the responding server several microseconds, and only the slower of two servers
+ * lets it sleep, which would be counted against it twice.
  */
 function stayAwake(): () => void {
   let awake = !maySleep;

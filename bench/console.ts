@@ -1,5 +1,5 @@
 /**
- * What the console costs a browser: the list of workspaces, with a few and with very many in the register, and every page that lists long.
+ * Measures the console in a browser: the list of workspaces with few and with very many workspaces, and every page with long lists.
  *
  *   npm run bench:console                        100,000 workspaces beside 1,000
  *   npm run bench:console -- --workspaces 20000
@@ -28,7 +28,7 @@ import { benchServer } from "./server.ts";
 const { values } = parseArgs({
   options: { workspaces: { type: "string", default: "100000" }, lists: { type: "boolean", default: false } },
 });
-/** Of these the first organization has 1,000. */
+/** The first organization has 1,000 of them. */
 const few = 1_099;
 const rows = 1_000;
 const taskMax = 100;
@@ -43,7 +43,7 @@ interface Figures {
   readonly "rows after a drag (ms)": number;
 }
 
-/** Kept by the page itself, from its first moment on. */
+/** Recorded by the page itself from its start. */
 const watching = `
   globalThis.seen = { paint: 0, shift: 0 };
   new PerformanceObserver((list) => { for (const entry of list.getEntries()) seen.paint = entry.startTime })
@@ -52,13 +52,13 @@ const watching = `
     .observe({ type: "layout-shift", buffered: true });
 `;
 
-/** Asked again and again from here: the page's own policy lets nobody evaluate text in it. */
+/** Polled from here, because the page's CSP forbids evaluating text. */
 const allThere = `[...document.querySelectorAll("[role=row]")].slice(1).every((row) => row.querySelector("a"))`;
 
 type Seen = { paint: number; shift: number };
 const seenBy = (page: Page) => page.evaluate("seen") as Promise<Seen>;
 
-/** A browser of an owner's own. */
+/** A browser that is signed in as an owner. */
 async function visit(browser: Browser, url: string): Promise<Page> {
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 } });
   await context.request.post(`${url}/api/v2/sessions`, {
@@ -123,7 +123,7 @@ interface TraceEvent {
   readonly args?: { readonly name?: string };
 }
 
-/** The longest task of the page's main thread meanwhile, in ms of CPU time. */
+/** The longest task of the main thread during `work`, in ms of CPU time. */
 async function longest(page: Page, work: () => Promise<void>): Promise<number> {
   const browser = page.context().browser()!;
   await browser.startTracing(page, { categories: ["toplevel", "devtools.timeline"] });
@@ -142,7 +142,7 @@ interface ListFigures {
   readonly "longest task, scrolled (ms)": number;
 }
 
-/** Presses what shows more until so many rows are there. */
+/** Clicks "show more" until there are so many rows. */
 async function showAll(page: Page, more: RegExp): Promise<void> {
   const button = page.getByRole("button", { name: more });
   for (let step = 0; step < rows / 50 && (await button.isVisible()); step++) {
@@ -151,7 +151,7 @@ async function showAll(page: Page, more: RegExp): Promise<void> {
   }
 }
 
-/** A page that lists long, once all that it shows at once is there. */
+/** Opens a page with a long list and waits until it is rendered. */
 async function lookAtList(browser: Browser, url: string, path: string, more?: RegExp): Promise<ListFigures> {
   const page = await visit(browser, url);
   await page.goto(`${url}/app/${largeOrganization}${path}`);
@@ -168,7 +168,7 @@ async function lookAtList(browser: Browser, url: string, path: string, more?: Re
   return { page: path, "elements on the page": elements, "longest task, scrolled (ms)": Math.round(task) };
 }
 
-/** So many people with access to one project, in one of its teams. */
+/** Creates users with access to one project through a team. */
 async function addPeople(database: Database, { teamId }: Filled): Promise<void> {
   await database.write(async ({ db }) => {
     const { organizationId } = await db
@@ -246,7 +246,7 @@ try {
   for (const workspaces of values.lists ? [] : [few, Number(values.workspaces)])
     firstLoads.push(
       await serving(files, workspaces, async (url) => {
-        // The first visit warms the server up, and what it has made smaller is kept.
+        // The first visit warms up the server and its cache of compressed files.
         await look(browser, url, workspaces);
         return look(browser, url, workspaces);
       }),

@@ -1,6 +1,6 @@
 /**
- * What large inputs cost the thread that answers everybody: milliseconds of its time on a processor for each MiB of a state (with 500
- * resources in each), a configuration, a log, a plan and its schemas, and bodies of JSON. More than 50 fails.
+ * Measures the CPU time of the main thread per MiB of large inputs: states (with 500 resources per MiB), configurations, logs, plans and
+ * schemas, and JSON bodies. More than 50 ms per MiB fails.
  *
  *   npm run bench:inputs                  32 MiB of each, embedded database
  *   npm run bench:inputs -- 16 postgres   16 MiB of each, PostgreSQL
@@ -26,13 +26,13 @@ const [mebibytes = "32", engine = "sqlite"] = process.argv.slice(2);
 const sizeWanted = Number(mebibytes) * mebibyte;
 const aimMs = 50;
 
-/** The first thread has its process's id; the first figure is nanoseconds on a processor. */
+/** The main thread's id is the PID; the first field is CPU time in nanoseconds. */
 const mainThreadMs = (pid: number): number =>
   Number(readFileSync(`/proc/${pid}/task/${pid}/schedstat`, "utf8").split(" ")[0]) / 1e6;
 
 const filling = (index: number) => createHash("sha256").update(String(index)).digest("base64").repeat(8);
 
-/** Things until they have this size together. */
+/** Generates items up to this total size. */
 function many<T>(size: number, each: (index: number) => T): T[] {
   const found: T[] = [];
   for (let length = 0; length < size; length += JSON.stringify(found.at(-1)).length) found.push(each(found.length));
@@ -113,7 +113,7 @@ async function withState(site: Site, report: Report): Promise<void> {
   );
   await report("a state, stored and read", text.length, async () => {
     await put(version.attributes["hosted-state-upload-url"], text);
-    // Seldom, because asking costs too.
+    // Rarely, because polling costs CPU time too.
     while (!data(await admin.get(`/state-versions/${version.id}`)).attributes["resources-processed"]) await sleep(1000);
   });
 }
@@ -158,7 +158,7 @@ async function withBodies(site: Site, report: Report): Promise<void> {
   let id = "";
   await report("values of variables", count * valueBytes, async () => {
     for (let index = 0; index < count; index += 1) {
-      // A workspace has at most 8 MiB of them.
+      // The limit per workspace is 8 MiB.
       if (index % 30 === 0) id = await site.workspace(`bodies-${index}`);
       const variable = { key: `k${index}`, value: "v".repeat(valueBytes), category: "terraform" };
       data(await admin.post(`/workspaces/${id}/vars`, resource("vars", variable)));
@@ -184,7 +184,7 @@ try {
   };
   const site = await Site.open({ register, folder, engines, slots: 1, executes: "agent" });
   try {
-    // What it would execute is executed here.
+    // No agent is needed: the job is run here.
     await site.killAgent();
     await measure(site);
   } finally {

@@ -1,6 +1,6 @@
 /**
- * How much memory a long log costs: an apply prints 100 MiB, which are stored while it speaks and read again by range, while the memory
- * of the service and of its workers is watched from outside. More than a log may have is cut, with a sentence.
+ * Measures the memory that a long log needs: an apply prints 100 MiB, which are stored and read by range, while the memory of the server and
+ * its workers is sampled. A log beyond the limit is cut.
  *
  *   npm run bench:log                   100 MiB, embedded database
  *   npm run bench:log -- 520 postgres   520 MiB, PostgreSQL: 512 MiB are kept
@@ -15,7 +15,7 @@ const [mebibytes = "100", engine = "sqlite"] = process.argv.slice(2);
 const bytes = Number(mebibytes) * mebibyte;
 const keptMax = 512 * mebibyte;
 
-/** As clients read: by range, each where the one before ended. */
+/** Reads by consecutive ranges, like clients. */
 async function readAll(url: string): Promise<{ size: number; end: string }> {
   let size = 0;
   let end = "";
@@ -39,7 +39,7 @@ await onSite(engine, 1, async ({ site }) => {
   const configuration = await site.configuration(workspaceId, files);
   const quiet = { "stand-in.json": JSON.stringify({ resources: { none: "1" } }) };
   const first = await site.configuration(workspaceId, quiet);
-  // What every service and worker that has been in use needs is not counted.
+  // Warms up, so that normal memory isn't counted.
   for (let count = 0; count < 5; count += 1)
     await site.waitFor(await site.run(workspaceId, first), "applied", "planned_and_finished");
   for (let count = 0; count < 1000; count += 1) await site.admin.get(`/workspaces/${workspaceId}`);
@@ -59,7 +59,7 @@ await onSite(engine, 1, async ({ site }) => {
   console.log(`read by range in ${((performance.now() - startedAt) / 1000).toFixed(1)} s, ${grown()}`);
   const isCut = end.includes("The log has reached its limit");
   const isRight = end.endsWith("\u0003") && (bytes > keptMax ? isCut && size <= keptMax : !isCut && size > bytes);
-  console.log(`${status}; ${size} bytes${isCut ? ", cut with a sentence" : ""}: ${isRight ? "right" : "WRONG"}`);
+  console.log(`${status}; ${size} bytes${isCut ? ", cut at the limit" : ""}: ${isRight ? "right" : "WRONG"}`);
   for (const watch of [server, worker]) watch.stop();
   if (!isRight || status !== "applied" || server.most() - before[0] >= 96 * mebibyte) process.exitCode = 1;
 });

@@ -1,6 +1,5 @@
 /**
- * How much memory a large state costs: one of 200 MiB goes up by its URL, is read by its job and comes down again, while the
- * service's memory is watched from outside.
+ * Measures the memory that a large state needs: uploads 200 MiB, lets the job parse it, downloads it, and samples the server's memory.
  *
  *   npm run bench:state                   200 MiB, embedded database
  *   npm run bench:state -- 100 postgres   100 MiB, PostgreSQL
@@ -25,7 +24,7 @@ const sizeWanted = Number(mebibytes) * mebibyte;
 const token = "the-admin-of-a-large-state";
 const launcher = fileURLToPath(new URL("../bin/cadastre.js", import.meta.url));
 
-/** The same state each time it is asked for: first for its digest, then to be sent. */
+/** Generates the same state each time, for the digest and for the upload. */
 function* state(): Generator<string> {
   yield '{"version":4,"terraform_version":"1.9.5","serial":1,"lineage":"a-large-one","outputs":{"last":{"value":"one","type":"string"}},"resources":[';
   let size = 0;
@@ -84,7 +83,7 @@ async function fetchDigest(url: string): Promise<string> {
 
 const warmUpRequests = 2000;
 
-/** What every service that has been in use needs is not counted as what the large state costs. */
+/** Warms the server up, so that its normal memory isn't counted. */
 async function warmUp(url: string): Promise<string> {
   const organization = { name: "bench", email: "a@example.com" };
   await call(url, "POST", "/organizations", { data: { type: "organizations", attributes: organization } });

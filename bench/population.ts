@@ -1,4 +1,4 @@
-/** Fills a database: one organization, projects of a hundred workspaces, and a member whose team has ten of the projects. */
+/** Fills a database: one organization, projects with a hundred workspaces each, and a member whose team has access to ten projects. */
 import { projectLevelMask, workspaceLevelMask } from "../src/access/levels.ts";
 import type { Database, Tx } from "../src/database/database.ts";
 import type { OrganizationTable, TokenTable } from "../src/database/schema/identity.ts";
@@ -17,14 +17,14 @@ export const memberToken = "bench-member-token-0123456789";
 const grantedProjects = 10;
 
 export interface Population {
-  /** Up to 500 that the member may read and write to. */
+  /** Up to 500 that the member can write to. */
   readonly workspaces: readonly { readonly id: string; readonly name: string }[];
-  /** A project in which the member may create. */
+  /** A project in which the member can create workspaces. */
   readonly projectId: string;
   readonly member: Member;
 }
 
-/** The one who asks, and the only team of it. */
+/** The caller and their only team. */
 interface Member {
   readonly userId: string;
   readonly teamId: string;
@@ -75,7 +75,7 @@ function workspaceOf(project: ProjectTable, index: number): WorkspaceTable {
   return newWorkspace(attributes, { identity, newestEngine: "1.9.5", projectDuration: null, options });
 }
 
-/** A member of one team, which has ten projects and a workspace outside of them. */
+/** A member of one team with access to ten projects and one other workspace. */
 async function insertMember(
   tx: Tx,
   organization: OrganizationTable,
@@ -140,7 +140,7 @@ function tokenOf(userId: string, createdAt: string): TokenTable {
   };
 }
 
-/** A few hundred rows a statement: both engines bound the number of parameters. */
+/** A few hundred rows per statement, because both databases limit the number of parameters. */
 async function insertMany(
   tx: Tx,
   table: "projects" | "teamProjects" | "workspaces",

@@ -12,7 +12,7 @@ export interface Row {
   readonly perSecond: number;
   readonly p50: number;
   readonly p99: number;
-  /** How many times the median the slowest hundredth of the bare server's answers took. */
+  /** 99th percentile of the bare server, as a multiple of its median. */
   readonly bareTail: number;
   readonly commitsEach: number | undefined;
 }
@@ -40,7 +40,7 @@ function printTable(title: string, rows: readonly Row[]): void {
   }
 }
 
-/** Reads as shares of bare, writes as multiples of it. */
+/** Reads as a share of the bare server, writes as a multiple. */
 const cellOf = ({ cpu, byCpu, byThroughput, commitsEach, p50, p99, bareTail }: Row): string => {
   const tail = `p99 ${(p99 / p50).toFixed(1)} × p50, bare ${bareTail.toFixed(1)} ×`;
   return commitsEach === undefined

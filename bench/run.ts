@@ -1,7 +1,6 @@
 /**
- * How fast the service is, and whether it stays so as an organization grows. Every figure is a share of what a bare `node:http`
- * server manages with the same bytes in the same run, because machines differ and this one may be busy: by CPU time of the
- * process for a request, which is steady, and by throughput.
+ * Measures CPU time per request and throughput as an organization grows. Every figure is relative to a bare `node:http` server that sends the
+ * same bytes in the same run, because machines differ and can be busy.
  *
  *   npm run bench                                everything: both engines, 100, 10,000 and 100,000 workspaces
  *   npm run bench -- sqlite 100                  one engine, one size
@@ -110,15 +109,15 @@ interface Sum {
 
 const warmUpSeconds = 4;
 
-/** A process that has just begun is still being compiled; none that serves anybody is. */
+/** Lets the code be compiled first. */
 async function warmUp(one: Case, service: Child, bare: Child): Promise<void> {
   await teach(service, bare, one.next);
   for (const { target } of [service, bare]) await measure(target, one.connections, warmUpSeconds, one.next);
 }
 
-/** Both servers in turn, a few times, so that what else the machine does falls on both. */
+/** Alternates between both servers, so that other load affects both. */
 async function compare(one: Case, service: Child, bare: Child): Promise<Omit<Row, "engine" | "size" | "beside">> {
-  // The bare server takes no part in what goes in turns.
+  // The bare server has no such sequence.
   const sample = one.next();
   const forBare = { ...one, next: () => sample };
   await teach(service, bare, forBare.next);
@@ -144,7 +143,7 @@ async function compare(one: Case, service: Child, bare: Child): Promise<Omit<Row
   };
 }
 
-/** Below what so large a share of the requests took, in milliseconds. */
+/** A percentile, in milliseconds. */
 function latenciesOf({ latencies }: Sum): (share: number) => number {
   const sorted = latencies.sort((less, more) => less - more);
   return (share) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;

@@ -1,10 +1,9 @@
 /**
- * How runs go through: many at once, in order and each once; and how soon a run is claimed, a line can be read, an engine is told to
- * stop.
+ * Measures runs: throughput with many at the same time, and the latency of claims, log lines and cancellation.
  *
- *   npm run bench:runs                       200 runs over 20 workspaces with 4 workers, embedded database, the tests' stand-in engine
+ *   npm run bench:runs                       200 runs over 20 workspaces with 4 workers, SQLite, the tests' fake engine
  *   npm run bench:runs -- postgres 40 4      PostgreSQL, 40 runs over 4 workspaces
- *   BENCH_ENGINES=DIRECTORY npm run bench:runs    with the first Terraform of that folder of engines
+ *   BENCH_ENGINES=DIRECTORY npm run bench:runs    with the first Terraform in that directory
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -33,7 +32,7 @@ interface Queued {
 
 const mainOf = (step: number) => `resource "terraform_data" "step" {\n  input = "${step}"\n}\n`;
 
-/** Each changes one value, so each leaves one state. */
+/** Each run changes one value, so each creates one state. */
 async function queueAll(site: Site, version: string | undefined, ledger: string): Promise<Queued[]> {
   const attributes = version === undefined ? {} : { "terraform-version": version };
   const workspaces: string[] = [];
@@ -87,12 +86,12 @@ async function many(site: Site, version: string | undefined, ledger: string): Pr
   return isRight;
 }
 
-/** From when a run can be claimed until a worker that waits has it. */
+/** From when a run can be claimed until a waiting worker has it. */
 async function claims(site: Site, version: string | undefined): Promise<void> {
   const workspaceId = await site.workspace("claims", version === undefined ? {} : { "terraform-version": version });
   const configuration = await site.configuration(workspaceId, { "main.tf": "", "stand-in.json": "{}" });
   const times: number[] = [];
-  // Until the first has passed, the workers may still be starting.
+  // The workers may still be starting before the first run.
   await site.waitFor(await site.run(workspaceId, configuration, { "plan-only": true }), "planned_and_finished");
   for (let count = 0; count < 15; count += 1) {
     const id = await site.run(workspaceId, configuration, { "plan-only": true });
@@ -121,7 +120,7 @@ async function lines(site: Site): Promise<void> {
   told("a line printed to readable", times);
 }
 
-/** From when somebody asks until the engine is interrupted. */
+/** From the cancel request until the engine is interrupted. */
 async function cancels(site: Site, ledger: string): Promise<void> {
   const times: number[] = [];
   const workspaceId = await site.workspace("cancels");

@@ -1,4 +1,4 @@
-/** The service as both benchmarks serve it. */
+/** The server of both benchmarks. */
 import type { Database } from "../src/database/database.ts";
 import { createVault } from "../src/database/vault.ts";
 import { createServer, type ServerOptions } from "../src/http/server.ts";

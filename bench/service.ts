@@ -1,4 +1,4 @@
-/** The service in a process of its own, on the database that the parent filled, with its log in a file as in production. */
+/** Runs the server in a separate process, on the database that the parent filled, with its log in a file as in production. */
 import type { AddressInfo } from "node:net";
 import { openDatabase } from "../src/database/engines/open.ts";
 import { newLogger } from "../src/http/log.ts";

@@ -1,4 +1,4 @@
-/** A service with workers of its own, for what is measured of runs: on which database, with which engine. */
+/** A server with workers, for the benchmarks of runs. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,11 +10,11 @@ import { Site } from "../test/support/site.ts";
 export interface Stage {
   readonly site: Site;
   readonly folder: string;
-  /** Of Terraform; undefined for the stand-in of the tests. */
+  /** Version of Terraform; undefined for the fake engine of the tests. */
   readonly version: string | undefined;
 }
 
-/** A folder of real engines is taken from BENCH_ENGINES; without one it is the stand-in of the tests, which does nothing but what is asked. */
+/** BENCH_ENGINES names a directory of real engines; without it the fake engine of the tests is used. */
 export async function onSite(engine: string, workers: number, work: (stage: Stage) => Promise<void>): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), "cadastre-runs-"));
   const postgres = engine === "postgres" ? await startPostgres({ durable: true }) : undefined;

@@ -1,7 +1,7 @@
-/** The memory of processes that are measured, seen from outside. */
+/** Samples the memory of processes. */
 import { readFileSync } from "node:fs";
 
-/** The resident memory of some processes, and the most that they had together since the watch began. */
+/** Resident memory of some processes, and their maximum so far. */
 export class Watch {
   readonly #pids: () => readonly number[];
   #most = 0;
@@ -28,7 +28,7 @@ export class Watch {
   }
 }
 
-/** Nothing where the process has ended. */
+/** 0 if the process has exited. */
 function residentBytes(pid: number): number {
   try {
     return Number(readFileSync(`/proc/${pid}/statm`, "utf8").split(" ")[1]) * 4096;

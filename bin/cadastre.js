@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// The launcher, of a checkout and of a package alike: plain JavaScript that any Node can run. It finds a Node that can run the service,
-// or says which is needed.
+// The launcher of a checkout and of a package: plain JavaScript that any Node can run. It finds a Node that can run Cadastre, or prints
+// which version is needed.
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -13,7 +13,7 @@ const bundle = `${root}lib/cadastre.js`;
 const isCheckout = !existsSync(bundle);
 const quiet = "--disable-warning=ExperimentalWarning";
 
-/** The pinned Node that npm brings where a package for this machine exists; it may lie beside this package, or in it. */
+/** The pinned Node that npm installs on supported platforms, next to this package or inside it. */
 function pinnedNode() {
   try {
     const manifest = `node-${process.platform}-${process.arch}/package.json`;
@@ -28,28 +28,27 @@ const own = Number(process.versions.node.split(".")[0]) >= needed ? process.exec
 const node = pinnedNode() ?? own;
 
 if (isCheckout && !existsSync(`${root}node_modules`)) {
-  console.error("The dependencies are not installed yet. Run 'npm ci' in this folder first.");
+  console.error("The dependencies are not installed. Run 'npm ci' in this directory first.");
   process.exit(1);
 }
 if (node === undefined) {
   console.error(
-    `Cadastre needs Node ${needed} or newer; this is ${process.version}. Install a newer Node, then start it again.`,
+    `Cadastre needs Node ${needed} or newer; this is ${process.version}. Install a newer Node and try again.`,
   );
   process.exit(1);
 }
 
-// So that whoever streams large contents can free their buffers in time.
-const frees = "--expose-gc";
-// What was compiled once need not be compiled at every start. Where the folder can't be written, it simply is. A package is one file,
-// and the folder that it lies in is not ours to write to.
+// Lets code that streams large contents free its buffers in time.
+const exposeGc = "--expose-gc";
+// Caches compiled code between starts, if the directory is writable. Not for a package: its directory isn't ours to write to.
 if (isCheckout) process.env.NODE_COMPILE_CACHE ??= `${root}node_modules/.cache/cadastre/code`;
-const words = [quiet, frees, isCheckout ? `${root}src/cli/cadastre.ts` : bundle, ...process.argv.slice(2)];
-// Where this Node can, it becomes the other: then signals and exit codes need nobody between.
+const words = [quiet, exposeGc, isCheckout ? `${root}src/cli/cadastre.ts` : bundle, ...process.argv.slice(2)];
+// If possible, replace this process, so that signals and exit codes need no forwarding.
 if (typeof process.execve === "function") process.execve(node, [node, ...words], process.env);
 
-// By the channel, the child notices when this process is killed without a chance to pass that on.
+// The channel tells the child when this process is killed.
 const child = spawn(node, words, { stdio: ["inherit", "inherit", "inherit", "ipc"] });
-// The child decides when to end: a signal is passed on, and its answer becomes ours.
+// Signals are forwarded, and the child's exit code becomes ours.
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
 child.on("error", (error) => {
   console.error(`Node can't be started from ${node} (${error.message}).`);

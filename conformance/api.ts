@@ -1,14 +1,13 @@
-/** The service's API, as the site admin whom every server begins with. */
+/** Calls the API as the first site admin. */
 import assert from "node:assert/strict";
 import type { Server } from "./server.ts";
 
 export interface Answer {
   readonly status: number;
-  /** What the answer holds: whatever the path gives. */
   readonly body: any;
 }
 
-/** Takes a path below `/api/v2`, or a whole address. */
+/** Takes a path below `/api/v2`, or a URL. */
 export type Api = (path: string, body?: object, method?: string) => Promise<Answer>;
 
 export function apiOf({ url, token }: Server): Api {
@@ -23,7 +22,7 @@ export function apiOf({ url, token }: Server): Api {
   };
 }
 
-/** What a good answer holds. Raises an Error where it is none. */
+/** Returns the data of a successful response, otherwise throws. */
 export function dataOf({ status, body }: Answer): any {
   assert.ok(status >= 200 && status < 300, `the API answered ${status}: ${JSON.stringify(body)}`);
   return body?.data;
@@ -31,7 +30,7 @@ export function dataOf({ status, body }: Answer): any {
 
 export const emailOf = (username: string) => `${username}@acme.example`;
 
-/** Gives back the user's id. */
+/** Returns the user's id. */
 export const passwordOf = (username: string): string => `the password of ${username}`;
 
 export async function addUser(api: Api, username: string): Promise<string> {

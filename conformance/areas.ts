@@ -1,8 +1,8 @@
-/** Which of the client's tests are ours to pass: by area, each with the beginnings of its tests' names. */
+/** The client's tests that are in scope, by area, as prefixes of test names. */
 
 export interface Area {
   readonly name: string;
-  /** Each matches the beginning of a test's name. The first area that matches a test has it. */
+  /** Prefixes of test names. The first matching area wins. */
   readonly tests: readonly RegExp[];
 }
 
@@ -14,7 +14,7 @@ export const areas: readonly Area[] = [
   { name: "Projects", tests: [of("Projects")] },
   { name: "Team access to workspaces", tests: [of("TeamAccesses")] },
   { name: "Team access to projects", tests: [of("TeamProjectAccesses")] },
-  // Those of modules belong to the registry.
+  // Module tests belong to the registry.
   { name: "State versions", tests: [of("StateVersions")] },
   { name: "State version outputs", tests: [of("StateVersionOutputs")] },
   { name: "Workspace resources", tests: [of("WorkspaceResources")] },
@@ -45,5 +45,5 @@ export const areas: readonly Area[] = [
   { name: "Notification configurations", tests: [of("NotificationConfigurations?")] },
 ];
 
-/** Tests that look at the whole service, or change the account that all of them use, run when no other does. */
+/** Tests that read the whole server, or change the shared account, run alone. */
 export const alone = [/^TestUsers/, /^TestOrganizationsList$/, /^TestAdminRuns_List/];

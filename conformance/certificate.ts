@@ -1,4 +1,4 @@
-/** A certificate for `localhost` and 127.0.0.1, signed by itself. */
+/** A self-signed certificate for `localhost` and 127.0.0.1. */
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -9,7 +9,7 @@ export interface Certificate {
   readonly key: string;
 }
 
-/** Two files in the folder; this process trusts the certificate from now on. Needs openssl. */
+/** Writes certificate and key, and makes this process trust the certificate. Needs openssl. */
 export function makeCertificate(folder: string): Certificate {
   const [cert, key] = [join(folder, "cert.pem"), join(folder, "key.pem")];
   const words = ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2"];
@@ -19,5 +19,5 @@ export function makeCertificate(folder: string): Certificate {
   return { cert, key };
 }
 
-/** What the server is told, so that it uses it. */
+/** The server's settings for it. */
 export const servedWith = ({ cert, key }: Certificate) => ({ CADASTRE_TLS_CERT: cert, CADASTRE_TLS_KEY: key });

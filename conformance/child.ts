@@ -1,4 +1,4 @@
-/** A program that is run: in a process group of its own, which ends with this process, and when its time is over. */
+/** Runs a program in its own process group, which is killed with this process or after a timeout. */
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 
 export interface Program {
@@ -11,11 +11,11 @@ export interface Program {
 
 export interface Child {
   readonly process: ChildProcessWithoutNullStreams;
-  /** What it has written so far, to standard output and standard error, as it came. */
+  /** Standard output and error so far, in order. */
   text(): string;
-  /** Its exit code; null where a signal ended it. */
+  /** The exit code; null if it was killed by a signal. */
   readonly ended: Promise<number | null>;
-  /** To the program alone, as when somebody presses Ctrl+C; or to it and to all that it started. */
+  /** Signals only the program, or its whole group. */
   signal(signal: NodeJS.Signals, to: "program" | "all"): void;
 }
 
@@ -26,7 +26,7 @@ export function startChild({ binary, words, folder, env, limitMs }: Program): Ch
     try {
       process.kill(to === "all" ? -child.pid : child.pid, name);
     } catch {
-      // It has ended by itself.
+      // It has already exited.
     }
   };
   const kill = () => signal("SIGKILL", "all");

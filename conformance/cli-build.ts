@@ -1,6 +1,6 @@
 /**
- * The CLIs that are tried: released versions of Terraform and OpenTofu, built from their modules. All that is changed in them is that
- * they keep no state in s3, azurerm and their like: the code of these stores is most of a build, and partly missing from the modules.
+ * Builds released versions of Terraform and OpenTofu from their modules. The only change: other remote backends (s3, azurerm, …) are removed,
+ * because they are most of the build, and some of their modules are missing.
  */
 import { execFile } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -19,7 +19,7 @@ const sources = {
   OpenTofu: { path: "github.com/opentofu/opentofu", command: "./cmd/tofu" },
 } as const;
 
-/** By the name that an option gives them. The first is the last one under a free licence, which many stay with. */
+/** By option name. The first is the last version under an open-source licence, which many still use. */
 const releases = {
   "terraform-1.5.7": { product: "Terraform", version: "1.5.7" },
   "terraform-1.14.9": { product: "Terraform", version: "1.14.9" },
@@ -32,7 +32,7 @@ export const clis = Object.keys(releases) as Release[];
 
 export const productName = ({ product, version }: Pick<Cli, "product" | "version">) => `${product} ${version}`;
 
-/** Built once, by Go. Raises an Error. */
+/** Built once. Throws on failure. */
 export async function builtCli(release: Release): Promise<Cli> {
   const { product, version } = releases[release];
   const { path, command } = sources[product];
@@ -45,13 +45,12 @@ export async function builtCli(release: Release): Promise<Cli> {
 
 export const versionOf = (release: Release): string => releases[release].version;
 
-/** By what it is called here. */
 export const releaseOf = ({ product, version }: Pick<Cli, "product" | "version">): Release =>
   clis.find((name) => releases[name].product === product && releases[name].version === version) ?? "terraform-1.14.9";
 
-/** The CLI that somebody has already. */
+/** An existing CLI. */
 export async function namedCli(name: string): Promise<Cli> {
-  // It is started in other folders than this one.
+  // Absolute, because it is started in other directories.
   const binary = name.includes("/") ? resolve(name) : name;
   const { stdout } = await promisify(execFile)(binary, ["version"], { env: { CHECKPOINT_DISABLE: "1" } });
   const [, product, version] = /^(Terraform|OpenTofu) v(\S+)/.exec(stdout) ?? [];

@@ -10,7 +10,7 @@ export interface Combination {
   readonly cli: Cli;
   readonly engine: Engine;
   readonly transport: Transport;
-  /** By scenario: undefined where it passed, and else what went wrong. What is not for this CLI is not there. */
+  /** Error by scenario, undefined if it passed. Scenarios that don't apply to this CLI are missing. */
   readonly failures: ReadonlyMap<Scenario, string | undefined>;
 }
 

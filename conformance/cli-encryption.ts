@@ -1,4 +1,4 @@
-/** Scenarios: state that the CLI encrypts before it leaves the machine. The service keeps what it can't read. */
+/** Scenarios: client-side state encryption. The server stores states that it can't read. */
 import assert from "node:assert/strict";
 import { applied, greeting, inCloud, inRemote, type Scenario } from "./cli-scenario.ts";
 import type { Folder, Site } from "./cli-site.ts";
@@ -22,7 +22,7 @@ const encrypted = (passphrase: string) => `terraform {
 `;
 const ours = encrypted("correct horse battery staple");
 
-/** What the service gives back as the state in force. */
+/** The current state from the server. */
 async function kept(site: Site, name: string): Promise<any> {
   const url = (await site.state(name))?.["hosted-state-download-url"] as string;
   return (await site.api(url)).body;

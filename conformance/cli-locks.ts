@@ -1,4 +1,4 @@
-/** Scenarios: more than one CLI, a CLI that ends too early, and people who may do less. */
+/** Scenarios: locking, interrupted CLIs, and limited permissions. */
 import assert from "node:assert/strict";
 import { applied, greeting, inCloud, type Scenario, slowly, until } from "./cli-scenario.ts";
 import { type Folder, organization, type Person, type Site } from "./cli-site.ts";

@@ -1,4 +1,4 @@
-/** Scenarios: how the CLI gets a token, and gives it up. */
+/** Scenarios: `login` and `logout`. */
 import assert from "node:assert/strict";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -6,14 +6,14 @@ import { dataOf, passwordOf } from "./api.ts";
 import { inCloud, type Scenario, until } from "./cli-scenario.ts";
 import type { Folder, Site } from "./cli-site.ts";
 
-/** Somebody's folder and home, without a token. */
+/** A directory and a home without a token. */
 function newcomer(site: Site, workspace: string): { readonly folder: Folder; readonly env: NodeJS.ProcessEnv } {
   const folder = site.folder({ "main.tf": inCloud(site, { name: workspace }) });
   mkdirSync(join(folder.path, ".terraform.d"));
   return { folder, env: site.newcomer(folder.path) };
 }
 
-/** After `login` the CLI may, after `logout` it may not. */
+/** Expects access after `login`, and none after `logout`. */
 async function useAndLogOut(site: Site, { folder, env }: ReturnType<typeof newcomer>): Promise<void> {
   await folder.succeed(["init", "-input=false"], { env });
   await folder.succeed(["logout", site.hostname], { env });
@@ -35,7 +35,7 @@ const pasted: Scenario = {
   },
 };
 
-/** What a browser does: the person is signed in, reads the page that asks, and answers; then it goes where it is led. */
+/** Acts as the browser of a signed-in user: opens the authorization page, answers it, and follows the redirect. */
 class Browser {
   readonly #url: string;
   readonly #cookie: string;
@@ -58,7 +58,7 @@ class Browser {
     return new Browser(url, response.headers.get("set-cookie")?.split(";")[0] ?? "");
   }
 
-  /** Gives the status that the CLI answers the browser with. */
+  /** Returns the status that the CLI sends to the browser. */
   async answer(address: string, attributes: object): Promise<number> {
     const asked = await fetch(address, { redirect: "manual" });
     assert.equal(asked.status, 302);
@@ -87,11 +87,11 @@ const inBrowser: Scenario = {
     const { folder, env } = person;
     const browser = await Browser.signedIn(site);
     const running = folder.start(["login", site.hostname], { env, answers: ["yes"] });
-    // Where there is no browser, what looked for one may repeat the address, in quotes.
+    // Without a browser, the opener can print the URL again in quotes.
     const address = /https:\/\/[\w.:-]+\/oauth\/authorize\?[\w%&=.~-]+/;
     await until("the CLI names the address", () => address.test(running.text()), 30);
     const [asked = ""] = address.exec(running.text()) ?? [];
-    // The CLI knows no refusal: it goes on waiting for a code.
+    // The CLI ignores a denial and keeps waiting.
     assert.equal(await browser.answer(asked, { approve: false }), 400);
     const agreed = { approve: true, name: "Grace's laptop", "expires-at": "2099-01-31T12:00:00.000Z" };
     assert.equal(await browser.answer(asked, agreed), 200);

@@ -1,9 +1,9 @@
-/** Scenarios: a state that is somewhere else moves into the register, within it, and out again. */
+/** Scenarios: moving a state into Cadastre, between workspaces, and out again. */
 import assert from "node:assert/strict";
 import { applied, greeting, inCloud, inRemote, type Scenario } from "./cli-scenario.ts";
 import type { Folder, Site } from "./cli-site.ts";
 
-/** A folder with a state of its own in `terraform.tfstate`. */
+/** A directory with a local state. */
 async function local(site: Site): Promise<Folder> {
   const folder = site.folder({ "main.tf": greeting("from here") });
   await folder.succeed(["init", "-input=false"]);
@@ -13,7 +13,7 @@ async function local(site: Site): Promise<Folder> {
 
 const idOf = (state: string) => JSON.parse(state).resources[0].instances[0].attributes.id as string;
 
-/** The same resource as before, and nothing to do. */
+/** Expects the same resource and an empty plan. */
 async function moved(folder: Folder, before: string): Promise<void> {
   assert.equal(idOf((await folder.succeed(["state", "pull"])).stdout), idOf(before));
   assert.equal((await folder.run(["plan", "-detailed-exitcode"])).code, 0);

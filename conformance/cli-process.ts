@@ -1,4 +1,4 @@
-/** One command of the CLI, and what somebody at the keyboard would see and type. */
+/** Runs one command of the CLI, with its input and output. */
 import type { ChildProcessWithoutNullStreams } from "node:child_process";
 import { stripVTControlCharacters } from "node:util";
 import { type Child, startChild } from "./child.ts";
@@ -8,17 +8,17 @@ import { scaled } from "../test/support/waiting.ts";
 const commandMs = 120_000;
 
 export interface Ended {
-  /** Null where a signal ended it. */
+  /** Null if it was killed by a signal. */
   readonly code: number | null;
-  /** Standard output alone, for what other programs read. */
+  /** Standard output only. */
   readonly stdout: string;
-  /** Standard output and standard error as they came, without colours, and each run of white space as one space. */
+  /** Standard output and error in order, without colors and with collapsed white space. */
   readonly text: string;
 }
 
 export interface Running extends Pick<Child, "signal"> {
   readonly ended: Promise<Ended>;
-  /** What it has written so far, as in `Ended`. */
+  /** The output so far. */
   text(): string;
 }
 
@@ -26,13 +26,13 @@ export interface Invocation {
   readonly folder: string;
   readonly words: readonly string[];
   readonly env: NodeJS.ProcessEnv;
-  /** Standard input as a whole. */
+  /** The complete standard input. */
   readonly input?: string | undefined;
-  /** What is typed, one line for each time that the CLI asks. */
+  /** Answers to the CLI's prompts, one line each. */
   readonly answers?: readonly string[] | undefined;
 }
 
-/** Its messages are boxed and wrapped to the terminal's width; what they say is not. */
+/** Removes the box around messages and the line wrapping. */
 const plain = (text: string) =>
   stripVTControlCharacters(text)
     .replaceAll(/[│╷╵]/g, " ")
@@ -43,7 +43,7 @@ export function startCli({ binary }: Cli, { folder, words, env, input, answers }
   const { stdin, stdout } = child.process;
   let printed = "";
   stdout.on("data", (bytes: Buffer) => (printed += bytes.toString()));
-  // A CLI that asks for less than it is told closes its input early.
+  // The CLI can close its input early.
   stdin.on("error", () => {});
   if (answers === undefined) stdin.end(input ?? "");
   else answerIn(child.process, answers);
@@ -55,7 +55,7 @@ export function startCli({ binary }: Cli, { folder, words, env, input, answers }
   };
 }
 
-/** The CLI throws away what is typed before it asks. */
+/** The CLI discards input before a prompt. */
 function answerIn({ stdin, stdout }: ChildProcessWithoutNullStreams, answers: readonly string[]): void {
   let asked = "";
   let answered = 0;

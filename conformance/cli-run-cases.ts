@@ -1,4 +1,4 @@
-/** Scenarios: what a run is given, what it waits for, and who may start one. */
+/** Scenarios: inputs of runs, queueing, and permissions. */
 import assert from "node:assert/strict";
 import { currentRun, executedBy, isFree, resourcesOf, statusOf } from "./cli-run.ts";
 import { applied, greeting, inRemote, type Scenario, slowly, until } from "./cli-scenario.ts";
@@ -103,7 +103,7 @@ const queued: Scenario = {
   checks: "the second is told that it waits for the first, and then finds the work done",
   run: async (site) => {
     const name = "run-queued";
-    // Long enough for the second to come, also on a busy machine.
+    // Long enough for the second run to start, even on a busy machine.
     const folder = await executedBy("remote", site, name, slowly(20));
     const first = folder.start(applied);
     await until("the first applies", () => /slow: (Creating|Provisioning)/.test(first.text()), 60);

@@ -1,8 +1,8 @@
-/** What scenarios of runs share: workspaces that the service executes, by its own workers or by an agent, and a look at their runs. */
+/** Helpers for scenarios of remote runs, executed by the server's workers or by an agent. */
 import { inCloud } from "./cli-scenario.ts";
 import { type Folder, organization, type Site } from "./cli-site.ts";
 
-/** Who executes: the service's own workers, or an agent of a pool. */
+/** Who executes runs: the server's workers, or an agent of a pool. */
 export type Mode = "remote" | "agent";
 
 interface Wanted {
@@ -10,7 +10,7 @@ interface Wanted {
   readonly block?: typeof inCloud;
 }
 
-/** Makes a workspace that executes so, with the CLI's own version, and a folder that is initialized for it. */
+/** Creates a workspace in this mode with the CLI's version, and an initialized directory for it. */
 export async function executedBy(
   mode: Mode,
   site: Site,

@@ -1,9 +1,9 @@
-/** Scenarios: what a run goes through, the same whether the service's own workers execute it or an agent of a pool. */
+/** Scenarios: the life cycle of a run, with the server's workers and with an agent. */
 import assert from "node:assert/strict";
 import { currentRun, executedBy, isFree, type Mode, resourcesOf, statusOf } from "./cli-run.ts";
 import { applied, greeting, inCloud, type Scenario, until } from "./cli-scenario.ts";
 
-/** One scenario for each mode, with workspaces of its own in each. */
+/** One scenario per mode, each with its own workspaces. */
 type Life = (mode: Mode) => Scenario;
 
 const planApply: Life = (mode) => ({
@@ -144,7 +144,7 @@ const savedPlan: Life = (mode) => ({
   },
 });
 
-/** The quick run leads the service's own workers through them; an agent is slow to come. */
+/** A quick run only uses the server's workers, because agents start slowly. */
 const inMode = (mode: Mode): Scenario[] =>
   [planApply, autoApprove, chosen, failing, broken, interrupted, savedPlan].map((life) => ({
     ...life(mode),

@@ -1,20 +1,20 @@
-/** What a scenario is, and the configurations that scenarios write. */
+/** The scenario type, and the configurations that scenarios use. */
 import type { Cli } from "./cli-build.ts";
 import { organization, type Site, type Transport } from "./cli-site.ts";
 import { until as become } from "../test/support/waiting.ts";
 
 export interface Scenario {
-  /** What is done, in the words of the CLI; a row of the table. */
+  /** The commands; a row of the table. */
   readonly name: string;
   /** What is checked, for docs/reference/conformance-cli.md. */
   readonly checks: string;
-  /** Left out of the quick run. */
+  /** Not in a quick run. */
   readonly slow?: boolean;
-  /** The version from which on each CLI can do this; one that is not named can't. Without it, all can. */
+  /** Minimum version per CLI; a CLI that isn't listed doesn't support it. */
   readonly since?: Partial<Record<Cli["product"], string>>;
-  /** Where it can be done, where that is not everywhere; a quick run does this, too. */
+  /** The only transport that supports it; a quick run uses it too. */
   readonly transport?: Transport;
-  /** Fails by throwing. Every scenario has workspaces of its own, so that they don't depend on one another. */
+  /** Throws on failure. Every scenario has its own workspaces. */
   run(site: Site): Promise<void>;
 }
 
@@ -56,7 +56,7 @@ output "greeting" {
 }
 `;
 
-/** A resource that takes so long to be made. */
+/** A resource that takes this long to create. */
 export const slowly = (seconds: number) => `resource "terraform_data" "slow" {
   provisioner "local-exec" {
     command = "exec sleep ${seconds}"
@@ -64,7 +64,7 @@ export const slowly = (seconds: number) => `resource "terraform_data" "slow" {
 }
 `;
 
-/** Raises an Error when it does not come true in time. */
+/** Throws after the timeout. */
 export async function until(what: string, holds: () => boolean | Promise<boolean>, seconds = 60): Promise<void> {
   await become(holds, what, seconds);
 }

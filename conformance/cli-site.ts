@@ -1,7 +1,4 @@
-/**
- * One server with an organization in it, set up through the API as its owner would; and what a scenario needs to use it: folders
- * with configurations, the CLI run in them as one person or another, and the API to look at what came of it.
- */
+/** A server with an organization for the scenarios: directories with configurations, the CLI as different users, and the API to check results. */
 import assert from "node:assert/strict";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -16,12 +13,12 @@ import { type Agent, type Engine, type Server, startAgent, startServer } from ".
 export const transports = ["http", "https"] as const;
 export type Transport = (typeof transports)[number];
 
-/** What each holds on the default project: Grace makes workspaces, Linus works in them, and Ada looks on. */
+/** Access to the default project: Grace maintains, Linus writes, Ada reads. */
 const levels = { grace: "maintain", linus: "write", ada: "read" } as const;
 export type Person = keyof typeof levels;
 
 export const organization = "acme";
-/** What `host` of the CLI configuration file names: no such host is ever looked up. */
+/** The host in the CLI configuration, which is never resolved. */
 const namedHost = "cadastre.test";
 const tokenVariable = "TF_TOKEN_cadastre_test";
 
@@ -33,21 +30,21 @@ export interface Workspace {
 export interface Site {
   readonly cli: Cli;
   readonly hostname: string;
-  /** How the runs that the service executes know it. */
+  /** The URL that remote runs use. */
   readonly runHostname: string;
   readonly tokens: Readonly<Record<Person, string>>;
-  /** Variables for somebody whose home is the folder and who has no token yet. */
+  /** Environment of a user without a token, whose home is the directory. */
   newcomer(folder: string): NodeJS.ProcessEnv;
-  /** The owner's view, by the API. */
+  /** Calls the API as the owner. */
   readonly api: Api;
-  /** Fails where there is none of this name. */
+  /** Throws if there is no such workspace. */
   workspace(name: string): Promise<Workspace>;
-  /** The attributes of the state in force; undefined where there is none. */
+  /** Attributes of the current state; undefined if there is none. */
   state(name: string): Promise<Record<string, any> | undefined>;
   /** With the CLI's own version. */
   makeWorkspace(name: string, attributes: object): Promise<Workspace>;
   setVariable(workspace: string, attributes: object): Promise<void>;
-  /** An agent pool that has an agent, the same one for everybody who asks. */
+  /** A shared agent pool with an agent. */
   servedPool(): Promise<string>;
   /** An agent pool, with a token for its agents. */
   makePool(name: string): Promise<{ readonly id: string; readonly token: string }>;
@@ -59,9 +56,9 @@ export interface Site {
 
 export interface Options {
   readonly as?: Person;
-  /** Standard input as a whole, for what reads a file there. */
+  /** The complete standard input. */
   readonly input?: string;
-  /** What is typed, one line for each time that the CLI asks. */
+  /** Answers to the CLI's prompts, one line each. */
   readonly answers?: readonly string[];
   readonly env?: NodeJS.ProcessEnv;
 }
@@ -72,9 +69,9 @@ export interface Folder {
   read(name: string): string;
   start(words: readonly string[], options?: Options): Running;
   run(words: readonly string[], options?: Options): Promise<Ended>;
-  /** Fails unless the CLI ends with 0. */
+  /** Throws unless the CLI exits with 0. */
   succeed(words: readonly string[], options?: Options): Promise<Ended>;
-  /** Fails unless the CLI ends with 1 and says what the pattern matches. */
+  /** Throws unless the CLI exits with 1 and its output matches. */
   refuse(words: readonly string[], saying: RegExp, options?: Options): Promise<Ended>;
 }
 
@@ -106,7 +103,7 @@ export async function openSite(cli: Cli, engine: Engine, transport: Transport): 
       tokens,
       newcomer: (folder) => {
         writeFileSync(join(folder, ".terraformrc"), host);
-        // A file that is named there would hide what `login` keeps.
+        // A file named here would override the credentials of `login`.
         return { HOME: folder, TF_CLI_CONFIG_FILE: undefined, [tokenVariable]: undefined };
       },
       api,
@@ -128,12 +125,11 @@ interface Executing {
   readonly cli: Cli;
   readonly server: Server;
   readonly runs: Readonly<Record<string, string>>;
-  /** Those that end with the site. */
   readonly agents: Agent[];
   readonly trusted: string | undefined;
 }
 
-/** What scenarios need whose runs the service executes. */
+/** For scenarios with remote runs. */
 function forRuns({ api, cli, server, runs, agents, trusted }: Executing) {
   const path = `/organizations/${organization}`;
   const engine = cli.product === "Terraform" ? "terraform" : "tofu";
@@ -181,7 +177,7 @@ async function stateOf(api: Api, name: string): Promise<Record<string, any> | un
 
 const identifier = (type: string, id: string) => ({ data: { type, id } });
 
-/** The organization, whose new workspaces execute locally; and the people, each in a team and with a token. */
+/** Creates the organization, with local execution by default, and the users with teams and tokens. */
 async function settle(api: Api): Promise<Record<Person, string>> {
   const attributes = { name: organization, email: "platform@acme.example", "default-execution-mode": "local" };
   const { relationships } = dataOf(await api("/organizations", { data: { type: "organizations", attributes } }));
@@ -201,7 +197,7 @@ async function makeTeam(api: Api, name: string, project: string, access: string)
   return team.id;
 }
 
-/** Gives back the person's token. */
+/** Returns the user's token. */
 async function addPerson(api: Api, person: Person, team: string): Promise<string> {
   const id = await addUser(api, person);
   await addMember(api, organization, emailOf(person), [team]);
@@ -219,13 +215,13 @@ interface Surroundings {
   readonly trusted: string | undefined;
 }
 
-/** The CLI looks for a host's services by HTTPS only, unless its configuration file names them. */
+/** The CLI only discovers services over HTTPS, so for HTTP its configuration file lists them. */
 function hostBlock(hostname: string, url: string): string {
   const services = ["tfe.v2", "tfe.v2.1", "tfe.v2.2", "state.v2"].map((name) => `    "${name}" = "${url}/api/v2/"\n`);
   return `host "${hostname}" {\n  services = {\n${services.join("")}  }\n}\n`;
 }
 
-/** The token is in a variable over HTTP, and in the file over HTTPS, so that both ways are tried. */
+/** The token is in a variable with HTTP and in the file with HTTPS, so that both ways are tested. */
 function environmentsOf({ home, host, hostname, tokens, trusted }: Surroundings): Record<Person, NodeJS.ProcessEnv> {
   const environmentOf = (person: Person): NodeJS.ProcessEnv => {
     const own = join(home, person);

@@ -1,11 +1,11 @@
-/** Scenarios: the state itself, small and large, by hand and from another workspace. */
+/** Scenarios: state commands, large states, and remote state data sources. */
 import assert from "node:assert/strict";
 import { applied, greeting, inCloud, inRemote, type Scenario, until } from "./cli-scenario.ts";
 import { type Folder, organization, type Site } from "./cli-site.ts";
 
 const pulled = async (folder: Folder) => (await folder.succeed(["state", "pull"])).stdout;
 
-/** A folder that has applied `one` and then `two`, with the state of the first in `old.json`. */
+/** A directory that has applied `one` and then `two`, with the first state in `old.json`. */
 async function withHistory(site: Site, name: string, block: typeof inCloud): Promise<Folder> {
   const folder = site.folder({ "main.tf": block(site, { name }) + greeting("one") });
   await folder.succeed(["init", "-input=false"]);

@@ -1,13 +1,12 @@
 /**
- * Runs real CLIs, Terraform and OpenTofu, against this service, and tells what works.
+ * Runs real CLIs, Terraform and OpenTofu, against this server, and reports what works.
  *
  *   npm run conformance:cli                      every CLI, both databases, HTTP and HTTPS; writes docs/reference/conformance-cli.md
  *   npm run conformance:cli -- --quick           SQLite only, Terraform only, without the slow scenarios, by HTTPS what needs it; writes nothing
  *   npm run conformance:cli -- --only '`init`'   only the scenarios whose names, or whose chapters' titles, match; writes nothing
  *
- * `--cli`, `--engine` and `--transport` choose one of each; then nothing is written, unless `--write` asks for a document that tells of
- * those alone. Go builds the CLIs, once; `--terraform PATH`, or CADASTRE_TERRAFORM, names one
- * that is there already, and then it is the only one. HTTPS needs openssl, which makes the certificate. The exit code is 1 if a
+ * `--cli`, `--engine` and `--transport` select one of each; the document is then only written with `--write`. Go builds the CLIs once;
+ * `--terraform PATH`, or CADASTRE_TERRAFORM, uses an existing one instead. HTTPS needs openssl. The exit code is 1 if a
  * scenario fails, or if there is no Go.
  */
 import { writeFileSync } from "node:fs";
@@ -40,13 +39,13 @@ const chapters: readonly Chapter[] = [
   { title: "Runs by agents of a pool", scenarios: agentRuns },
 ];
 
-/** They wait for the service and for one another more than they compute. */
+/** Scenarios mostly wait, so several run in parallel. */
 const scenariosAtOnce = 2;
 
 interface Choice {
   readonly only: RegExp | undefined;
   readonly quick: boolean;
-  /** Whether this is the CLI that a quick run leads through all that is not slow; others only begin, and do what is new in them. */
+  /** The CLI that runs all scenarios of a quick run; others only run the first ones and their new features. */
   readonly first: boolean;
 }
 
@@ -117,7 +116,7 @@ async function main(): Promise<number> {
   const combinations: Combination[] = [];
   for (const { cli: release, ...place } of asked.combinations) {
     const first = release === asked.combinations[0]?.cli;
-    // The one that is named takes the first one's place.
+    // The given CLI replaces the first one.
     if (named !== undefined && !first) continue;
     const cli = named === undefined ? await builtCli(release) : await namedCli(named);
     const scenarios = chosen(cli, place.transport, { ...asked, first });

@@ -1,4 +1,4 @@
-/** The official Go client's own tests, built from the module cache; how they are told where the service is. */
+/** Builds and configures the official Go client's tests. */
 import { join } from "node:path";
 import { go, type GoTests } from "./go.ts";
 import { type Edition, type Server, without } from "./server.ts";
@@ -19,7 +19,7 @@ export async function buildClient(folder: string): Promise<Client> {
   return { binary, home, version };
 }
 
-/** What reaches no test, because it would change what the test expects. */
+/** Variables that would change what tests expect. */
 const ours = /^(TF|TFE|TFC|ENABLE|HYOK|GITHUB|OAUTH|CADASTRE|RUN_TASKS)_/;
 
 /**
@@ -37,7 +37,7 @@ export function testEnvironment(server: Server, edition: Edition, listenerUrl: s
     OAUTH_CLIENT_GITHUB_TOKEN: "not-a-token",
     GITHUB_POLICY_SET_IDENTIFIER: "organization/repository",
     GITHUB_APP_INSTALLATION_ID: "ghain-conformance0",
-    // Whom tests of notifications have told; the client and the provider call it by different names.
+    // The receiver of notifications; the client and the provider use different names.
     TFC_RUN_TASK_URL: listenerUrl,
     RUN_TASKS_URL: listenerUrl,
   };

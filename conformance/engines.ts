@@ -1,7 +1,6 @@
 /**
- * What the service's own workers execute in these tests: a folder of engines, versions side by side, and a mirror with the
- * providers that the official client's and provider's fixtures name. All of it is built by Go, once, and nothing is fetched while
- * runs run.
+ * Builds the engines for the server's workers, and a mirror with the providers that the fixtures of the official client and provider use. Built
+ * once with Go; runs download nothing.
  */
 import assert from "node:assert/strict";
 import { copyFileSync, existsSync, mkdirSync } from "node:fs";
@@ -10,17 +9,14 @@ import type { Api } from "./api.ts";
 import { builtCli, type Cli, type Release, versionOf } from "./cli-build.ts";
 import { build, cache, go } from "./go.ts";
 
-/**
- * Their releases are not in the module proxy: these are their main branches, each named as the release that a fixture asks for, or as
- * one that it takes.
- */
+/** Their releases are not in the module proxy: these are main branches, versioned as a release that the fixtures accept. */
 const providers = [
   { name: "null", version: "1.0.1-0.20260824155049-3827b35ad520", release: "3.2.4" },
   { name: "random", version: "1.3.2-0.20260824155315-e1092b0cfc07", release: "3.1.0" },
 ] as const;
 const registries = ["registry.terraform.io", "registry.opentofu.org"];
 
-/** What the server's settings need so that it executes runs itself. */
+/** The server's settings for its workers. */
 export async function executing(releases: readonly Release[], workers = 2): Promise<Record<string, string>> {
   const folder = join(cache, "engines");
   for (const release of releases) placeEngine(folder, await builtCli(release));
@@ -37,7 +33,7 @@ export function placeEngine(folder: string, { binary, product, version }: Cli): 
   place(binary, join(folder, name, version, name));
 }
 
-/** Makes a version the newest that new workspaces can have, as the admin of a site does that has no newer one. */
+/** Disables newer versions, like an admin whose site doesn't have them. */
 export async function preferEngine(api: Api, release: Release): Promise<void> {
   const version = versionOf(release);
   const isNewer = (other: string) => other.localeCompare(version, "en", { numeric: true }) > 0;

@@ -9,9 +9,9 @@ export interface Exception {
   readonly test: string;
   /** A sentence for docs/reference/conformance-*.md. */
   readonly reason: string;
-  /** Where it holds in one edition only. */
+  /** Only in this edition. */
   readonly edition?: Edition;
-  /** Where it holds with one version of the CLI only. */
+  /** Only with this version of the CLI. */
   readonly terraform?: string;
 }
 

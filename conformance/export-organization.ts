@@ -1,4 +1,4 @@
-/** An organization with something of everything that the official provider knows. */
+/** Creates an organization with every resource that the official provider supports. */
 import { type Api, dataOf } from "./api.ts";
 
 export const organization = "acme";

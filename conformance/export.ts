@@ -1,11 +1,11 @@
 /**
- * Exports an organization, and has the official provider plan what was written: everything is imported, and nothing is to be added,
- * changed or destroyed.
+ * Exports an organization and plans the result with the official provider: everything must be imported, and nothing added, changed or
+ * destroyed.
  *
  *   npm run conformance:export                Terraform 1.5.7 and 1.14.9
  *   npm run conformance:export -- --quick     Terraform 1.5.7
  *
- * The exit code is 1 if a plan finds anything to do, or if there is no Go.
+ * The exit code is 1 if a plan has changes, or if there is no Go.
  */
 import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
@@ -76,7 +76,7 @@ interface Change {
   };
 }
 
-/** What a plan would do beside importing, and what it would not import. */
+/** The changes of a plan besides imports, and missing imports. */
 async function plan({ binary, provider, certificate, home, files, token }: Planning): Promise<string[]> {
   const cwd = join(files, "terraform");
   const env = {

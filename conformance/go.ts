@@ -1,4 +1,4 @@
-/** Go as a tool: what is built from modules of the module proxy, and test binaries run test by test. */
+/** Builds Go modules from the module proxy, and runs test binaries test by test. */
 import { execFile, execFileSync } from "node:child_process";
 import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -11,13 +11,13 @@ import { scaled } from "../test/support/waiting.ts";
 
 /** Whose go.mod names the client. */
 const here = fileURLToPath(new URL(".", import.meta.url));
-/** Beside the other tools' caches: kept until `npm ci` removes it. */
+/** Kept until `npm ci` removes it. */
 export const cache = fileURLToPath(new URL("../node_modules/.cache/cadastre/", import.meta.url));
 const testMs = 240_000;
-/** Past its own timeout a test's process gets this long to say where it hung. */
+/** Extra time after a timeout, in which a test prints its stack. */
 const graceMs = 5_000;
 
-/** Gives back what it wrote. Raises an Error, also where there is no Go. */
+/** Returns the output. Throws, also if Go is missing. */
 export async function go(words: readonly string[], folder = here): Promise<string> {
   if (!hasGo()) throw new Error("This needs Go, and there is none on this machine. `.ci/install-go` brings it.");
   const { stdout } = await promisify(execFile)("go", words, { cwd: folder, maxBuffer: 64 * 1024 * 1024 });
@@ -46,7 +46,7 @@ export interface Built {
 
 /**
  * Builds a module in a copy of it, once: Go's own copy is read-only, and a module's `replace` directives hold only where it is the
- * main one. Raises an Error.
+ * main one. Throws on failure.
  */
 export async function build({ path, version }: Module, make: (built: Built) => Promise<unknown>): Promise<Built> {
   const name = path.split("/").at(-1);
@@ -61,20 +61,20 @@ export async function build({ path, version }: Module, make: (built: Built) => P
   chmodSync(built.source, 0o755);
   for (const entry of readdirSync(built.source, { recursive: true, withFileTypes: true }))
     chmodSync(join(entry.parentPath, entry.name), entry.isDirectory() ? 0o755 : 0o644);
-  // A build that is interrupted leaves nothing that looks like a whole one.
+  // Renamed when complete, so that an interrupted build isn't used.
   const partial = `${built.binary}.partial`;
   await make({ ...built, binary: partial });
   renameSync(partial, built.binary);
   return built;
 }
 
-/** A test binary, and the folder that its tests expect to run in. */
+/** A test binary and its working directory. */
 export interface GoTests {
   readonly binary: string;
   readonly home: string;
 }
 
-/** The names of all tests, in their order. */
+/** All test names in order. */
 export async function testsOf({ binary, home }: GoTests): Promise<string[]> {
   const { stdout } = await promisify(execFile)(binary, ["-test.list", "."], { cwd: home });
   return stdout.split("\n").filter((line) => line.startsWith("Test"));
@@ -82,12 +82,12 @@ export async function testsOf({ binary, home }: GoTests): Promise<string[]> {
 
 export interface Invocation {
   readonly test: string;
-  /** Subtests to leave out, as Go writes them: `TestA/b`. */
+  /** Subtests to skip, as in Go: `TestA/b`. */
   readonly skipped: readonly string[];
   readonly env: NodeJS.ProcessEnv;
 }
 
-/** Runs one test with its subtests in a process of its own: a panic or a hang costs one test. */
+/** Runs one test with its subtests in a separate process, so that a panic or a hang affects only this test. */
 export async function runTest({ binary, home }: GoTests, { test, skipped, env }: Invocation): Promise<TestOutput> {
   const limitMs = scaled(testMs);
   const words = ["-test.v=test2json", `-test.timeout=${limitMs}ms`, "-test.parallel=2", `-test.run=${exactly(test)}`];

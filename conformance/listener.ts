@@ -1,10 +1,10 @@
-/** Somebody on the loopback who always listens: the tests of notifications have them asked, and nobody else is called. */
+/** A receiver on the loopback interface for the tests of notifications. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 
 export interface Listener {
   readonly url: string;
-  /** What lets the service call them. */
+  /** The server's settings that allow calling it. */
   readonly settings: Readonly<Record<string, string>>;
   stop(): void;
 }

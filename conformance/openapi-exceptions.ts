@@ -7,7 +7,7 @@ export interface DocumentException {
   /** By operation id. */
   readonly operations: readonly string[];
   readonly detail: RegExp;
-  /** A sentence for those who wonder. */
+  /** The reason, as a sentence. */
   readonly reason: string;
 }
 
@@ -61,7 +61,7 @@ export const documentExceptions: readonly DocumentException[] = [
   },
 ];
 
-/** Attributes and relationships that the document has and that we do not show. */
+/** Documented attributes and relationships that we don't have. */
 export interface UnshownMembers {
   readonly type: string;
   readonly attributes?: readonly string[];

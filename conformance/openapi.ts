@@ -1,6 +1,6 @@
 /**
- * Our responses, checked against the official OpenAPI document of HCP Terraform, which comes with the Go client: each operation that
- * the document has too is called as the contract tests call it, and its response validated with the document's schema.
+ * Validates our responses with HCP Terraform's OpenAPI document, which comes with the Go client: calls each operation that the document has, in
+ * the same way as the contract tests.
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -32,7 +32,7 @@ interface Difference {
   readonly detail: string;
 }
 
-/** Prints what differs and has no reason, and gives back how many such differences there are. */
+/** Prints the unexplained differences and returns their number. */
 export async function checkResponses(engine: string): Promise<number> {
   const document = await officialDocument();
   const shared = routes.filter(({ operation }) => document.operations.has(keyOf(operation)));
@@ -45,12 +45,12 @@ export async function checkResponses(engine: string): Promise<number> {
   const shown = new Map<string, Set<string>>();
   try {
     let tenant: Tenant | undefined;
-    // What is removed would be missed by those that come after.
+    // Deletions come last, because other operations need the resources.
     for (const route of shared.toSorted((one, other) => rankOf(one) - rankOf(other))) {
       tenant = await intact(site.api, tenant);
       let answer = await answerTo(route, site.api, tenant).catch(() => undefined);
       if (answer === undefined || answer.status >= 400) {
-        // Others have used up what it needs.
+        // Other operations have used up what it needs.
         tenant = await makeTenant(site.api);
         answer = await answerTo(route, site.api, tenant);
       }
@@ -71,7 +71,7 @@ const rankOf = ({ operation }: Route): number =>
 const keyOf = ({ method, path }: { readonly method: string; readonly path: string }): string =>
   `${method} ${path.replaceAll(/:[a-z_]+|\{[^}]*\}/g, "{}")}`;
 
-/** By the first caller who is allowed; the last refusal where none is. */
+/** Tries callers until one is allowed; otherwise returns the last error. */
 async function answerTo(route: Route, api: Api, tenant: Tenant): Promise<Answer> {
   const { send, callers } = await staged(route, { api, tenant });
   const others: Caller[] = [tenant.owner, api.admin, tenant.callers["organization token"]];
@@ -106,11 +106,11 @@ function schemasOf(responses: Json): Map<string, Json> {
   );
 }
 
-/** The dialect of OpenAPI 3.0 as JSON Schema: null has a type of its own there, and what is only sent is not in a response. */
+/** Converts OpenAPI 3.0 to JSON Schema: nullable types, and no write-only properties. */
 function asJsonSchema(schema: Json): Json {
   if (Array.isArray(schema)) return schema.map(asJsonSchema);
   if (typeof schema !== "object" || schema === null) return schema;
-  // Some lead to files that the published document does not have.
+  // Some references point to unpublished files.
   if (typeof schema.$ref === "string" && !schema.$ref.startsWith("#/components/schemas/")) return {};
   const { nullable, example: _, discriminator: __, ...rest } = schema;
   const plain = Object.fromEntries(
@@ -131,7 +131,7 @@ const mapped = (properties: Json): Json =>
     Object.entries(properties).map(([name, schema]) => [name, schema === null ? {} : asJsonSchema(schema)]),
   );
 
-// --- judging
+// --- validation
 
 function validatorOf({ operations, components }: OfficialDocument): (key: string, answer: Answer) => string[] {
   const ajv = new Ajv({ strict: false, allErrors: true, validateFormats: false });
@@ -154,7 +154,7 @@ function validatorOf({ operations, components }: OfficialDocument): (key: string
 const faultOf = (path: string, message = "", params: Json = {}): string =>
   `${path.replaceAll(/\/\d+(?=\/|$)/g, "/*")} ${message}${params.allowedValues ? ` (${params.allowedValues.join(", ")})` : ""}`;
 
-/** Which members of which types were seen in a response. */
+/** The members of each type that responses contained. */
 function noteShown(shown: Map<string, Set<string>>, body: Json): void {
   for (const resource of [body?.data, body?.included].flat()) {
     if (typeof resource?.type !== "string") continue;
@@ -168,7 +168,7 @@ function noteShown(shown: Map<string, Set<string>>, body: Json): void {
 
 const neverShows = (member: string): string => `never shows ${member}`;
 
-/** What the document lists of a type that we have, and none of our responses showed. */
+/** Documented members that no response contained. */
 function missing({ components }: OfficialDocument, shown: ReadonlyMap<string, ReadonlySet<string>>): Difference[] {
   return [...shown].flatMap(([type, members]) => {
     const { properties } = components.schemas[type] ?? {};

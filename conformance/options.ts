@@ -1,7 +1,7 @@
-/** What the scripts are asked for in the same words: which combinations to run, and whether it is the whole. */
+/** The options that the scripts share: which combinations to run, and whether to write the document. */
 import { parseArgs } from "node:util";
 
-/** One thing that combinations differ in, and what a quick run takes of it. */
+/** One dimension of the combinations, and its subset in a quick run. */
 export interface Choice<Kind extends string> {
   readonly all: readonly Kind[];
   readonly quick: readonly Kind[];
@@ -10,17 +10,17 @@ export interface Choice<Kind extends string> {
 type Choices<Kinds extends Record<string, string>> = { readonly [Name in keyof Kinds]: Choice<Kinds[Name]> };
 
 export interface Asked<Kinds extends Record<string, string>> {
-  /** Each kind with each of the others, as far as they are wanted. */
+  /** The selected combinations. */
   readonly combinations: readonly Kinds[];
   readonly quick: boolean;
   readonly only: RegExp | undefined;
-  /** Whether the document is written from it: every test ran, in all combinations or, with `--write`, in those that were chosen. */
+  /** Whether to write the document: all tests ran, in all combinations or, with `--write`, in the selected ones. */
   readonly whole: boolean;
-  /** The value of an option that only this script has. */
+  /** The value of a script's own option. */
   readonly value: (option: string) => string | undefined;
 }
 
-/** Each choice is an option of its name, which takes one kind. Raises an Error. */
+/** Each dimension is an option with one value. Throws for unknown values. */
 export function readOptions<Kinds extends Record<string, string>>(
   choices: Choices<Kinds>,
   further: readonly string[] = [],
@@ -57,7 +57,7 @@ export function readOptions<Kinds extends Record<string, string>>(
   };
 }
 
-/** So many at once, in their order, until all are done. */
+/** Runs with bounded concurrency, in order. */
 export async function inTurn<Item>(
   atOnce: number,
   items: readonly Item[],

@@ -1,6 +1,6 @@
 /**
- * Which of the provider's tests are ours to pass: by area, each with the beginnings of its tests' names. What is in no area needs what
- * the service does not have: policies, a registry, run tasks, stacks, SAML and SCIM.
+ * The provider's tests that are in scope, by area, as prefixes of test names. Other tests need features that Cadastre doesn't have: policies, a
+ * registry, run tasks, stacks, SAML and SCIM.
  */
 import type { Area } from "./areas.ts";
 
@@ -99,8 +99,8 @@ export const providerAreas: readonly Area[] = [
   },
 ];
 
-/** It looks at every organization of the service. */
+/** Reads every organization of the server, so it runs alone. */
 export const alone = [named("TestAccTFEOrganizationsDataSource")];
 
-/** What a quick run takes: that each resource can be made, changed and imported. */
+/** Tests of a quick run: create, update and import each resource. */
 export const quickTests = /_(basic|update|import)|Settings/;

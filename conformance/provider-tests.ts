@@ -1,4 +1,4 @@
-/** The official provider's own acceptance tests: built from its module, and told where the service is and who is in it. */
+/** Builds and configures the official provider's acceptance tests. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { addMember, addUser, apiOf, dataOf, emailOf } from "./api.ts";
@@ -9,11 +9,11 @@ import type { Edition, Server } from "./server.ts";
 export const providerModule = { path: "github.com/hashicorp/terraform-provider-tfe", version: "0.79.0" } as const;
 
 export interface Provider extends GoTests {
-  /** The folder with the provider itself, as somebody installs it. */
+  /** Directory with the built provider. */
   readonly installed: string;
 }
 
-/** Raises an Error. */
+/** Throws on failure. */
 export async function buildProvider(): Promise<Provider> {
   const { source, binary } = await build(providerModule, async (built) => {
     await go(["build", "-o", join(built.source, "installed/"), "."], built.source);
@@ -22,12 +22,12 @@ export async function buildProvider(): Promise<Provider> {
   return { binary, home: join(source, "internal/provider"), installed: join(source, "installed") };
 }
 
-/** The tests can't make users, so they expect two; and two organizations by name, one with the first user, one with an agent pool. */
+/** The tests expect two users, and two organizations: one with the first user, one with an agent pool. */
 const users = ["ada", "grace"] as const;
 const withUser = "hashicorp";
 const withPool = "xxx";
 
-/** What the service has before the first test. */
+/** Created before the first test. */
 export async function settle(server: Server): Promise<void> {
   const api = apiOf(server);
   for (const user of users) await addUser(api, user);
@@ -40,20 +40,20 @@ export async function settle(server: Server): Promise<void> {
   dataOf(await api(`/organizations/${withPool}/agent-pools`, { data: pool }));
 }
 
-/** How the server is set up: where an installation can choose, as the one that the provider's authors test against. */
+/** The server's settings, like those of the installation that the provider's authors test against. */
 export const serverSettings = (edition: Edition): Record<string, string> =>
   edition === "self-hosted" ? { CADASTRE_GLOBAL_REMOTE_STATE_DEFAULT: "true" } : {};
 
 export interface Surroundings {
   readonly server: Server;
   readonly edition: Edition;
-  /** Whom tests have told. */
+  /** The receiver of notifications. */
   readonly listenerUrl: string;
   /** The path of the CLI that the tests run. */
   readonly terraform: string;
   /** The certificate to trust. */
   readonly cert: string;
-  /** A folder that is theirs alone. */
+  /** A private directory. */
   readonly home: string;
 }
 
@@ -79,16 +79,16 @@ export function providerEnvironment(
   };
   const file = installation(provider, home);
   return (test) => {
-    // Most tests hand the provider to the CLI by themselves. These expect it installed.
+    // Most tests pass the provider to the CLI; some expect it to be installed.
     if (test.startsWith("TestAccTeamTokenEphemeralResource_")) return { ...shared, TF_CLI_CONFIG_FILE: file };
-    // All the others expect that there is no default.
+    // All other tests expect no default.
     if (test === "TestAccTFETeamAccess_updateAdminToCustomWithSamePermissions")
       return { ...shared, TFE_ORGANIZATION: withUser };
     return shared;
   };
 }
 
-/** A CLI configuration file that names the provider which was built from the same source. */
+/** A CLI configuration file that uses the built provider. */
 export function installation({ installed }: Provider, home: string): string {
   const file = join(home, "cli.tfrc");
   const overrides = `dev_overrides {\n    "hashicorp/tfe" = ${JSON.stringify(installed)}\n  }`;

@@ -1,5 +1,5 @@
 /**
- * Runs the official Terraform provider's own acceptance tests against this service, and tells which pass.
+ * Runs the official Terraform provider's own acceptance tests against this server, and reports which pass.
  *
  *   npm run conformance:provider                        both databases, both editions, two versions of Terraform; writes its part of
  *                                                       docs/reference/conformance-provider.md
@@ -7,8 +7,8 @@
  *                                                       writes nothing
  *   npm run conformance:provider -- --only TeamAccess   only the tests whose names match; writes nothing
  *
- * `--engine`, `--edition` and `--cli` choose one of each; then nothing is written, unless `--write` asks for a document that tells of
- * those alone. The provider insists on HTTPS: openssl makes a certificate. The exit code is 1
+ * `--engine`, `--edition` and `--cli` select one of each; the document is then only written with `--write`. The provider requires
+ * HTTPS, so openssl creates a certificate. The exit code is 1
  * if a test in scope fails, or if there is no Go.
  */
 import { mkdtempSync, rmSync } from "node:fs";
@@ -30,7 +30,7 @@ import { script } from "./script.ts";
 import { editions, engines, startServer } from "./server.ts";
 import { choose, runSuite } from "./suite.ts";
 
-/** What executes the runs that the tests start. */
+/** The engines for the runs of the tests. */
 const executed = "terraform-1.14.9";
 
 async function main(): Promise<number> {

@@ -1,4 +1,4 @@
-/** What came out of one test on one combination of database, edition and CLI, and how it is counted and told. */
+/** The result of a test in one combination of database, edition and CLI, and how results are counted and printed. */
 import type { Area } from "./areas.ts";
 import type { Edition, Engine } from "./server.ts";
 import { type Check, housekeeping, leaves, type Outcome, type TestOutput } from "./verbose.ts";
@@ -8,9 +8,9 @@ export interface Result {
   readonly area: Area;
   readonly outcome: Outcome | "out of scope";
   readonly checks: readonly Check[];
-  /** How many of its subtests are exceptions. */
+  /** Number of subtests that are exceptions. */
   readonly leftOut: number;
-  /** For a test that failed: what it printed. */
+  /** Output of a failed test. */
   readonly failure: string;
 }
 
@@ -35,7 +35,7 @@ export function outOfScope(test: string, area: Area): Result {
 }
 
 export function resultOf(test: string, area: Area, { checks, rest }: TestOutput, leftOut: number): Result {
-  // A test that panicked or hung has no verdict.
+  // A test that panicked or hung has no result.
   const outcome = checks.find(({ name }) => name === test)?.outcome ?? "failed";
   const told = checks
     .filter((check) => check.outcome === "failed" && essential(check.output) !== "")
@@ -44,7 +44,7 @@ export function resultOf(test: string, area: Area, { checks, rest }: TestOutput,
   return { test, area, outcome, checks: leaves(checks), leftOut, failure };
 }
 
-/** Without the places in the module cache, what is logged, and the tests' housekeeping. */
+/** Without paths of the module cache, logs and cleanup output. */
 function essential(output: string): string {
   const noise = /^\s*(Error Trace|Test):|^[\d/]+ [\d:]+ \[[A-Z]+\] /;
   return output
@@ -61,14 +61,14 @@ export function countChecks(results: readonly Result[], outcome: Outcome): numbe
   return results.flatMap(({ checks }) => checks).filter((check) => check.outcome === outcome).length;
 }
 
-/** `12 passed, 1 failed`; what there is none of is not told. */
+/** `12 passed, 1 failed`, without zero counts. */
 export function tally(results: readonly Result[]): string {
   const kinds = ["passed", "failed", "skipped", "out of scope"] as const;
   const parts = kinds.map((kind) => ({ kind, number: count(results, kind) })).filter(({ number }) => number > 0);
   return parts.map(({ kind, number }) => `${number} ${kind}`).join(", ");
 }
 
-/** `passed (7 checks, 1 skipped)`; a test without subtests is its own check, which is not told. */
+/** `passed (7 checks, 1 skipped)`; without the count for a test without subtests. */
 export function verdict({ test, outcome, checks, leftOut }: Result): string {
   const whole = checks.length === 1 && checks[0]?.name === test;
   if (outcome === "out of scope" || outcome === "skipped" || (whole && leftOut === 0)) return outcome;

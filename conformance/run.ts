@@ -1,12 +1,12 @@
 /**
- * Runs the official Go client's own integration tests against this service, and tells which pass; tries the basic calls of the
- * generated client; and checks our responses against the official OpenAPI document.
+ * Runs the official Go client's own integration tests against this server, and reports which pass; tries the basic calls of the
+ * generated client; and validates our responses with the official OpenAPI document.
  *
  *   npm run conformance                        both databases, both modes of the client; writes docs/reference/conformance-go-client.md
  *   npm run conformance -- --quick             SQLite and the self-hosted edition only; writes nothing
  *   npm run conformance -- --only TestTeams    only the tests whose names match, and nothing else; writes nothing
  *
- * `--engine` and `--edition` choose one of each; then nothing is written, unless `--write` asks for a document that tells of those
+ * `--engine` and `--edition` select one of each; the document is then only written with `--write`, with these results
  * alone. The exit code is 1 if a test in scope fails, or if there is no Go.
  */
 import { mkdtempSync, rmSync } from "node:fs";
@@ -28,7 +28,7 @@ import { editions, engines, startServer } from "./server.ts";
 import { choose, runSuite } from "./suite.ts";
 import { buildBasicCalls, tryBasicCalls } from "./v2.ts";
 
-/** What executes the runs that the tests start. */
+/** The engines for the runs of the tests. */
 const executed = "terraform-1.14.9";
 
 async function main(): Promise<number> {

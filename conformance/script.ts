@@ -1,8 +1,8 @@
-/** How each of the scripts speaks and ends. */
+/** Output and exit code of the scripts. */
 
 export const say = (line: string) => process.stdout.write(`${line}\n`);
 
-/** The exit code is what `main` gives back, and 1 where it raises an Error or somebody presses Ctrl+C. */
+/** Exits with the result of `main`, or with 1 on an error or Ctrl+C. */
 export async function script(main: () => Promise<number>): Promise<void> {
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
   process.exitCode = await main().catch((error: unknown) => {

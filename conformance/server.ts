@@ -1,4 +1,4 @@
-/** Our own server in a process of its own, on a free port, with an empty register that goes when it stops. */
+/** Runs a server on a free port with an empty temporary database. */
 import { spawn, type ChildProcess } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
@@ -18,7 +18,7 @@ export type Edition = (typeof editions)[number];
 export interface Server {
   readonly url: string;
   readonly token: string;
-  /** What it logged as an error: a test that fails by a 500 is explained here. */
+  /** Logged errors, which explain a 500. */
   errors(): readonly string[];
   stop(): Promise<void>;
 }
@@ -76,7 +76,7 @@ export interface Agent {
   stop(): Promise<void>;
 }
 
-/** An agent of a pool, in a process of its own. */
+/** Runs an agent. */
 export async function startAgent(settings: Readonly<Record<string, string>>): Promise<Agent> {
   const folder = mkdtempSync(join(tmpdir(), "cadastre-agent-"));
   const child = spawn(process.execPath, [launcher, "agent"], {
@@ -95,7 +95,7 @@ export async function startAgent(settings: Readonly<Record<string, string>>): Pr
   };
 }
 
-/** A copy of an environment without the variables that the pattern matches. */
+/** The environment without the matching variables. */
 export function without(environment: NodeJS.ProcessEnv, pattern: RegExp): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(environment).filter(([name]) => !pattern.test(name)));
 }
@@ -117,7 +117,7 @@ function collect(child: ChildProcess): () => string {
   return () => text;
 }
 
-/** Resolves to the address that the server says it listens on. */
+/** Resolves with the server's address from its output. */
 function untilAnnounced(child: ChildProcess, printed: () => string): Promise<string> {
   return new Promise((resolve, reject) => {
     const fail = (why: string) => reject(new Error(`The server ${why}. It printed:\n${printed()}`));

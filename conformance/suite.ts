@@ -1,4 +1,4 @@
-/** The tests of one Go module, run on one fresh server after another; and what is told of them while they run. */
+/** Runs the tests of a Go module on new servers, and prints the progress. */
 import type { Area } from "./areas.ts";
 import type { Exception } from "./exceptions.ts";
 import { inTurn } from "./options.ts";
@@ -11,13 +11,13 @@ import { scaled } from "../test/support/waiting.ts";
 export interface Suite {
   readonly areas: readonly Area[];
   readonly exceptions: readonly Exception[];
-  /** Tests that look at the whole service, or change the account that all of them use, run when no other does. */
+  /** Tests that read the whole server, or change the shared account, run alone. */
   readonly alone: readonly RegExp[];
-  /** The names of all its tests, in their order. */
+  /** All test names in order. */
   readonly tests: readonly string[];
 }
 
-/** Where tests run: against a fresh server of these kinds. */
+/** A new server for one combination. */
 export interface Place {
   readonly kinds: Kinds;
   readonly server: Server;
@@ -30,7 +30,7 @@ interface Chosen {
   readonly area: Area;
 }
 
-/** The tests wait for the service, and some of them for a clock, more than they compute. */
+/** Tests mostly wait, so several run in parallel. */
 const testsAtOnce = 3;
 const combinationMs = scaled(40 * 60_000);
 const tooLate = {
@@ -41,12 +41,12 @@ const failureLines = 25;
 const serverErrors = 5;
 const areaWidth = 46;
 
-/** Tests in the order of their areas; those of no area are nobody's. Raises an Error where nothing is left. */
+/** Tests in the order of their areas, without those in no area. Throws if none is left. */
 export function choose({ areas, exceptions, tests }: Suite, only: RegExp | undefined): Chosen[] {
   const all = areas.flatMap((area) =>
     tests.filter((test) => areaOf(areas, test) === area).map((test) => ({ test, area })),
   );
-  // An exception for a test that is gone would hide nothing and mislead.
+  // An exception for a test that no longer exists is an error.
   const unknown = exceptions.filter(({ test }) => !all.some((one) => one.test === test.split("/")[0]));
   if (unknown.length > 0)
     throw new Error(`There are exceptions for unknown tests: ${unknown.map(({ test }) => test).join(", ")}.`);
@@ -58,7 +58,7 @@ export function choose({ areas, exceptions, tests }: Suite, only: RegExp | undef
 const areaOf = (areas: readonly Area[], test: string) =>
   areas.find(({ tests }) => tests.some((pattern) => pattern.test(test)));
 
-/** Results come in the order of the areas, whatever ended first. */
+/** Results are in the order of the areas. */
 export async function runSuite(
   suite: Suite,
   chosen: readonly Chosen[],

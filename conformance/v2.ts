@@ -1,4 +1,4 @@
-/** The client that is generated from the official OpenAPI document: its basic calls, by a program of ours (`v2/main.go`). */
+/** Tests the basic calls of the generated client with a small program (`v2/main.go`). */
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -19,14 +19,14 @@ export async function fetchGeneratedClient(): Promise<{ folder: string; version:
   return { folder, version };
 }
 
-/** Builds the program into the folder; gives back its path. */
+/** Builds the program and returns its path. */
 export async function buildBasicCalls(folder: string): Promise<string> {
   const binary = join(folder, "basic-calls");
   await go(["build", "-o", binary, "."], home);
   return binary;
 }
 
-/** Whether every call answered as it should. */
+/** Returns whether every call succeeded. */
 export async function tryBasicCalls(binary: string, { url, token }: Server): Promise<boolean> {
   const env = { ...process.env, TFE_ADDRESS: url, TFE_TOKEN: token };
   const failure = await promisify(execFile)(binary, { env }).then(

@@ -1,7 +1,4 @@
-/**
- * Reads what a Go test binary writes under `-test.v=test2json`: each of its own lines begins with the byte 0x16, so that
- * nothing that a test prints is taken for one.
- */
+/** Parses the output of a Go test binary under `-test.v=test2json`, which marks its own lines with the byte 0x16. */
 
 export type Outcome = "passed" | "failed" | "skipped";
 
@@ -9,18 +6,18 @@ export interface Check {
   /** `TestTeamsCreate/when_no_name_is_provided`; a test without subtests is its own check. */
   readonly name: string;
   readonly outcome: Outcome;
-  /** What it printed, without the framing. */
+  /** Its output without the framing. */
   readonly output: string;
 }
 
 export interface TestOutput {
-  /** The test and all its subtests, in the order in which they ended. */
+  /** The test and its subtests, in the order in which they ended. */
   readonly checks: readonly Check[];
-  /** What was printed outside of any test: a panic's stack, a timeout. */
+  /** Output outside of tests, such as a panic or a timeout. */
   readonly rest: string;
 }
 
-/** What the tests say while they set up and tidy up, whatever came out of them. */
+/** Setup and cleanup output of the tests. */
 export const housekeeping = /_test\.go:\d+: (Warning: failed to list stacks for org|Skipping subscription upgrade)/;
 
 const marker = "\u0016";
@@ -51,7 +48,7 @@ export function readVerbose(text: string): TestOutput {
   };
 }
 
-/** The subtests that have no subtests themselves; the test itself where it has none. */
+/** The leaf subtests, or the test itself. */
 export function leaves(checks: readonly Check[]): Check[] {
   return checks.filter(({ name }) => !checks.some((other) => other.name.startsWith(`${name}/`)));
 }

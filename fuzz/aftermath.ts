@@ -1,4 +1,4 @@
-/** What a barrage must leave behind: a register that is whole, nothing half-written, and a server that has grown no larger. */
+/** Checks after the requests: consistent data, no partial writes, no leaks in the server. */
 import { setTimeout } from "node:timers/promises";
 import { sql } from "kysely";
 import { createVault } from "../src/database/vault.ts";
@@ -8,7 +8,7 @@ import { operatorContext } from "../src/service.ts";
 import { contradictionsIn } from "../test/support/storm/aftermath.ts";
 import { adminToken, encryptionKey, type FuzzedSite } from "./site.ts";
 
-/** What a process holds on to. */
+/** Resources of a process. */
 export interface Holdings {
   readonly memoryBytes: number;
   readonly openFiles: number;
@@ -21,9 +21,8 @@ export async function holdingsOf({ url }: FuzzedSite): Promise<Holdings> {
   return { memoryBytes: figure("cadastre_resident_memory_bytes"), openFiles: figure("process_open_fds") };
 }
 
-/** Once all is answered and connections are closed. */
 const filesMore = 24;
-/** Half a run warms everything up; after that a server that leaks only grows. */
+/** The first half is the warm-up; after that only a leak grows. */
 const memoryMore = 1.35;
 const memorySlackBytes = 48 * 2 ** 20;
 
@@ -40,10 +39,10 @@ export function leaksIn(seen: readonly Holdings[], before: Holdings, after: Hold
   return leaks;
 }
 
-/** While the server runs and nobody asks anything: does it still hold something of what was asked? */
+/** While the server is idle: has it released everything? */
 export async function heldIn({ database }: FuzzedSite): Promise<string[]> {
   if (database.dialect.name === "sqlite") return [];
-  // A job may be at work at any moment, but not for long.
+  // A background job can be running, but not for long.
   await setTimeout(3_000);
   const { rows } = await sql<{ state: string; query: string }>`
     select state, left(query, 200) as query from pg_stat_activity
@@ -74,12 +73,12 @@ async function brokenFile({ database }: FuzzedSite): Promise<string[]> {
   ];
 }
 
-/** What a job removes is gone once it ran; nothing else is left of what was taken back. */
+/** Runs the cleanup jobs, then looks for leftovers. */
 async function leftovers({ database }: FuzzedSite): Promise<string[]> {
   const { options } = operatorContext(database, { organizationCreation: "site-admins" }, "fuzz");
   const vault = createVault(encryptionKey);
   await new JobRunner({ database, vault, options, jobs }).runNow("abandoned-uploads");
-  // A lock may outlive whoever holds it, but never without a name to tell.
+  // A lock can outlive its holder, but must keep the holder's name.
   const { rows } = await sql<{ orphans: number; nameless: number; holders: number }>`
     select
       (select count(*) from contents

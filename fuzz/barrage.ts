@@ -1,4 +1,4 @@
-/** Many requests, several at a time, about a register that is made anew now and then because what is sent destroys much of it. */
+/** Sends the requests with some concurrency. The tenants are recreated now and then, because random requests destroy much of them. */
 import fc from "fast-check";
 import { idPrefixes } from "../src/kernel/ids.ts";
 import { data, resource, unique } from "../test/support/builders.ts";
@@ -16,30 +16,30 @@ export interface BarrageOptions {
   readonly seed: number;
   readonly requests: number;
   readonly atOnce: number;
-  /** No more are begun after so long. */
+  /** No request is started after this time. */
   readonly minutesMax: number;
-  /** Told after so many. */
+  /** Progress is reported after so many requests. */
   readonly onProgress: (outcome: Outcome) => Promise<void>;
 }
 
 export interface Outcome {
   sent: number;
   readonly statuses: Map<number, number>;
-  /** Each kind once: what is wrong, with the request and its answer. */
+  /** One per kind, with the request and the response. */
   readonly faults: Map<string, string>;
-  /** Operations that were answered with success at least once. */
+  /** Operations that succeeded at least once. */
   readonly reached: Set<string>;
   readonly operations: readonly string[];
-  /** How many requests could not be prepared, because of what others were sent beside it. */
+  /** Requests that could not be prepared because of concurrent ones. */
   unprepared: number;
 }
 
 const requestsPerTenant = 200;
 const draftsAtOnce = 200;
 const progressEvery = 1_000;
-/** One in so many is prepared so that it ought to go through, and one is a webhook. */
+/** One in so many requests is prepared to succeed, and one is a webhook. */
 const [stagedEvery, webhookEvery] = [10, 25];
-/** More are not told: one fault shows in many ways. */
+/** One fault can show in many ways. */
 const faultsMax = 30;
 
 const typesOfPrefixes = new Map(Object.entries(idPrefixes).map(([type, prefix]) => [prefix as string, type]));
@@ -83,12 +83,12 @@ export async function barrage(site: FuzzedSite, options: BarrageOptions): Promis
   return outcome;
 }
 
-/** The same for the same seed, whatever becomes of the requests. */
+/** Depends only on the seed, not on the responses. */
 function* draftsOf(all: fc.Arbitrary<Draft>, seed: number): Generator<Draft, never> {
   for (let batch = 0; ; batch += 1) yield* fc.sample(all, { seed: (seed * 7_919 + batch) | 0, numRuns: draftsAtOnce });
 }
 
-/** What takes everything else with it is sent seldom, or most requests would be about nothing. */
+/** Destructive operations are rare, otherwise most requests would get 404. */
 const destructive =
   /^(delete|safeDelete|forceDelete)(Admin)?(Organization|Workspace|WorkspaceByName|Project|User|Team)$/;
 
@@ -99,10 +99,10 @@ function nextOf(drafts: Generator<Draft, never>): Draft {
   }
 }
 
-/** Who signs instead of showing a token. */
+/** Operations that are signed instead of using a token. */
 const provider: Sender = { kind: "a provider", headers: {} };
 
-/** What can't be prepared has been taken away by what is sent beside it. */
+/** Fails if a concurrent request removed what it needs. */
 async function prepared(staging: Staging, pool: Pool, outcome: Outcome): Promise<void> {
   try {
     for (const { request, by, answer } of await staging.next()) {
@@ -121,7 +121,7 @@ async function one(site: FuzzedSite, pool: Pool, draft: Draft, outcome: Outcome)
 }
 
 async function sent(site: FuzzedSite, pool: Pool, request: Request, sender: Sender, outcome: Outcome): Promise<void> {
-  // An address of its own (a documentation network), so that wrong tokens do not have others refused.
+  // A separate client address, so that wrong tokens don't affect the rate limit of others.
   const address = `198.51.${100 + (outcome.sent % 100)}.${outcome.sent % 250}`;
   outcome.sent += 1;
   try {
@@ -170,7 +170,7 @@ function learn(pool: Pool, { text, headers }: Answer): void {
   try {
     pool.harvest(JSON.parse(text));
   } catch {
-    // Whether an answer is JSON where it should be is judged elsewhere.
+    // The content type is checked elsewhere.
   }
 }
 
@@ -179,7 +179,7 @@ const bearer = (kind: string, token: string | undefined): Sender => ({
   headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
 });
 
-/** One more tenant, and another site admin: those before may be gone. */
+/** A new tenant and a new site admin, because earlier ones may be gone. */
 async function settle(site: FuzzedSite, pool: Pool, outcome: Outcome): Promise<void> {
   const { api } = site;
   try {
@@ -200,7 +200,7 @@ async function settle(site: FuzzedSite, pool: Pool, outcome: Outcome): Promise<v
     for (const [param, id] of Object.entries(tenant.params)) pool.add(typeOfParam(param), id);
     for (const sender of senders) pool.addSender(sender);
   } catch (error) {
-    // What is sent beside it may take away what it needs; what the server itself fails at is told by the requests.
+    // A concurrent request can remove what it needs; server errors are reported with the requests.
     if (pool.senders.length === 0) throw error;
     outcome.statuses.set(0, (outcome.statuses.get(0) ?? 0) + 1);
   }

@@ -1,4 +1,4 @@
-/** The OpenAPI document as the server tells it, as far as requests are made from it. */
+/** The parts of the server's OpenAPI document that requests are generated from. */
 
 export interface Schema {
   readonly $ref?: string;
@@ -40,7 +40,7 @@ export interface Operation {
   readonly parameters: readonly Parameter[];
   /** By media type. */
   readonly bodies: Readonly<Record<string, MediaType>>;
-  /** The statuses that the document promises. */
+  /** The documented statuses. */
   readonly statuses: ReadonlySet<number>;
 }
 

@@ -1,4 +1,4 @@
-/** How people come in: a command line that logs in, and single sign-on by a provider of our own. No part of the API's resources. */
+/** Fuzzes the sign-in flows: CLI login, and single sign-on with a local provider. */
 import { createHash } from "node:crypto";
 import type { Api, Caller } from "../test/support/api.ts";
 import { inBrowser } from "../test/support/browser.ts";

@@ -1,4 +1,4 @@
-/** Loaded into the server that is fuzzed (`--import`): it looks up no name, so whatever address a random body names is never called. */
+/** Loaded into the fuzzed server (`--import`): disables DNS, so that no address in a random body is ever called. */
 import dns from "node:dns";
 import { syncBuiltinESMExports } from "node:module";
 import { isIP } from "node:net";

@@ -1,16 +1,15 @@
-/** What answers have told of the register: ids by type, signed addresses, and tokens. So that requests are about what is there. */
+/** Collects ids, signed URLs and tokens from responses, so that later requests refer to existing resources. */
 import { typeOfParam } from "../test/support/storm/world.ts";
 
 type Json = any;
 
-/** As many of each as are remembered; a new one takes the place of any other. */
+/** Limit per type; a new entry replaces a random one. */
 const most = 60;
 
-/** Whoever sends a request. */
 export interface Sender {
   readonly kind: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Refused by intent. */
+  /** Intentionally invalid. */
   readonly isNobody?: boolean;
 }
 
@@ -18,9 +17,9 @@ export class Pool {
   readonly #chance: () => number;
   readonly #things = new Map<string, string[]>();
   readonly senders: Sender[] = [];
-  /** Absolute addresses that are their own permission. */
+  /** Signed URLs. */
   readonly #addresses: string[] = [];
-  /** What must outlive the run. */
+  /** Resources that must not be deleted. */
   readonly #spared: ReadonlySet<string>;
 
   constructor(chance: () => number, spared: readonly string[]) {
@@ -39,13 +38,13 @@ export class Pool {
     this.#put(this.senders, sender);
   }
 
-  /** Whoever is refused for the token is nobody any more. */
+  /** Removes a caller whose token is no longer valid. */
   dropSender(sender: Sender): void {
     const position = this.senders.indexOf(sender);
     if (position >= 0 && !sender.isNobody) this.senders.splice(position, 1);
   }
 
-  /** Most of what there was: requests are about few tenants, and now and then about others. */
+  /** Forgets most entries, so that requests concentrate on few tenants. */
   forget(): void {
     for (const things of this.#things.values()) things.splice(3);
     this.senders.splice(0);
@@ -69,13 +68,13 @@ export class Pool {
     return this.thing(known, choice);
   }
 
-  /** An address that was handed out for an operation, whose path is given as a pattern. */
+  /** A signed URL for the operation with this path pattern. */
   address(pattern: RegExp, choice: number): string | undefined {
     const found = this.#addresses.filter((address) => pattern.test(address));
     return found[choice % Math.max(1, found.length)];
   }
 
-  /** Everything in an answer that another request can be about. */
+  /** Collects ids, URLs and tokens from a response. */
   harvest(body: Json): void {
     if (typeof body !== "object" || body === null) return;
     if (Array.isArray(body)) {

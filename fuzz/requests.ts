@@ -1,4 +1,4 @@
-/** Requests made from the OpenAPI document: most are what a client would send, many are nearly that, and some are nothing of the kind. */
+/** Generates requests from the OpenAPI document: mostly valid ones, many that are slightly invalid, and some that are garbage. */
 import { gzipSync } from "node:zlib";
 import fc from "fast-check";
 import { mutated, wildJson, wildScalar } from "../test/support/wild.ts";
@@ -6,7 +6,7 @@ import type { Description, Operation, Parameter } from "./document.ts";
 import type { Pool } from "./pool.ts";
 import { placeholders, Values } from "./values.ts";
 
-/** A request as it was thought up: what it names is not decided yet. */
+/** A generated request, with placeholders for ids. */
 export interface Draft {
   readonly operation: Operation;
   readonly choice: number;
@@ -141,7 +141,7 @@ export class Drafts {
   }
 }
 
-/** No JSON, or more of it than anybody needs. */
+/** Invalid JSON, or huge JSON. */
 const broken: fc.Arbitrary<string | Uint8Array> = fc.oneof(
   fc.constantFrom(
     "",
@@ -181,10 +181,10 @@ function formOf(value: unknown): string {
 const textOf = (value: unknown): string =>
   typeof value === "string" ? value.toWellFormed() : (JSON.stringify(value) ?? "");
 
-/** An example names what nobody has, by a prefix that its type has: any of that kind will do. */
+/** Ids in examples don't exist; they are replaced by existing ids of the same type. */
 const named = /\b([a-z]+)-1234567890abcdef\b/g;
 
-/** Decides what a draft left open. */
+/** Replaces the placeholders of a draft. */
 export function decided(draft: Draft, pool: Pool, typeOfPrefix: (prefix: string) => string): Request {
   const { operation, choice } = draft;
   let turn = choice;
@@ -193,7 +193,7 @@ export function decided(draft: Draft, pool: Pool, typeOfPrefix: (prefix: string)
       .replaceAll(placeholders, (_, type: string, which: string) => pool.thing(type, Number(which)))
       .replaceAll(named, (_, prefix: string) => pool.thing(typeOfPrefix(prefix), (turn += 7)));
   const bytes = draft.body?.bytes;
-  // Within a text of JSON a placeholder is escaped.
+  // In JSON text a placeholder is escaped.
   const body = typeof bytes === "string" ? filled(bytes.replaceAll("\\u0001", "\u0001")) : bytes;
   const mediaType = draft.body && { "content-type": draft.body.mediaType };
   const headers = { ...mediaType, ...draft.headers };
@@ -219,5 +219,5 @@ function signedAddress(operation: Operation, pool: Pool, choice: number): string
   return address?.replace(/^http:\/\/[^/]+/, "");
 }
 
-/** Half a character can't be sent; everything else can. */
+/** Lone surrogates can't be sent. */
 const encoded = (text: string): string => encodeURIComponent(text.toWellFormed());

@@ -1,6 +1,6 @@
 /**
- * Random requests, made from the OpenAPI document that the server itself tells, to a real server on both databases: none may be answered
- * with an error of the server, none may hang, and nothing may be left behind.
+ * Sends random requests, generated from the server's own OpenAPI document, to a real server on both databases: none may cause a server error
+ * or hang, and nothing may leak.
  *
  *   npm run fuzz                                        100,000 requests on each database, with a new seed
  *   npm run fuzz -- --engine sqlite --requests 2000     one database, fewer
@@ -33,7 +33,7 @@ const minutesMax = Number(flags.minutes ?? Number.POSITIVE_INFINITY);
 const seed = Number(flags.seed ?? Date.now() % 1_000_000_007);
 const engines = flags.engine === "all" ? ["sqlite", "postgres"] : [flags.engine];
 
-/** Whether all was well. */
+/** Returns whether everything passed. */
 async function fuzz(engine: string): Promise<boolean> {
   console.log(`${engine}: ${requests} requests, seed ${seed}`);
   const site = await openSite(engine);
@@ -61,7 +61,7 @@ async function fuzz(engine: string): Promise<boolean> {
 async function afterwards(site: FuzzedSite, seen: readonly Holdings[], before: Holdings): Promise<string[]> {
   closeConnections();
   if (site.ended() !== undefined) return site.errors();
-  // What was begun for those who have gone is finished.
+  // Work for disconnected clients must end.
   await sleep(2_000);
   const ready = await fetch(`${site.url}/readyz`);
   const held = await heldIn(site);
@@ -89,7 +89,7 @@ function summarize(
   const never = operations.filter((id) => !reached.has(id));
   if (never.length > 0) console.log(`  never: ${never.join(", ")}`);
   if (unprepared > 0)
-    console.log(`  ${unprepared} requests could not be prepared: what they needed was taken away meanwhile`);
+    console.log(`  ${unprepared} requests could not be prepared, because other requests removed what they needed`);
   console.log(`  ${told.join(", ")}`);
   if (flags.write) {
     const day = new Date().toISOString().slice(0, 10);
@@ -99,7 +99,7 @@ function summarize(
       `${name}, ${day}: ${sent} requests; ${reached.size} of ${operations.length} operations succeeded at least once${without}. **${problems} problems.** Responses by status: ${told.join(", ")}.`,
     ]);
   }
-  console.log(`  ${problems === 0 ? "nothing wrong" : `${problems} things are wrong`}\n`);
+  console.log(`  ${problems === 0 ? "passed" : `${problems} problems`}\n`);
 }
 
 let isWell = true;

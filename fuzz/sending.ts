@@ -1,4 +1,4 @@
-/** One request to the server that is fuzzed, and what is wrong with its answer. */
+/** Sends one request to the fuzzed server and checks the response. */
 import { Agent, type IncomingMessage, request as ask } from "node:http";
 import type { Request } from "./requests.ts";
 
@@ -8,7 +8,7 @@ export interface Answer {
   readonly text: string;
 }
 
-/** Longer than anything is allowed to take: agents that wait for work wait less. */
+/** Longer than any request may take, including long polling. */
 const deadlineMs = 60_000;
 const agent = new Agent({ keepAlive: true, maxSockets: 64 });
 

@@ -1,4 +1,4 @@
-/** The server that is fuzzed: a real process on a database of its own, that calls nobody. */
+/** The fuzzed server: a real process with its own database and without network access. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createWriteStream, mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -14,7 +14,7 @@ import { startPostgres, type TestPostgres } from "../test/support/postgres.ts";
 
 const fileBeside = (name: string) => fileURLToPath(new URL(name, import.meta.url));
 export const adminToken = "the-admin-of-a-fuzzed-server";
-/** The tests' own: what they put into a register is sealed with it. */
+/** The key of the tests, whose builders encrypt with it. */
 export const encryptionKey = Buffer.alloc(32, 7);
 
 export interface FuzzedSite {
@@ -23,13 +23,13 @@ export interface FuzzedSite {
   readonly database: Database;
   readonly api: Api;
   readonly folder: string;
-  /** Lines of its log that tell of an error. */
+  /** Errors in its log. */
   errors(): string[];
-  /** How its process ended; undefined while it runs. */
+  /** How it exited; undefined while it runs. */
   ended(): string | undefined;
-  /** Tells it to stop, and how that went. */
+  /** Stops it; returns how that went. */
   stop(): Promise<string>;
-  /** Whatever is left of it is removed. */
+  /** Removes its files. */
   remove(): Promise<void>;
 }
 
@@ -41,7 +41,7 @@ export async function openSite(engine: string): Promise<FuzzedSite> {
   const { child, url } = await start(address, log);
   const database = openDatabase(address);
   const as = (token: string | undefined) => callerOn(url, token);
-  // What the tests' builders need: there is no server in this process.
+  // The tests' builders need this, because the server runs in another process.
   const audited = requireEvents(database);
   const served = { url, address, database, audited, as, admin: as(adminToken), nobody: as(undefined) } as Api;
   const api: Api = { ...served, ...buildersOn(served) };
@@ -83,7 +83,7 @@ async function start(address: string, log: string): Promise<{ child: ChildProces
       // Each request comes from an address of its own, or wrong tokens would soon have everybody refused.
       CADASTRE_TRUSTED_PROXIES: "127.0.0.1",
       CADASTRE_WORKERS: "0",
-      // Nobody listens there but those who are fuzzed: a receiver in the process that sends the requests.
+      // For the webhook receiver in the fuzzing process.
       CADASTRE_ALLOW_PRIVATE_ADDRESSES: "127.0.0.1",
     },
     stdio: ["ignore", "pipe", "pipe"],
@@ -108,7 +108,7 @@ function errorsIn(log: string): string[] {
     log
       .split("\n")
       .filter((line) => /"level":(50|60)|unhandled|uncaught|MaxListenersExceeded/i.test(line))
-      // That it reaches nobody is our doing.
+      // Expected, because it has no network.
       .filter((line) => !line.includes("is not looked up here"))
       .map((line) => line.slice(0, 1_500))
   );

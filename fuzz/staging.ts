@@ -1,7 +1,4 @@
-/**
- * Requests that ought to go through: for each operation what must be so before it does something is made first, as the contract tests make it,
- * so that every operation is also fuzzed beyond its refusals. What is answered is judged like everything else.
- */
+/** Requests that should succeed: prepares the preconditions of each operation like the contract tests, so that fuzzing goes beyond errors. */
 import type { Api, Answer as Received, Caller } from "../test/support/api.ts";
 import { staged } from "../test/support/scenes.ts";
 import { intact, type Route, routes, type Tenant } from "../test/support/tenant.ts";
@@ -10,7 +7,6 @@ import { logins } from "./logins.ts";
 import type { Request } from "./requests.ts";
 import type { Answer } from "./sending.ts";
 
-/** What was asked, and what came of it. */
 export interface Staged {
   readonly request: Request;
   readonly by: string;
@@ -32,7 +28,7 @@ export class Staging {
     this.#chance = chance;
   }
 
-  /** Asks for one operation after the other, each once before any comes again; as several callers until one may. */
+  /** Cycles through the operations, each with several callers until one is allowed. */
   async next(): Promise<Staged[]> {
     const operation = this.#operations.get(this.#drawn());
     if (operation === undefined) return [];
@@ -61,7 +57,7 @@ export class Staging {
     return this.#left.pop()!;
   }
 
-  /** Whoever may, in most cases the first. */
+  /** The first caller that is allowed. */
   #askers(own: readonly Caller[], { owner, callers }: Tenant): [string, Caller][] {
     const others: [string, Caller][] = [
       ["an owner", owner],
@@ -72,7 +68,7 @@ export class Staging {
   }
 }
 
-/** Pages answer by leading elsewhere. */
+/** Pages respond with redirects. */
 export const isSuccess = (status: number): boolean => status < 400 && status !== 304;
 
 function answerOf({ status, headers, body }: Received): Answer {

@@ -1,9 +1,9 @@
-/** Values that a schema allows, as arbitraries; what names a thing of the register is left open until the request is sent. */
+/** Arbitraries for the values of a schema; ids are placeholders until the request is sent. */
 import fc from "fast-check";
 import { wildScalar } from "../test/support/wild.ts";
 import type { Description, Schema } from "./document.ts";
 
-/** Stands for the id of something that is there, by its type. Which one is chosen by the number when the request is sent. */
+/** A placeholder for the id of an existing resource of this type; the number selects which one. */
 export const placeholder = (type: string, choice: number): string => `\u0001${type}\u0001${choice}\u0001`;
 // oxlint-disable-next-line no-control-regex -- That is how placeholders are told from everything else.
 export const placeholders = /\u0001([^\u0001]+)\u0001(\d+)\u0001/g;
@@ -89,7 +89,7 @@ function textOf({ pattern, format, minLength = 0, maxLength = 40 }: Schema): fc.
   return matching === undefined ? plain : fc.oneof({ weight: 4, arbitrary: matching }, { weight: 1, arbitrary: plain });
 }
 
-/** Not every pattern can be turned round. */
+/** Not every pattern can generate values. */
 function matchingText(pattern: string, maxLength: number): fc.Arbitrary<string> | undefined {
   try {
     return fc.stringMatching(new RegExp(pattern, "u"), { maxLength });

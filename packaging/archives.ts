@@ -1,4 +1,4 @@
-/** The two forms of a release: a package for npm, and a folder with its own Node for a machine that has none. */
+/** Builds the two archives of a release: the npm package, and a directory with its own Node. */
 import { chmod, cp, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -11,14 +11,14 @@ export async function packForNpm(): Promise<string> {
   return join(releaseFolder, name);
 }
 
-/** It needs no Node, and asks the shell for nothing but to find itself. */
+/** The start script. */
 const launcher = `#!/bin/sh
-# Starts Cadastre with the Node beside it.
+# Starts Cadastre with the bundled Node.
 here=$(dirname "$(readlink -f "$0")")
 exec "$here/node" --disable-warning=ExperimentalWarning --expose-gc "$here/../lib/cadastre.js" "$@"
 `;
 
-/** Everything is of one owner and one time, in one order: the same commit gives the same bytes. */
+/** Fixed owner, time and order, so that the same commit gives the same bytes. */
 export async function packWithNode(version: string, seconds: number): Promise<string> {
   const name = `cadastre-${version}-${process.platform}-${process.arch}`;
   const folder = await mkdtemp(join(tmpdir(), "cadastre-release-"));
@@ -33,7 +33,7 @@ export async function packWithNode(version: string, seconds: number): Promise<st
   }
 }
 
-/** A folder that can be put anywhere: bin/cadastre, its Node, the program and the console. */
+/** A relocatable directory: bin/cadastre, Node, the program and the console. */
 export async function fillWithNode(folder: string): Promise<void> {
   const node = pinnedNode();
   await mkdir(join(folder, "bin"), { recursive: true });

@@ -1,6 +1,6 @@
 /**
- * `npm run build`: makes dist/package, the whole service as one program with its console, for Node alone; nothing of it has to be
- * installed. `npm pack` makes an npm package of it, `npm run release` everything else.
+ * `npm run build`: builds dist/package, the whole service and its console without dependencies. `npm pack` makes an npm package of it,
+ * `npm run release` all release files.
  */
 import { chmod, cp, mkdir, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -16,7 +16,7 @@ const copied = {
   "packaging/README.md": "README.md",
 } as const;
 
-/** What is started by its path: the command line, the process of a job, and the threads that move the embedded database's log and read plans. */
+/** Programs that are started by path: the CLI, the job process, and the worker threads of SQLite's log and of plans. */
 const programs = [
   "src/cli/cadastre.ts",
   "src/agent/job-process.ts",
@@ -24,7 +24,7 @@ const programs = [
   "src/resources/runs/plan-outputs/plan-worker.ts",
 ];
 
-/** Gives the packages whose code is in it. */
+/** Returns the bundled packages. */
 export async function build(version: string): Promise<Contained[]> {
   await rm(packageFolder, { recursive: true, force: true });
   await mkdir(packageFolder, { recursive: true });
@@ -48,6 +48,6 @@ if (import.meta.main) {
   console.log(
     `Cadastre ${version} is in dist/package: one program of ${(size / 2 ** 20).toFixed(1)} MiB and its console,`,
   );
-  console.log(`made of our code and ${contained.length} packages, which THIRD-PARTY.txt names with their licences.`);
+  console.log(`Contains ${contained.length} third-party packages; see THIRD-PARTY.txt for their licences.`);
   console.log("Try it: node dist/package/bin/cadastre.js serve");
 }

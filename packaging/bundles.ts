@@ -1,4 +1,4 @@
-/** From our sources to the JavaScript that is shipped: the service's programs, and the console's files. Each tells what went into it. */
+/** Bundles the programs and the console, and returns the modules of each bundle. */
 import { isBuiltin } from "node:module";
 import { join } from "node:path";
 import { rolldown } from "rolldown";
@@ -6,17 +6,17 @@ import { build as buildConsole, type Plugin } from "vite";
 import { output } from "./checkout.ts";
 import { root } from "./places.ts";
 
-/** Drivers ask for it where it is installed; we never do. */
+/** Optional dependencies of drivers, which we don't use. */
 const external = ["pg-native"];
 
-/** One file for a program, with everything that it imports but for Node's own modules. Names and lines stay, so that a stack can be read. */
+/** One file per program. Not minified, so that stacks stay readable. */
 export async function bundleProgram(source: string, folder: string): Promise<string[]> {
   const bundle = await rolldown({
     input: source,
     platform: "node",
     external,
     onLog: (level, log) => {
-      // A warning may be a module that is not found: that is found out by whoever runs it, so it is not let pass.
+      // Warnings are errors: a missing module would only fail at run time.
       if (level === "warn") throw new Error(`${source} can't be bundled: ${log.message}`);
     },
   });
@@ -46,7 +46,7 @@ export async function bundleConsole(folder: string): Promise<string[]> {
       for (const part of Object.values(bundle)) if (part.type === "chunk") modules.push(...part.moduleIds);
     },
   };
-  // What it knows of the API is made of the API's own description.
+  // Generates the API types first.
   await output(process.execPath, join(root, "console/api/generate.ts"));
   await buildConsole({
     configFile: join(root, "console/vite.config.ts"),

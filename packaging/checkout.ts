@@ -1,4 +1,4 @@
-/** What Git and npm tell of the checkout that a release is made of. */
+/** Reads the state of the checkout from Git and npm. */
 import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -9,7 +9,7 @@ import type { Checkout, Told } from "./versions.ts";
 
 const run = promisify(execFile);
 
-/** What a program says, without the line's end. Raises an Error with what it complains of. */
+/** Runs a program and returns its trimmed output. Throws with its error output. */
 export async function output(program: string, ...words: string[]): Promise<string> {
   const { stdout } = await run(program, words, { cwd: root, maxBuffer: 2 ** 28 });
   return stdout.trimEnd();
@@ -36,7 +36,7 @@ export async function readTold(): Promise<Told> {
 
 export interface Commit extends Checkout {
   readonly id: string;
-  /** Seconds since 1970: what is made of a commit is of its time, so that it is the same whenever it is made. */
+  /** Seconds since 1970. Artifacts get the commit's time, so that builds are reproducible. */
   readonly seconds: number;
 }
 

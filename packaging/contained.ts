@@ -1,4 +1,4 @@
-/** Whose code is in what is shipped, and under which licence: found by the modules that were bundled, not by what was installed. */
+/** The third-party packages in the bundles, with their licences. Based on the bundled modules, not on what is installed. */
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 
@@ -6,7 +6,7 @@ export interface Contained {
   readonly name: string;
   readonly version: string;
   readonly licence: string;
-  /** The texts that have to go along with the code. */
+  /** Licence texts to ship. */
   readonly texts: readonly string[];
 }
 
@@ -15,7 +15,7 @@ export function packageFolderOf(module: string): string | undefined {
   return /^(?:\0)?(.*\/node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(module.replaceAll("\\", "/"))?.[1];
 }
 
-/** Raises an Error for one without a licence. */
+/** Throws for a package without a licence. */
 export async function packagesOf(modules: Iterable<string>): Promise<Contained[]> {
   const folders = new Set([...modules].map(packageFolderOf).filter((folder) => folder !== undefined));
   const found = await Promise.all([...folders].map(containedIn));

@@ -1,6 +1,6 @@
 /**
- * Run by `npm version` between package.json and the tag, and again by hand as long as there is no tag: what the changelog holds as unreleased
- * becomes that version's, the chart and the README name it, and its schema is listed with a small backup of it. Does nothing for X.Y.Z-dev.
+ * Prepares a release; `npm version` runs it between package.json and the tag. Moves the unreleased changes in the changelog to the version,
+ * updates the chart and the README, and adds the schema and a small backup. Does nothing for X.Y.Z-dev.
  */
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
@@ -25,7 +25,7 @@ async function cut(): Promise<void> {
   rewrite("README.md", (text) => text.replace(/^( *Cadastre )\d+\.\d+\.\d+$/m, `$1${version}`));
 }
 
-/** Raises an Error where this version was released with another schema. */
+/** Throws if this version was released with another schema. */
 async function listSchema(): Promise<void> {
   const releases = parseReleases(readFileSync(join(root, releasesPath), "utf8"));
   const present = releaseOf(version, migrations);
@@ -47,7 +47,7 @@ function rewrite(name: string, change: (text: string) => string): void {
   add(name);
 }
 
-/** So that npm commits it with the rest. */
+/** Stages the file, so that npm commits it. */
 function add(name: string): void {
   execFileSync("git", ["add", name], { cwd: root });
 }

@@ -1,4 +1,4 @@
-/** Hashes of files, and the form in which `sha256sum -c` reads them. */
+/** Hashes files, in the format of `sha256sum -c`. */
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { basename } from "node:path";

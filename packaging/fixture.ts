@@ -1,9 +1,9 @@
 /**
- * Writes the small backup of a release that stays in the repository, so that every later version proves that it can verify and restore
- * it: starts the service of a checkout, creates a little of everything over HTTP, and runs its `cadastre backup`.
+ * Writes the small backup of a release that is kept in the repository, so that every later version is tested against it: starts the server
+ * of a checkout, creates some of everything over HTTP, and runs `cadastre backup`.
  *
  *   node packaging/fixture.ts test/fixtures/backups/0.3.0.backup               of this checkout
- *   node packaging/fixture.ts FILE --checkout FOLDER                           of an older one, with its own node_modules
+ *   node packaging/fixture.ts FILE --checkout FOLDER                           of an older checkout, with its own node_modules
  */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -15,10 +15,10 @@ import { parseArgs } from "node:util";
 import { gzipSync } from "node:zlib";
 import { root } from "./places.ts";
 
-/** The same for every fixture; nothing in them is secret. */
+/** The same for every fixture; it isn't secret. */
 export const fixtureKey = "c0ffee00".repeat(8);
 export const fixtureToken = "fixture-admin-token-0123456789";
-/** What a fixture holds, for the tests that look for it. */
+/** What a fixture contains, for the tests. */
 export const fixtureContents = {
   organization: "acme",
   workspace: "network",
@@ -33,7 +33,7 @@ interface Document {
 
 type Call = (method: string, path: string, body?: object) => Promise<Document | undefined>;
 
-/** Undefined for a route that an older version does not have. Raises an Error for any other refusal. */
+/** Undefined for a route that an older version doesn't have. Throws for any other error. */
 const callerOn =
   (url: string): Call =>
   async (method, path, body) => {
@@ -162,7 +162,7 @@ async function addNotification(call: Call, workspacePath: string): Promise<void>
   );
 }
 
-/** It waits for an agent, and there is none. */
+/** A run that waits for an agent forever. */
 async function addRun(call: Call, organization: string): Promise<void> {
   const workspace = await call(
     "POST",
@@ -224,7 +224,7 @@ async function stopped(child: ChildProcess): Promise<void> {
   await ended;
 }
 
-/** Writes the backup of what a checkout's service made. Raises an Error where it does not start. */
+/** Throws if the server doesn't start. */
 export async function writeFixture(file: string, checkout = root): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), "cadastre-fixture-"));
   const port = 20_000 + Math.floor(Math.random() * 20_000);

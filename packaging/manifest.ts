@@ -1,4 +1,4 @@
-/** The package.json of what is shipped: it depends on nothing but the pinned Node, where there is one for the machine. */
+/** The package.json of the package, whose only dependency is the pinned Node. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { root } from "./places.ts";

@@ -1,4 +1,4 @@
-/** Where what is packed comes from, and goes to. */
+/** Source and target directories. */
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 

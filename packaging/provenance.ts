@@ -1,4 +1,4 @@
-/** Where a release comes from, as an in-toto statement with SLSA's predicate: of which commit and inputs it was made, and by what. */
+/** The provenance of a release, as an in-toto statement with the SLSA predicate. */
 import { join } from "node:path";
 import { type Commit, type Lock, output } from "./checkout.ts";
 import type { Contained } from "./contained.ts";
@@ -59,7 +59,7 @@ async function inputs({ commit, lock, contained }: Making): Promise<Input[]> {
   ];
 }
 
-/** By the lock file, which npm compares with what it installs. */
+/** From the lock file, which npm verifies on installation. */
 function inputOf({ name, version }: Contained, { packages }: Lock): Input {
   const found = Object.entries(packages).find(
     ([path, locked]) => path.endsWith(`node_modules/${name}`) && locked.version === version,

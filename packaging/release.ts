@@ -1,9 +1,9 @@
 /**
- * `npm run release`: everything that is handed to others, in dist/release, made of one commit: the package for npm, the folder with its
- * own Node, the bill of materials, the provenance and the checksums. It refuses a commit whose version, tag and changelog don't agree.
+ * `npm run release`: builds all release files of a commit in dist/release: the npm package, the archives with Node, the SBOM, the provenance
+ * and the checksums. Fails if version, tag and changelog don't match.
  *
- *   npm version minor && npm run release      the next version, and its release
- *   npm run release -- --snapshot             the same of any commit, with a version that says so
+ *   npm version minor && npm run release      release the next version
+ *   npm run release -- --snapshot             the same for any commit, with a snapshot version
  */
 import { readFileSync } from "node:fs";
 import { mkdir, rm, writeFile } from "node:fs/promises";
@@ -31,7 +31,7 @@ const faults = [
 ];
 if (faults.length > 0) {
   for (const fault of faults) console.error(fault);
-  if (!values.snapshot) console.error("To try it with any commit: npm run release -- --snapshot");
+  if (!values.snapshot) console.error("To build any commit, use npm run release -- --snapshot");
   process.exit(1);
 }
 
@@ -55,7 +55,7 @@ console.log(
   `Cadastre ${version} of commit ${commit.id.slice(0, 12)}${commit.isClean ? "" : " and what is not committed"}:`,
 );
 for (const { name } of [...subjects, provenance]) console.log(`  dist/release/${name}`);
-console.log("Check it: cd dist/release && sha256sum -c SHA256SUMS");
+console.log("To verify: cd dist/release && sha256sum -c SHA256SUMS");
 
 async function written(name: string, document: object): Promise<Digested> {
   const path = join(releaseFolder, name);

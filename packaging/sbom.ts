@@ -1,4 +1,4 @@
-/** The bill of materials (CycloneDX): of what npm knows, the part that is shipped, whether it is installed for the service or built in. */
+/** The software bill of materials (CycloneDX) of what is shipped, whether installed or bundled. */
 import { createHash } from "node:crypto";
 import { output } from "./checkout.ts";
 import type { Contained } from "./contained.ts";
@@ -26,18 +26,18 @@ export interface Shipped {
   readonly contained: readonly Pick<Contained, "name" | "version">[];
   /** Seconds since 1970. */
   readonly seconds: number;
-  /** What runs it, where that is shipped, too. */
+  /** The bundled Node, if any. */
   readonly node?: { readonly version: string };
 }
 
 export async function sbomOf(shipped: Shipped): Promise<object> {
-  // All of it, whatever NODE_ENV says: building the console sets that, and npm would leave out what the console is made of.
+  // Ignores NODE_ENV, which the console's build sets: npm would leave out the console's dependencies.
   const all = ["--include=dev", "--include=optional", "--include=peer"];
   const text = await output("npm", "sbom", "--sbom-format=cyclonedx", "--package-lock-only", ...all);
   return onlyShipped(JSON.parse(text) as Bill, shipped);
 }
 
-/** npm tells of the tools too. And its number and time are another at each call: these are made of what is told. */
+/** Removes development tools, and replaces npm's random serial number and time with reproducible ones. */
 export function onlyShipped(bill: Bill, { version, contained, seconds, node }: Shipped): object {
   const { component } = bill.metadata;
   const keyOf = ({ name, version: of }: { name: string; version: string }) => `${name}@${of}`;
@@ -46,7 +46,7 @@ export function onlyShipped(bill: Bill, { version, contained, seconds, node }: S
     purl === undefined ? keyOf({ name, version: of }) : decodeURIComponent(purl.replace(/^pkg:npm\//, ""));
   const components = bill.components
     .filter((each) => wanted.has(fullName(each)))
-    // A tool of ours whose code is in the bundle is no longer an optional part.
+    // A development dependency whose code is bundled is a required component.
     .map(asShipped);
   const missing = [...wanted].filter((key) => !bill.components.some((each) => fullName(each) === key));
   if (missing.length > 0) throw new Error(`npm knows nothing of ${missing.join(", ")}, which are in the bundle.`);
@@ -54,7 +54,7 @@ export function onlyShipped(bill: Bill, { version, contained, seconds, node }: S
   const dependencies = bill.dependencies
     .filter(({ ref }) => refs.has(ref))
     .map(({ ref, dependsOn }) => ({ ref, dependsOn: dependsOn.filter((each) => refs.has(each)) }));
-  // npm calls it like the folder that it is in.
+  // npm uses the directory's name.
   const ours = { ...component, name: ownName, version, purl: `pkg:npm/${ownName}@${version}` };
   const told = {
     ...bill,
@@ -84,7 +84,7 @@ function asShipped({ scope, properties = [], ...rest }: Component): Component {
   };
 }
 
-/** A number in the form of a UUID (version 8: of our own making), the same for the same text. */
+/** A UUID (version 8) derived from the text. */
 function uuidOf(text: string): string {
   const hex = createHash("sha256").update(text).digest("hex");
   const parts = [

@@ -1,16 +1,13 @@
-/**
- * Which schema each released version has, as test/goldens/releases.txt lists it: its newest migration, and a digest of all up to that one.
- * So two schemas can't have the same version. Pure: it is given what there is.
- */
+/** The schema of each release, as listed in test/goldens/releases.txt: the newest migration and a digest of all migrations. Pure. */
 import { createHash } from "node:crypto";
 import type { Migration } from "../src/database/migrations/migration.ts";
 
 export const releasesPath = "test/goldens/releases.txt";
-/** Where the small backup of each is; see `fixture.ts`. */
+/** Directory of the backups from `fixture.ts`. */
 export const fixturesPath = "test/fixtures/backups";
 
 export interface Release {
-  /** Three of 0.2.0 have a date: until then nothing kept the schema of a version from changing. */
+  /** 0.2.0 has three entries with dates, because its schema changed before this check existed. */
   readonly version: string;
   readonly newest: string;
   readonly digest: string;
@@ -27,10 +24,10 @@ export function parseReleases(text: string): Release[] {
 export const formatReleases = (releases: readonly Release[]): string =>
   releases.map(({ version, newest, digest }) => `${version} ${newest} ${digest}\n`).join("");
 
-/** Of a version between two releases, which may change its schema. */
+/** A development version, whose schema can change. */
 export const isInDevelopment = (version: string): boolean => version.endsWith("-dev");
 
-/** Whether one version number is higher, whatever follows the number. */
+/** Compares the numbers only. */
 export function isHigher(one: string, other: string): boolean {
   const parts = (version: string) => (/^\d+\.\d+\.\d+/.exec(version)?.[0] ?? "").split(".").map(Number);
   const [of, than] = [parts(one), parts(other)];
@@ -44,7 +41,6 @@ export function releaseOf(version: string, migrations: readonly Migration[]): Re
   return { version, newest: migrations.at(-1)?.name ?? "", digest };
 }
 
-/** What is wrong with the list, in sentences. */
 export function schemaFaults(
   version: string,
   migrations: readonly Migration[],

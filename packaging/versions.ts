@@ -1,17 +1,17 @@
-/** That package.json, the lock file, the changelog and the tag tell the same version. Pure: it is given what they say. */
+/** Checks that package.json, the lock file, the changelog and the tag have the same version. Pure. */
 
 import { isHigher, isInDevelopment } from "./schema.ts";
 
 export interface Told {
-  /** Of package.json. */
+  /** From package.json. */
   readonly version: string;
-  /** Of package-lock.json. */
+  /** From package-lock.json. */
   readonly locked: string | undefined;
   readonly changelog: string;
 }
 
 export interface Checkout {
-  /** Of the commit that is checked out. */
+  /** Of the current commit. */
   readonly tags: readonly string[];
   /** Whether everything is committed. */
   readonly isClean: boolean;
@@ -20,13 +20,13 @@ export interface Checkout {
 export const tagOf = (version: string): string => `v${version}`;
 
 interface Section {
-  /** Undefined for what is not released. */
+  /** Undefined for unreleased changes. */
   readonly version: string | undefined;
   readonly date: string | undefined;
   readonly text: string;
 }
 
-/** The parts of a changelog, the newest first. */
+/** The sections of a changelog, newest first. */
 function sectionsOf(changelog: string): Section[] {
   const [, ...parts] = changelog.split(/^## /m);
   return parts.map((part) => {
@@ -36,7 +36,7 @@ function sectionsOf(changelog: string): Section[] {
   });
 }
 
-/** What holds for every commit. */
+/** Checks for every commit. */
 export function disagreements({ version, locked, changelog }: Told): string[] {
   const faults: string[] = [];
   if (locked !== version)
@@ -56,7 +56,7 @@ export function disagreements({ version, locked, changelog }: Told): string[] {
   return faults;
 }
 
-/** What holds for a release besides. */
+/** Additional checks for a release. */
 export function obstacles(told: Told, { tags, isClean }: Checkout): string[] {
   const faults = disagreements(told);
   if (isInDevelopment(told.version))
@@ -72,7 +72,7 @@ export function obstacles(told: Told, { tags, isClean }: Checkout): string[] {
   return faults;
 }
 
-/** Of a build that is no release: higher than the last one, lower than the next, and with its commit. */
+/** The version of a snapshot: above the last release, below the next, with the commit. */
 export function snapshotVersion(version: string, commit: string): string {
   const ofCommit = `.g${commit.slice(0, 12)}`;
   if (isInDevelopment(version)) return `${version}${ofCommit}`;
@@ -80,11 +80,11 @@ export function snapshotVersion(version: string, commit: string): string {
   return `${major}.${minor}.${Number(patch) + 1}-dev${ofCommit}`;
 }
 
-/** The newest version that the changelog says is released. */
+/** The newest released version in the changelog. */
 export const newestReleased = (changelog: string): string | undefined =>
   sectionsOf(changelog).find(({ version }) => version !== undefined)?.version;
 
-/** The changelog of a new version: what was not released is, and nothing waits any more. Raises an Error where nothing does. */
+/** Moves the unreleased changes to the new version. Throws if there are none. */
 export function cutChangelog(changelog: string, version: string, date: string): string {
   const [unreleased] = sectionsOf(changelog);
   if (unreleased === undefined || unreleased.version !== undefined || unreleased.text === "")

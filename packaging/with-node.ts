@@ -1,4 +1,4 @@
-/** `node packaging/with-node.ts FOLDER`: what `npm run build` made, with its own Node, as images have it. */
+/** `node packaging/with-node.ts FOLDER`: copies the build together with its Node, for container images. */
 import { fillWithNode } from "./archives.ts";
 
 const [folder] = process.argv.slice(2);

@@ -1,7 +1,4 @@
-/**
- * Those who use the service during a proof, each in a loop and each about one promise: locks, leases of locks, values, who may read, and
- * what is made. None of them tries anything again; each goes on with the next.
- */
+/** The clients of a proof. Each runs in a loop and exercises one guarantee: locks, lock leases, values, access, creation. They don't retry. */
 import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { resource } from "../test/support/builders.ts";
@@ -15,7 +12,7 @@ export interface Actor {
   step(): Promise<void>;
 }
 
-/** Does steps, with a pause of random length between them, until it is told to stop. */
+/** Repeats the actor's step with random pauses until `isOver`. */
 export async function act(actor: Actor, pauseMs: number, isOver: () => boolean): Promise<void> {
   while (!isOver()) {
     await actor.step();
@@ -25,10 +22,7 @@ export async function act(actor: Actor, pauseMs: number, isOver: () => boolean):
 
 const oneOf = <T>(values: readonly T[]): T => values[Math.floor(Math.random() * values.length)] as T;
 
-/**
- * What several share, and change for a new one when too much of its history is unknown: what may have happened or not doubles the ways
- * in which the rest can be explained.
- */
+/** A resource that several actors share. It is replaced when too many outcomes are unknown, because each one doubles the checker's search. */
 export class Shared {
   id: string;
   readonly #make: () => Promise<string>;
@@ -49,7 +43,7 @@ export class Shared {
     if (this.#unknown >= 4 && !this.#isMaking) void this.#replace();
   }
 
-  /** While the service is in trouble none can be made: the next unknown outcome tries again. */
+  /** Can fail while the service is down; the next unknown outcome tries again. */
   async #replace(): Promise<void> {
     this.#isMaking = true;
     try {
@@ -111,10 +105,10 @@ export function locker(stage: Stage, { name, token }: Person, shared: Shared): A
   };
 }
 
-/** The shortest lease that there is. */
+/** The shortest lease that the API allows. */
 export const leaseSeconds = 30;
 
-/** Takes a lock for a time and never gives it back: it ends by itself, and whoever comes then has it. */
+/** Takes a lock with a lease and never unlocks it. */
 export function leaseholder(stage: Stage, { name, token }: Person, workspaceId: string): Actor {
   return {
     name: `leaseholder ${name}`,
@@ -163,7 +157,7 @@ export function scribe(stage: Stage, { name, token }: Person, shared: Shared): A
   };
 }
 
-/** Puts somebody into a team and takes them out again: one who may read a workspace by that alone. */
+/** Adds a user to a team and removes them again; the team is their only access to a workspace. */
 export function gatekeeper(stage: Stage, world: World, reader: Person, team: { readonly id: string }): Actor {
   let isIn = false;
   return {
@@ -183,13 +177,12 @@ export function gatekeeper(stage: Stage, world: World, reader: Person, team: { r
         body: { data: [{ type: "users", id: reader.name }] },
         expected: { done: 204 },
       });
-      // Where that is not known, the other way round will do as well.
       if (outcome !== "refused") isIn = adds;
     },
   };
 }
 
-/** Looks whether it may read. */
+/** Tries to read the workspace. */
 export function visitor(stage: Stage, reader: Person, teamId: string, workspaceId: string): Actor {
   return {
     name: "visitor",
@@ -211,7 +204,7 @@ export function visitor(stage: Stage, reader: Person, teamId: string, workspaceI
   };
 }
 
-/** Makes workspaces, which nobody removes. */
+/** Creates workspaces, which are never deleted. */
 export function settler(stage: Stage, world: World, { name, token }: Person): Actor {
   return {
     name: `settler ${name}`,
@@ -234,7 +227,7 @@ export function settler(stage: Stage, world: World, { name, token }: Person): Ac
   };
 }
 
-/** Writes one state after the other to a workspace of its own, which stays locked. */
+/** Writes states to its own workspace, which stays locked. */
 export async function stateWriter(stage: Stage, world: World, { name, token }: Person): Promise<Actor> {
   const key = await world.workspace();
   const [server] = stage.servers;
@@ -250,7 +243,7 @@ export async function stateWriter(stage: Stage, world: World, { name, token }: P
   return {
     name: `state writer ${name}`,
     step: async () => {
-      // Past whatever may have been written without our knowing.
+      // Skips serials whose outcome is unknown.
       serial += 1;
       const state = stateOf({ serial, outputs: { serial: { value: `${key} ${serial}`, type: "string" } } });
       await stage.ask({
@@ -265,7 +258,7 @@ export async function stateWriter(stage: Stage, world: World, { name, token }: P
   };
 }
 
-/** The same in two steps, as engines do: a state is announced, and its content sent to a URL; of several chunks now and then. */
+/** Writes states as engines do: creates a version, then uploads its content, sometimes in several chunks. */
 export async function uploader(stage: Stage, world: World, { name, token }: Person): Promise<Actor> {
   const key = await world.workspace();
   const common = { proof: "states", key, by: name, token, isWrite: true } as const;

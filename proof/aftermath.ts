@@ -1,14 +1,14 @@
-/** What the register holds after a proof, compared with what its callers were told: nothing acknowledged is missing, nothing refused is there. */
+/** Compares the data after a proof with the responses: nothing acknowledged is missing, nothing refused is present. */
 import { createHash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { exchange, type Json, type Target } from "./client.ts";
 import type { Event, History } from "./history.ts";
-import { afterwards, keptFaults, seenAt, spotOfKey, standingOf, type Window } from "./kept.ts";
+import { afterwards, finalStateFaults, seenAt, viewOfKey, presenceOf, type Window } from "./final-state.ts";
 import type { World } from "./world.ts";
 
 export interface Aftermath {
   readonly faults: readonly string[];
-  /** How many acknowledged writes were looked for. */
+  /** How many acknowledged writes were checked. */
   readonly found: number;
 }
 
@@ -25,7 +25,7 @@ export async function aftermathOf(world: World, server: Target, history: History
   ]);
 }
 
-/** The same of a register as it was at one moment: runs were under way, and locks were held. */
+/** The same for a snapshot, in which runs were in progress and locks were held. */
 export async function momentFaults(
   world: World,
   server: Target,
@@ -50,9 +50,9 @@ const joined = (parts: readonly Aftermath[]): Aftermath => ({
 });
 
 const mustCount = (events: readonly Event[], window: Window): number =>
-  events.filter((event) => standingOf(event, window) === "must").length;
+  events.filter((event) => presenceOf(event, window) === "must").length;
 
-/** Everything that was made, changed and taken away, each by one hand. */
+/** The resources of the workloads. */
 async function thingFaults(
   world: World,
   events: readonly Event[],
@@ -62,18 +62,18 @@ async function thingFaults(
   const own = of(events, "kept");
   const lists = new Map<string, Json[]>();
   for (const { key } of own) {
-    const { list } = spotOfKey(key);
+    const { list } = viewOfKey(key);
     if (!lists.has(list)) lists.set(list, await world.all(list));
   }
   const told = new Set(trail.map(({ attributes }) => attributes["request-id"] as string));
-  const faults = keptFaults(own, (spot) => seenAt(spot, lists.get(spot.list) ?? []), told, window);
+  const faults = finalStateFaults(own, (view) => seenAt(view, lists.get(view.list) ?? []), told, window);
   return { faults, found: mustCount(own, window) };
 }
 
 const of = (events: readonly Event[], proof: string, kind?: string) =>
   events.filter((event) => event.proof === proof && (kind === undefined || event.kind === kind));
 
-/** Each acknowledged one is there and its trail tells of it once; of those whose outcome nobody knows, at most once. */
+/** Every acknowledged workspace exists with exactly one audit event; one with an unknown outcome has at most one. */
 async function madeFaults(
   world: World,
   events: readonly Event[],
@@ -92,15 +92,15 @@ async function madeFaults(
   const made = of(events, "made");
   for (const event of made) {
     const { value } = event;
-    const [standing, isThere, times] = [standingOf(event, window), names.has(value), told.get(value) ?? 0];
-    if (standing === "must" && !isThere) faults.push(`an acknowledged workspace is lost: ${value}`);
-    if (standing === "not" && isThere) faults.push(`a workspace was refused, and is there: ${value}`);
-    if (times !== (isThere ? 1 : 0)) faults.push(`the trail tells ${times} times of ${value}`);
+    const [presence, isThere, times] = [presenceOf(event, window), names.has(value), told.get(value) ?? 0];
+    if (presence === "must" && !isThere) faults.push(`an acknowledged workspace is lost: ${value}`);
+    if (presence === "not" && isThere) faults.push(`a workspace was refused, and is there: ${value}`);
+    if (times !== (isThere ? 1 : 0)) faults.push(`the audit log has ${times} events for ${value}`);
   }
   return { faults, found: mustCount(made, window) };
 }
 
-/** A change of a value leaves one event, however often its transaction had to run. */
+/** A change leaves one audit event, however often its transaction was retried. */
 function valueFaults(events: readonly Event[], trail: readonly Json[], window: Window): Aftermath {
   const written = of(events, "values", "write");
   const told = new Map<string, number>();
@@ -111,15 +111,15 @@ function valueFaults(events: readonly Event[], trail: readonly Json[], window: W
     }
   const faults = written.flatMap((event) => {
     const { value } = event;
-    const [standing, times] = [standingOf(event, window), told.get(value) ?? 0];
-    if (standing === "must" && times !== 1) return [`an acknowledged value left ${times} events: ${value}`];
-    if (standing === "not" && times > 0) return [`a value was refused, and was written: ${value}`];
+    const [presence, times] = [presenceOf(event, window), told.get(value) ?? 0];
+    if (presence === "must" && times !== 1) return [`an acknowledged value left ${times} events: ${value}`];
+    if (presence === "not" && times > 0) return [`a value was refused, and was written: ${value}`];
     return times > 1 ? [`a value was written ${times} times: ${value}`] : [];
   });
   return { faults, found: mustCount(written, window) };
 }
 
-/** A lease that ends is a job's work, or that of whoever comes next: either way it ends once. */
+/** A lease is ended by a background job or by the next caller, but only once. */
 function leaseFaults(events: readonly Event[], trail: readonly Json[]): Aftermath {
   const keys = new Set(of(events, "leases").map(({ key }) => key));
   const faults = [...keys].flatMap((key) => {
@@ -138,19 +138,19 @@ async function stateFaults(world: World, server: Target, events: readonly Event[
   const written = of(events, "states", "state");
   const faults: string[] = [];
   for (const [key, own] of Map.groupBy(written, (event) => event.key)) {
-    // What was announced and not sent is no state yet.
+    // Versions without content are not states yet.
     const listed = await world.all(`/workspaces/${key}/state-versions`);
     const versions = listed.filter(({ attributes }) => attributes.status === "finalized");
     const serials = versions.map(({ attributes }) => attributes.serial as number);
     if (new Set(serials).size !== serials.length) faults.push(`a serial of ${key} is there twice: ${serials.join()}`);
     for (const event of own) {
       const [serial, digest] = event.value.split(" ");
-      const standing = standingOf(event, window);
+      const presence = presenceOf(event, window);
       const version = versions.find(({ attributes }) => attributes.serial === Number(serial));
-      if (standing === "not" && version !== undefined)
+      if (presence === "not" && version !== undefined)
         faults.push(`a state was refused, and is there: ${key} ${serial}`);
-      if (standing === "must" && version === undefined) faults.push(`an acknowledged state is lost: ${key} ${serial}`);
-      if (standing === "not" || version === undefined) continue;
+      if (presence === "must" && version === undefined) faults.push(`an acknowledged state is lost: ${key} ${serial}`);
+      if (presence === "not" || version === undefined) continue;
       if ((await digestOf(world, server, version.id)) !== digest) faults.push(`a state is another: ${key} ${serial}`);
     }
   }
@@ -163,10 +163,10 @@ async function digestOf(world: World, server: Target, id: string): Promise<strin
   return createHash("md5").update(text).digest("hex");
 }
 
-/** How long the service has to decide what agents left that heard nothing of their claims. */
+/** How long the server can take to end jobs whose claim was never received. */
 const runsPatienceMs = 90_000;
 
-/** Every run that was queued ends, and one whose end was acknowledged ended so. */
+/** Every queued run ends, and a run whose finish was acknowledged has succeeded. */
 async function runFaults(world: World, events: readonly Event[]): Promise<Aftermath> {
   const queued = of(events, "runs", "queue").filter(({ outcome }) => outcome === "done");
   const finished = new Set(

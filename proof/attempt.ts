@@ -1,4 +1,4 @@
-/** A server on one machine, used by everybody, while something is done to it: what every proof of one machine begins and ends with. */
+/** Starts one server under load for a proof, and stops both afterwards. */
 import { chmodSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,37 +11,35 @@ import { World } from "./world.ts";
 
 const historyFolder = fileURLToPath(new URL("../node_modules/.cache/cadastre/machine/", import.meta.url));
 
-/** What came of a proof. */
-export interface Proven {
+export interface ProofResult {
   readonly name: string;
   readonly engine: Engine;
-  /** What was done and seen, for the table. */
+  /** Summary for the table. */
   readonly told: string;
   readonly found: number;
   readonly faults: readonly string[];
 }
 
 export interface ProofOptions {
-  /** How long each part of it takes; longer proves more. */
+  /** Duration of each part. */
   readonly seconds: number;
   readonly slowness: number;
   readonly say: (line: string) => void;
 }
 
-export interface Used {
+export interface LoadedService {
   readonly service: Service;
   readonly stage: Stage;
   readonly world: World;
   readonly history: History;
-  /** Nobody begins anything any more, and all that was begun is answered. */
+  /** Stops the load and waits for the last responses. */
   rest(): Promise<void>;
 }
 
-/** Starts the server and everybody who uses it; ends both whatever happens. */
-export async function used<T>(
+export async function underLoad<T>(
   name: string,
   { register, folder, slowness }: { readonly register: Register; readonly folder: string; readonly slowness: number },
-  work: (used: Used) => Promise<T>,
+  work: (loaded: LoadedService) => Promise<T>,
 ): Promise<T> {
   const service = await newService(folder, register);
   const history = new History(join(historyFolder, `${name}.jsonl`));
@@ -65,7 +63,7 @@ export async function used<T>(
   }
 }
 
-/** A folder that others may look into, because whoever runs PostgreSQL is another; removed afterwards. */
+/** A temporary directory that other users can read, because PostgreSQL runs as another user. */
 export async function inFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
   const folder = mkdtempSync(join(tmpdir(), "cadastre-machine-"));
   chmodSync(folder, 0o755);

@@ -1,18 +1,18 @@
 /**
- * Backups that are made while everybody writes: each is whole, holds what was acknowledged before it began and nothing that was asked for after
- * its end, its documents are what its audit trail tells, and it can be served. One more, when nobody writes, is the same to the last row.
+ * Proves backups under load: each is complete, contains every write that was acknowledged before it and none that was sent after it, matches
+ * its audit log, and can be served. A last one, without load, must be identical row by row after restores on both databases.
  */
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { startPostgres, type TestPostgres } from "../test/support/postgres.ts";
 import { momentFaults } from "./aftermath.ts";
-import { inFolder, type ProofOptions, type Proven, type Used, used } from "./attempt.ts";
-import { afterwards, type Window } from "./kept.ts";
+import { inFolder, type ProofOptions, type ProofResult, type LoadedService, underLoad } from "./attempt.ts";
+import { afterwards, type Window } from "./final-state.ts";
 import { countOf, differencesOf, lostSince, rowsIn } from "./rows.ts";
 import { cadastre, type Engine, movedTo, newRegister, newService, type Register, untilServing } from "./service.ts";
-import { halves } from "./soaking.ts";
-import { faultsOf } from "./verdict.ts";
+import { inconsistencies } from "./soak-run.ts";
+import { faultsOf } from "./checker.ts";
 
 interface Kept {
   readonly file: string;
@@ -23,14 +23,14 @@ export interface BackupOptions extends ProofOptions {
   readonly rounds: number;
 }
 
-export async function proveBackups(engine: Engine, options: BackupOptions): Promise<Proven> {
+export async function proveBackups(engine: Engine, options: BackupOptions): Promise<ProofResult> {
   return inFolder(async (folder) => {
     const postgres = await startPostgres();
     try {
-      const places = new Places(folder, postgres);
+      const places = new DatabaseFactory(folder, postgres);
       const register = newRegister(await places.next(engine));
       const name = `backup-${engine}`;
-      const found = await used(name, { folder, register, slowness: options.slowness }, (all) =>
+      const found = await underLoad(name, { folder, register, slowness: options.slowness }, (all) =>
         taken(all, engine, places, options),
       );
       return { name: "backup", engine, ...found };
@@ -40,8 +40,8 @@ export async function proveBackups(engine: Engine, options: BackupOptions): Prom
   });
 }
 
-/** Empty databases. */
-class Places {
+/** Creates empty databases. */
+class DatabaseFactory {
   readonly #folder: string;
   readonly #postgres: TestPostgres;
   #count = 0;
@@ -68,11 +68,11 @@ class Places {
 }
 
 async function taken(
-  all: Used,
+  all: LoadedService,
   engine: Engine,
-  places: Places,
+  places: DatabaseFactory,
   { rounds, seconds, say }: BackupOptions,
-): Promise<Pick<Proven, "told" | "found" | "faults">> {
+): Promise<Pick<ProofResult, "told" | "found" | "faults">> {
   const { service, history } = all;
   const { register } = service;
   const kept: Kept[] = [];
@@ -103,16 +103,16 @@ async function taken(
   return { told, found, faults };
 }
 
-/** Verified, restored into an empty register, served, and compared with what callers were told. */
+/** Verifies and restores a backup, serves it, and compares it with the history. */
 async function restored(
-  { world, history }: Used,
+  { world, history }: LoadedService,
   { file, window }: Kept,
   register: Register,
 ): Promise<{ found: number; faults: readonly string[] }> {
   await cadastre(["backup", "verify", file], register);
   await cadastre(["restore", file], register);
   const database = register.environment["CADASTRE_DATABASE"] ?? "";
-  const whole = await halves(database);
+  const whole = await inconsistencies(database);
   const service = await newService(join(file, ".."), register, "restored");
   service.part.start();
   try {
@@ -124,8 +124,8 @@ async function restored(
   }
 }
 
-/** Through both databases, and back into a file: every row is the same. */
-async function sameElsewhere(file: string, places: Places, register: Register): Promise<string[]> {
+/** Restores and backs up on both databases in turn; every row must stay the same. */
+async function sameElsewhere(file: string, places: DatabaseFactory, register: Register): Promise<string[]> {
   const faults: string[] = [];
   let from = file;
   for (const engine of ["postgres", "sqlite"] as const) {

@@ -1,4 +1,4 @@
-/** Asks one server one thing, and judges the answer's honesty. Nothing is tried again: a client that does would hide what was answered. */
+/** Sends one request and classifies the response. It must not retry: that would hide responses from the checker. */
 import { Agent, request } from "node:http";
 import type { Outcome } from "./history.ts";
 
@@ -7,7 +7,6 @@ export interface Target {
   readonly url: string;
 }
 
-/** Documents are looked into freely. */
 export type Json = any;
 
 export interface Reply {
@@ -17,11 +16,11 @@ export interface Reply {
 }
 
 export const mediaType = "application/vnd.api+json";
-/** Longer than a server takes for anything under any of the faults. */
-const patienceMs = 60_000;
+/** Longer than any request takes under any of the faults. */
+const timeoutMs = 60_000;
 const agent = new Agent({ keepAlive: true, maxSockets: Number.POSITIVE_INFINITY });
 
-/** Raises what the wire says where there is no answer. */
+/** Rejects if there is no response. */
 export function exchange(
   url: string,
   method: string,
@@ -30,18 +29,14 @@ export function exchange(
 ): Promise<Reply> {
   return new Promise((resolve, reject) => {
     const length = body === undefined ? {} : { "content-length": String(Buffer.byteLength(body)) };
-    const sent = request(
-      url,
-      { agent, method, headers: { ...length, ...headers }, timeout: patienceMs },
-      (response) => {
-        let text = "";
-        response.setEncoding("utf8");
-        response.on("data", (piece: string) => (text += piece));
-        response.once("error", reject);
-        response.once("end", () => resolve({ status: response.statusCode ?? 0, headers: response.headers, text }));
-      },
-    );
-    sent.once("timeout", () => sent.destroy(new Error(`no answer within ${patienceMs / 1000} seconds`)));
+    const sent = request(url, { agent, method, headers: { ...length, ...headers }, timeout: timeoutMs }, (response) => {
+      let text = "";
+      response.setEncoding("utf8");
+      response.on("data", (piece: string) => (text += piece));
+      response.once("error", reject);
+      response.once("end", () => resolve({ status: response.statusCode ?? 0, headers: response.headers, text }));
+    });
+    sent.once("timeout", () => sent.destroy(new Error(`no answer within ${timeoutMs / 1000} seconds`)));
     sent.once("error", reject);
     sent.end(body);
   });
@@ -67,7 +62,6 @@ export interface Judged {
   readonly note?: string;
 }
 
-/** What an answer amounts to. */
 export function judge(reply: Reply, { done, declined = [] }: Expected): Judged {
   if (reply.status === done) return { outcome: "done" };
   if (declined.includes(reply.status)) return { outcome: "declined" };
@@ -79,7 +73,7 @@ export function judge(reply: Reply, { done, declined = [] }: Expected): Judged {
   return { outcome: /unknown/.test(detail) ? "unknown" : "refused", note: detail };
 }
 
-/** What no answer amounts to: only a server that was down meanwhile may give none. */
+/** Classifies a missing response, which is only allowed while the server may be down. */
 export function judgeSilence(error: unknown, mayBeDown: boolean): Judged {
   const { code, message } = error as { code?: string; message: string };
   const note = code ?? message;

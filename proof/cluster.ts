@@ -1,10 +1,10 @@
 /**
- * Whether many servers keep what they promise while parts of a cluster fail (see docs/reliability.md).
+ * Proves the guarantees of several servers while parts of their cluster fail (see docs/reliability.md).
  *
- *   npm run cluster                                every scenario, on a cluster that is made for them; writes the table of the document
- *   npm run cluster -- primary-killed disk-full    these alone; nothing is written
- *   npm run cluster -- --list                      what there is
- *   npm run cluster -- --up                        nothing but the cluster, until Ctrl+C
+ *   npm run cluster                                every scenario, on a new cluster; updates the table in the document
+ *   npm run cluster -- primary-killed disk-full    only these; updates nothing
+ *   npm run cluster -- --list                      list the scenarios
+ *   npm run cluster -- --up                        only start the cluster, until Ctrl+C
  */
 import { once } from "node:events";
 import { join } from "node:path";
@@ -19,7 +19,7 @@ import { type Line, lineOf, writeTable } from "./report.ts";
 import { type Scenario, scenarios } from "./scenarios.ts";
 import { hasSmallDisks, mountSmallDisk, startedWithSmallDisks, unmount } from "./space.ts";
 import { Stage } from "./stage.ts";
-import { faultsOf, figuresOf } from "./verdict.ts";
+import { faultsOf, figuresOf } from "./checker.ts";
 import { World } from "./world.ts";
 
 const historyFolder = fileURLToPath(new URL("../node_modules/.cache/cadastre/cluster/", import.meta.url));
@@ -39,13 +39,13 @@ async function prove(cluster: Cluster, scenario: Scenario, number: number): Prom
   await sleep(calmMs);
   const failure = await scenario.run(cluster, stage).then(
     () => [],
-    (error: Error) => [`the scenario could not be carried out: ${error.message}`],
+    (error: Error) => [`the scenario failed: ${error.message}`],
   );
   const recovery = await recovered(cluster);
   await sleep(calmMs);
   await load.end();
   const aftermath = await aftermathOf(world, server, history).catch((error: Error) => ({
-    faults: [`what is left could not be looked at: ${error.message}`],
+    faults: [`the data could not be checked: ${error.message}`],
     found: 0,
   }));
   await load.endAgents();
@@ -58,7 +58,7 @@ async function prove(cluster: Cluster, scenario: Scenario, number: number): Prom
   return line;
 }
 
-/** By itself: nobody touches anything. */
+/** Recovery must be automatic. */
 async function recovered(cluster: Cluster): Promise<string[]> {
   try {
     await until(async () => (await Promise.all(cluster.servers.map(isReady))).every(Boolean), "servers are ready", 120);
@@ -73,13 +73,13 @@ async function keepUp(): Promise<void> {
   const cluster = await Cluster.start({ servicePort: 8080, say });
   say(`\n  Address   http://127.0.0.1:${cluster.servicePort}`);
   for (const { name, url } of cluster.servers) say(`  ${name}   ${url}`);
-  say(`\n  export TOKEN=${cluster.adminToken}\n\nCtrl+C ends it, and removes what it held.`);
+  say(`\n  export TOKEN=${cluster.adminToken}\n\nPress Ctrl+C to stop it and delete its data.`);
   await Promise.race([once(process, "SIGINT"), once(process, "SIGTERM")]);
   await cluster.stop();
   cluster.remove();
 }
 
-/** Each on a cluster whose nodes have the disks that it needs. */
+/** Scenarios with small disks need a separate cluster. */
 async function proveAll(chosen: readonly Scenario[], isWhole: boolean): Promise<void> {
   const onOwnDisk = await proveOn(chosen.filter(({ onSmallDisks }) => onSmallDisks !== true));
   const onSmallDisks = await proveOn(
@@ -89,7 +89,7 @@ async function proveAll(chosen: readonly Scenario[], isWhole: boolean): Promise<
   const lines = [...onOwnDisk, ...onSmallDisks];
   if (isWhole) writeTable(lines);
   const hasFaults = lines.some(isFaulty);
-  say(hasFaults ? "\nThere were faults." : "\nEvery answer was right, or an honest refusal.");
+  say(hasFaults ? "\nThere were faults." : "\nEvery response was correct, or an explicit 503.");
   process.exitCode = hasFaults ? 1 : 0;
 }
 
@@ -106,7 +106,7 @@ async function proveOn(chosen: readonly Scenario[], mount?: typeof mountSmallDis
     process.off("SIGINT", end).off("SIGTERM", end);
     await cluster.stop();
   }
-  if (lines.some(isFaulty)) say(`\nThe logs of the parts are in ${cluster.folder}`);
+  if (lines.some(isFaulty)) say(`\nLogs: ${cluster.folder}`);
   else {
     if (isMounted) for (const { dataFolder } of cluster.nodes) unmount(dataFolder);
     cluster.remove();
@@ -122,7 +122,7 @@ const unknown = words.filter(
 );
 const chosen = scenarios.filter(({ name }) => words.includes(name));
 if (unknown.length > 0) {
-  console.error(`There is no scenario ${unknown.join(", ")}. 'npm run cluster -- --list' tells what there is.`);
+  console.error(`Unknown scenario: ${unknown.join(", ")}. See 'npm run cluster -- --list'.`);
   process.exitCode = 2;
 } else if (words.includes("--list")) {
   for (const { name, title } of scenarios) say(`${name.padEnd(18)} ${title}`);

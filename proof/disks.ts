@@ -1,45 +1,45 @@
 /**
- * A disk that is full while everybody writes: that of the data, or that of PostgreSQL's log, which it can't do without: it ends, and whoever
- * looks after it starts it again. The server lives, says 503, and goes on by itself when there is room.
+ * Proves a full disk under load: that of the data, or that of PostgreSQL's write-ahead log, which makes PostgreSQL exit. The server must stay
+ * up, answer 503, and recover automatically once there is space.
  */
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isReady } from "../deploy/cluster/cluster.ts";
 import { folderFor, ownerOfParts, until } from "../deploy/cluster/parts.ts";
 import { aftermathOf } from "./aftermath.ts";
-import { inFolder, type ProofOptions, type Proven, type Used, used } from "./attempt.ts";
+import { inFolder, type ProofOptions, type ProofResult, type LoadedService, underLoad } from "./attempt.ts";
 import { Postgres, type PostgresSettings } from "./postgres.ts";
 import { type Engine, newRegister } from "./service.ts";
-import { halves } from "./soaking.ts";
+import { inconsistencies } from "./soak-run.ts";
 import { fill, free, mountSmallDisk, unmount } from "./space.ts";
-import { faultsOf, figuresOf } from "./verdict.ts";
+import { faultsOf, figuresOf } from "./checker.ts";
 
 export type FullDisk = "disk-full" | "log-full";
 
-export async function proveFullDisk(name: FullDisk, engine: Engine, options: ProofOptions): Promise<Proven> {
+export async function proveFullDisk(name: FullDisk, engine: Engine, options: ProofOptions): Promise<ProofResult> {
   return inFolder(async (folder) => {
     const owner = engine === "postgres" ? ownerOfParts() : undefined;
     const small = folderFor(owner, join(folder, "small"));
     mountSmallDisk(small, owner, 160);
     const postgres = engine === "postgres" ? await startedOn(name, folder, small) : undefined;
-    const keeper = postgres && new Keeper(postgres);
+    const restarter = postgres && new Restarter(postgres);
     try {
       const register = newRegister(postgres?.url ?? `sqlite:${join(small, "cadastre.db")}`);
       const surroundings = { folder, register, slowness: options.slowness };
-      const found = await used(`${name}-${engine}`, surroundings, (all) => filled(all, small, options, keeper));
+      const found = await underLoad(`${name}-${engine}`, surroundings, (all) => filled(all, small, options, restarter));
       return { name, engine, ...found };
     } finally {
-      await keeper?.end();
+      await restarter?.end();
       await postgres?.stop();
       unmount(small);
     }
   });
 }
 
-/** With its data on the small disk, or its log. */
+/** With its data or its write-ahead log on the small disk. */
 async function startedOn(name: FullDisk, folder: string, small: string): Promise<Postgres> {
   const isLog = name === "log-full";
-  // So that the log needs more room soon, instead of writing over what it has.
+  // The log must grow soon instead of recycling its segments.
   const settings: PostgresSettings = isLog ? { wal_recycle: "off", min_wal_size: "2MB", max_wal_size: "12MB" } : {};
   const dataFolder = isLog ? join(folder, "data") : join(small, "data");
   const postgres = await Postgres.at({ folder, dataFolder, settings });
@@ -48,8 +48,8 @@ async function startedOn(name: FullDisk, folder: string, small: string): Promise
   return postgres;
 }
 
-/** Starts PostgreSQL again whenever it has ended, as a manager of services does. */
-class Keeper {
+/** Restarts PostgreSQL whenever it has exited, like a service manager. */
+class Restarter {
   starts = 0;
   #isOver = false;
   readonly #keeping: Promise<void>;
@@ -73,16 +73,16 @@ class Keeper {
 }
 
 async function filled(
-  all: Used,
+  all: LoadedService,
   small: string,
   { seconds }: ProofOptions,
-  keeper: Keeper | undefined,
-): Promise<Pick<Proven, "told" | "found" | "faults">> {
+  restarter: Restarter | undefined,
+): Promise<Pick<ProofResult, "told" | "found" | "faults">> {
   const { service, world, history, rest } = all;
   await sleep(seconds * 1000);
   const fullUntil = performance.now() + 4 * seconds * 1000;
   try {
-    // Again and again: what a database removes makes room.
+    // Repeatedly, because the database frees space by removing files.
     while (performance.now() < fullUntil) {
       fill(small);
       await sleep(500);
@@ -95,7 +95,7 @@ async function filled(
   try {
     await until(
       async () => (await isReady(service.target)) && hasWrittenSince(all, freedMs),
-      "writes are taken again",
+      "writes succeed again",
       90,
     );
   } catch (error) {
@@ -107,14 +107,14 @@ async function filled(
   await rest();
   const aftermath = await aftermathOf(world, service.target, history);
   const { asked, refused, unknown } = figuresOf(history);
-  if (refused === 0) faults.push("nobody noticed that the disk was full");
+  if (refused === 0) faults.push("no request was refused while the disk was full");
   await service.part.stop();
-  const whole = await halves(service.register.environment["CADASTRE_DATABASE"] ?? "");
+  const whole = await inconsistencies(service.register.environment["CADASTRE_DATABASE"] ?? "");
   const restarts =
-    keeper === undefined || keeper.starts === 0 ? "" : `; PostgreSQL was started again ${keeper.starts} times`;
-  const told = `full for ${4 * seconds} s: ${asked} requests, ${refused} refused, ${unknown} with unknown outcome${restarts}; writes succeeded ${back} s after there was space`;
+    restarter === undefined || restarter.starts === 0 ? "" : `; PostgreSQL was restarted ${restarter.starts} times`;
+  const told = `full for ${4 * seconds} s: ${asked} requests, ${refused} refused, ${unknown} of unknown outcome${restarts}; writes succeeded again ${back} s after space was freed`;
   return { told, found: aftermath.found, faults: [...faults, ...whole, ...faultsOf(history), ...aftermath.faults] };
 }
 
-const hasWrittenSince = ({ history }: Used, sinceMs: number): boolean =>
+const hasWrittenSince = ({ history }: LoadedService, sinceMs: number): boolean =>
   history.events.some(({ isWrite, outcome, calledMs }) => isWrite && outcome === "done" && calledMs > sinceMs);

@@ -1,37 +1,37 @@
-/** Everything that was asked during a proof and what was answered, in memory for the checker and in a file for people. */
+/** The history of a proof: every request and its outcome, in memory for the checker and in a file for debugging. */
 import { createWriteStream, mkdirSync, type WriteStream } from "node:fs";
 import { dirname } from "node:path";
 
 /**
- * - `done`: as it was asked for; `declined`: no, and rightly so perhaps (409, 404): the checker knows.
- * - `refused`: an honest 503, by which nothing was changed.
- * - `unknown`: a 503 that says so, or no answer from a server that was killed meanwhile.
+ * - `done`: success; `declined`: an expected error such as 409 or 404, which the checker verifies.
+ * - `refused`: a 503 that says that nothing was changed.
+ * - `unknown`: a 503 that says that the outcome is unknown, or no response from a server that was killed.
  * - `wrong`: anything else.
  */
 export type Outcome = "done" | "declined" | "refused" | "unknown" | "wrong";
 
 export interface Event {
-  /** The kind of proof that it is part of, and the thing in it: histories are judged by thing. */
+  /** The guarantee, and the resource: each resource's history is checked separately. */
   readonly proof: string;
   readonly key: string;
   readonly kind: string;
   readonly by: string;
   readonly server: string;
   readonly isWrite: boolean;
-  /** What was written, or what was seen. */
+  /** What was written or read. */
   readonly value: string;
   readonly calledMs: number;
   readonly answeredMs: number;
   readonly outcome: Outcome;
   readonly status: number;
-  /** By which the audit trail knows it; none where there was no answer. */
+  /** As in the audit log; absent without a response. */
   readonly requestId?: string;
   readonly note?: string;
 }
 
 export class History {
   readonly events: Event[] = [];
-  /** What happened to the cluster, and when. */
+  /** The faults that were injected, and when. */
   readonly marks: { readonly atMs: number; readonly what: string }[] = [];
   readonly file: string;
   readonly #stream: WriteStream;

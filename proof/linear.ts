@@ -1,21 +1,17 @@
-/**
- * Whether what several callers were told could have been told by one thing that does one operation after the other, each at some
- * moment between its call and its answer (linearizability; the search is Wing and Gong's, with what was tried remembered).
- */
+/** Checks linearizability with the search of Wing and Gong, memoizing the positions that were tried. */
 
-/** One operation on the thing, as its caller saw it. */
 export interface Call<Op> {
   readonly op: Op;
   readonly calledMs: number;
-  /** Infinity where no answer said how it ended: it may have happened at any later moment, or not at all. */
+  /** Infinity if the outcome is unknown: it can take effect at any later time, or never. */
   readonly answeredMs: number;
-  /** Of such a one, where it is known: the last moment at which it may have happened. */
+  /** The last time at which an operation with an unknown outcome can take effect, if known. */
   readonly untilMs?: number;
 }
 
 export interface Model<State, Op> {
   readonly initial: State;
-  /** The state afterwards; undefined where the operation can't have been answered so in this state. */
+  /** The next state; undefined if this response is impossible in this state. */
   step(state: State, op: Op): State | undefined;
 }
 
@@ -23,27 +19,26 @@ export type Linearity =
   | { readonly kind: "linear" }
   | {
       readonly kind: "broken";
-      /** The longest beginning that could be explained, in calls, and the first answer past it. */
+      /** The longest linearizable prefix, in calls. */
       readonly explained: number;
       readonly at: number;
     }
-  /** There were more ways than anybody can try. */
+  /** The search was too large. */
   | { readonly kind: "undecided" };
 
-/** What was tried: which of the answered calls are done (all up to `done`, and a few past it), which of the open ones, and the state. */
+/** A node of the search: which completed calls are linearized (all up to `done`, and those in `ahead`), which open ones, and the state. */
 interface Position<State> {
   readonly done: number;
   readonly ahead: readonly number[];
-  /** Of those that may have happened at a later moment still, those that have. The others need not be told apart any more. */
+  /** Open calls that have taken effect, without those that can no longer do so. */
   readonly open: readonly number[];
   readonly state: State;
-  /** The last of all that is done was called then: what follows happens no earlier. */
+  /** Everything that follows takes effect at or after this time. */
   readonly atMs: number;
 }
 
 const positionsMax = 400_000;
 
-/** States are compared by their text. */
 export function judgeLinearity<State extends string, Op>(
   calls: readonly Call<Op>[],
   model: Model<State, Op>,
@@ -66,7 +61,7 @@ export function judgeLinearity<State extends string, Op>(
   return { kind: "broken", explained: farthest, at: answered[farthest]?.calledMs ?? 0 };
 }
 
-/** The most promising last: what was called first. */
+/** Sorted so that the earliest call is tried first. */
 function nextPositions<State extends string, Op>(
   position: Position<State>,
   answered: readonly Call<Op>[],
@@ -75,7 +70,7 @@ function nextPositions<State extends string, Op>(
 ): Position<State>[] {
   const { done, ahead, state } = position;
   const isDone = (index: number) => index < done || ahead.includes(index);
-  // Whatever happens next was called before the first of the others had its answer.
+  // The next call must have started before any other completed.
   let deadline = Number.POSITIVE_INFINITY;
   const candidates: number[] = [];
   for (let index = done; index < answered.length; index += 1) {

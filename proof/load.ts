@@ -1,4 +1,4 @@
-/** Everybody who uses the service during a proof: some forty requests a second, of which most write. */
+/** The load of a proof: about forty requests a second, most of them writes. */
 import { resource, onWorkspace } from "../test/support/builders.ts";
 import {
   act,
@@ -13,13 +13,13 @@ import {
   uploader,
   visitor,
 } from "./actors.ts";
-import { Hand } from "./hand.ts";
-import { lives } from "./lives.ts";
+import { WorkloadClient } from "./workload-client.ts";
+import { workloads } from "./workloads.ts";
 import { Executor, planner } from "./runs.ts";
 import type { Stage } from "./stage.ts";
 import type { Person, World } from "./world.ts";
 
-/** An actor, and how long it rests between two steps. */
+/** An actor, and its pause between two steps. */
 type Rhythm = readonly [Actor, number];
 
 export class Load {
@@ -33,7 +33,7 @@ export class Load {
     this.#lasting = lasting;
   }
 
-  /** `slowness` makes everybody rest for so much longer. */
+  /** `slowness` multiplies all pauses. */
   static async prepare(stage: Stage, world: World, slowness = 1): Promise<Load> {
     const owners = await world.ownersTeam();
     const people: Person[] = [];
@@ -67,7 +67,7 @@ export class Load {
   #executing: Promise<unknown>[] = [];
   #isWholeOver = false;
 
-  /** Nobody begins anything new; agents go on, because runs wait for them. */
+  /** Stops everything except the agents, because runs still wait for them. */
   async end(): Promise<void> {
     this.#isOver = true;
     await Promise.all(this.#underway);
@@ -79,7 +79,7 @@ export class Load {
   }
 }
 
-/** Three who fight over a lock, three over a value, two over a lease. */
+/** Three actors contend for a lock, three for a value, two for a lease. */
 async function contenders(stage: Stage, world: World, people: readonly Person[]): Promise<Rhythm[]> {
   const [locked, valued] = [await Shared.of(() => world.workspace()), await Shared.of(() => world.workspace())];
   const leased = await world.workspace();
@@ -90,16 +90,16 @@ async function contenders(stage: Stage, world: World, people: readonly Person[])
   ];
 }
 
-/** One for every kind of thing. They rest between two changes, not between two things. */
+/** One client per workload. They pause between two changes, not between two passes. */
 async function makers(stage: Stage, world: World, slowness: number): Promise<Rhythm[]> {
   const place = await world.place();
-  return Object.entries(lives).map(([trade, life]): Rhythm => {
-    const hand = new Hand(stage, world, place, trade, 900 * slowness);
-    return [{ name: trade, step: () => hand.live(life) }, 0];
+  return Object.entries(workloads).map(([trade, workload]): Rhythm => {
+    const client = new WorkloadClient(stage, world, place, trade, 900 * slowness);
+    return [{ name: trade, step: () => client.live(workload) }, 0];
   });
 }
 
-/** Somebody who may read a workspace by a team alone, and whoever puts them into it. */
+/** A user whose only access to a workspace is a team, and an admin who changes the team's members. */
 async function readers(stage: Stage, world: World): Promise<Rhythm[]> {
   const [teamId, workspaceId] = [await world.team("readers"), await world.workspace()];
   await world.post(

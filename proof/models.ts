@@ -1,4 +1,4 @@
-/** The things that callers fight over, as they ought to be: a value that is written and read, and a lock. */
+/** The sequential models for the linearizability check: a register and a lock. */
 import type { Model } from "./linear.ts";
 
 export type RegisterOp =
@@ -10,7 +10,7 @@ export const register = (initial: string): Model<string, RegisterOp> => ({
   step: (state, { kind, value }) => (kind === "write" ? value : state === value ? state : undefined),
 });
 
-/** A holder is its name, a colon, and which of its locks it is. */
+/** A holder is `name:number`. */
 export type LockOp =
   | { readonly kind: "lock"; readonly holder: string; readonly isDone: boolean }
   | { readonly kind: "unlock"; readonly by: string; readonly isDone: boolean }

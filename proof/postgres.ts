@@ -1,4 +1,4 @@
-/** A PostgreSQL of its own for a proof on one machine: durable, with the programs of Debian's packages, wherever its files are to be. */
+/** Runs a durable PostgreSQL for a proof, with the system's programs. */
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import pg from "pg";
@@ -7,15 +7,14 @@ import { newestPostgres } from "../deploy/cluster/software.ts";
 
 export type PostgresSettings = Readonly<Record<string, string | number>>;
 
-/** Raises an error that says what to install. */
 export function postgresPrograms(): string {
   const folder = newestPostgres();
-  if (folder === undefined) throw new Error("It takes PostgreSQL's programs. On Debian: apt-get install postgresql");
+  if (folder === undefined) throw new Error("PostgreSQL is not installed. On Debian: apt-get install postgresql");
   return folder;
 }
 
 export interface PostgresPlace {
-  /** For its log; its data is in a folder of this one unless it is said where. */
+  /** For the log, and for the data unless `dataFolder` is set. */
   readonly folder: string;
   readonly dataFolder?: string;
   readonly settings?: PostgresSettings;
@@ -37,7 +36,6 @@ export class Postgres {
     this.part = new Part({ name: `postgres-${port}`, folder, owner: this.owner, command });
   }
 
-  /** For files that are there, or that `create` makes. */
   static async at(place: PostgresPlace): Promise<Postgres> {
     const postgres = new Postgres(place, await freePort());
     folderFor(postgres.owner, place.folder);
@@ -79,7 +77,7 @@ export class Postgres {
     }
   }
 
-  /** As its operator would: connections are ended, and what is in memory is written. */
+  /** A fast shutdown. */
   async stop(): Promise<void> {
     await Promise.race([this.part.kill("SIGINT"), new Promise((done) => setTimeout(done, 30_000).unref())]);
     await this.part.kill();

@@ -2,25 +2,24 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { Scenario } from "./scenarios.ts";
-import type { Proven as Attempted } from "./attempt.ts";
-import { type Look, quartersOf } from "./looks.ts";
-import type { SoakResult } from "./soaking.ts";
-import type { Figures } from "./verdict.ts";
+import type { ProofResult as Attempted } from "./attempt.ts";
+import { type Sample, quartersOf } from "./samples.ts";
+import type { SoakResult } from "./soak-run.ts";
+import type { Figures } from "./checker.ts";
 
-interface Proven {
+interface ProofResult {
   readonly scenario: Scenario;
   readonly figures: Figures;
   readonly faults: readonly string[];
   readonly found: number;
-  /** In a sentence. */
   readonly told: string;
 }
 
-export type Line = { readonly scenario: Scenario; readonly obstacle: string } | Proven;
+export type Line = { readonly scenario: Scenario; readonly obstacle: string } | ProofResult;
 
 const inSeconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`;
 
-export function lineOf(scenario: Scenario, figures: Figures, faults: readonly string[], found: number): Proven {
+export function lineOf(scenario: Scenario, figures: Figures, faults: readonly string[], found: number): ProofResult {
   const { asked, refused, unknown, unavailableMs, slowestMs } = figures;
   const told = `${asked} requests, ${refused} refused, ${unknown} with unknown outcome; no write for ${inSeconds(unavailableMs)} at most; slowest response ${inSeconds(slowestMs)}; ${found} acknowledged writes checked; ${faults.length} violations`;
   return { scenario, figures, faults, found, told };
@@ -50,7 +49,7 @@ function rowOf(line: Line): string {
   return `| **${name}**: ${title} | ${cells.join(" | ")} |`;
 }
 
-/** Between the marks of that name, with the day on which it was made. */
+/** Replaces the text between the marks of that name. */
 export function writeBetween(mark: string, lines: readonly string[]): void {
   const text = readFileSync(document, "utf8");
   const [begin, end] = [`<!-- ${mark}: begin -->`, `<!-- ${mark}: end -->`];
@@ -68,7 +67,6 @@ export function writeTable(lines: readonly Line[]): void {
 
 const nameOf = { sqlite: "SQLite", postgres: "PostgreSQL" } as const;
 
-/** One run on one database, each written by itself because each is run by itself. */
 export function soakLines(result: SoakResult, isKilled: boolean): string[] {
   const { engine, minutes, asked, missed, kills, found, faults } = result;
   const day = new Date().toISOString().slice(0, 10);
@@ -83,21 +81,21 @@ const stretchHead = [
   "| --- | --- | --- | --- | --- | --- |",
 ];
 
-function stretchLines({ looks, minutes }: SoakResult): string[] {
-  const length = minutes / looks.length;
+function stretchLines({ samples, minutes }: SoakResult): string[] {
+  const length = minutes / samples.length;
   const until = (index: number) => Number(((index + 1) * length).toFixed(1));
-  const row = ({ requests, memoryMb, medianMs, highMs, bareMs }: Look, when: string) =>
+  const row = ({ requests, memoryMb, medianMs, highMs, bareMs }: Sample, when: string) =>
     `| ${when} | ${requests} | ${memoryMb.toFixed(0)} MB | ${medianMs.toFixed(1)} ms | ${highMs.toFixed(0)} ms | ${bareMs.toFixed(1)} ms |`;
   const [memory, latency, bare] = [
-    quartersOf(looks, "memoryMb"),
-    quartersOf(looks, "medianMs"),
-    quartersOf(looks, "bareMs"),
+    quartersOf(samples, "memoryMb"),
+    quartersOf(samples, "medianMs"),
+    quartersOf(samples, "bareMs"),
   ];
   const arrow = ([early, late]: readonly [number, number], digits: number) =>
     `${early.toFixed(digits)} → ${late.toFixed(digits)}`;
   return [
     ...stretchHead,
-    ...looks.map((look, index) => row(look, `up to ${until(index)}`)),
+    ...samples.map((look, index) => row(look, `up to ${until(index)}`)),
     `| second quarter → last | | ${arrow(memory, 0)} MB | ${arrow(latency, 1)} ms | | ${arrow(bare, 1)} ms |`,
   ];
 }
@@ -107,16 +105,16 @@ const machineHead = [
   "| --- | --- | --- | --- | --- |",
 ];
 
-export interface MachineLine {
+export interface FaultLine {
   readonly title: string;
   readonly engine: SoakResult["engine"];
-  /** What came of it, or why it was not run. */
+  /** The result, or why it was not run. */
   readonly proven: Attempted | string;
 }
 
-export function machineLines(lines: readonly MachineLine[]): string[] {
+export function faultLines(lines: readonly FaultLine[]): string[] {
   const day = new Date().toISOString().slice(0, 10);
-  const row = ({ title, engine, proven }: MachineLine) =>
+  const row = ({ title, engine, proven }: FaultLine) =>
     typeof proven === "string"
       ? `| ${title} | ${nameOf[engine]} | not run: ${proven} | | |`
       : `| ${title} | ${nameOf[engine]} | ${proven.told} | ${proven.found} | ${proven.faults.length} |`;

@@ -1,8 +1,8 @@
-/** Registers compared row by row, by the backups that were made of them. */
+/** Compares databases row by row, by their backups. */
 import { encodeRow } from "../src/backup/format.ts";
 import { readBackup } from "../src/backup/read.ts";
 
-/** Every row of every table, as a line. */
+/** Encoded rows by table. */
 export type Rows = ReadonlyMap<string, ReadonlySet<string>>;
 
 export async function rowsIn(file: string): Promise<Rows> {
@@ -17,7 +17,6 @@ export async function rowsIn(file: string): Promise<Rows> {
 
 export const countOf = (rows: Rows): number => [...rows.values()].reduce((sum, own) => sum + own.size, 0);
 
-/** Rows that the one has and the other has not, either way. */
 export function differencesOf(one: Rows, other: Rows): string[] {
   return [...new Set([...one.keys(), ...other.keys()])].flatMap((table) => {
     const [left, right] = [one.get(table) ?? new Set<string>(), other.get(table) ?? new Set<string>()];
@@ -28,7 +27,7 @@ export function differencesOf(one: Rows, other: Rows): string[] {
   });
 }
 
-/** What is only ever added to: whatever was there earlier is there later, as it was. */
+/** Append-only tables: earlier rows must not change. */
 const appendedTo = ["audit_events", "content_chunks"];
 
 export function lostSince(earlier: Rows, later: Rows, tables: readonly string[] = appendedTo): string[] {

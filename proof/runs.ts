@@ -1,4 +1,4 @@
-/** Those who queue runs and those who execute them, during a proof: agents that speak the protocol and start no engine. */
+/** Actors that queue runs, and agents that speak the protocol without starting an engine. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Json } from "./client.ts";
 import type { Actor } from "./actors.ts";
@@ -7,7 +7,7 @@ import type { World } from "./world.ts";
 
 const engines = { terraform: ["1.5.7"] };
 
-/** Queues plans, one after the other, in a workspace of its own. */
+/** Queues plans in its own workspace. */
 export async function planner(stage: Stage, world: World): Promise<Actor> {
   const { workspaceId, configurationId } = await world.runnable();
   const relationships = {
@@ -34,7 +34,7 @@ export async function planner(stage: Stage, world: World): Promise<Actor> {
   };
 }
 
-/** Claims a plan, says that it begins, and says how it ended. */
+/** Claims a plan, and reports its start and its end. */
 export class Executor implements Actor {
   readonly name: string;
   readonly #stage: Stage;
@@ -82,7 +82,7 @@ export class Executor implements Actor {
     return outcome === "done" ? document.data : undefined;
   }
 
-  /** As long as it takes: an agent does not forget what it has executed. Whether it was the one who said it. */
+  /** Retries, like a real agent. Returns whether the server accepted the report. */
   async #report(job: Json, action: string, body: object = {}): Promise<boolean> {
     for (let attempts = 0; attempts < 40; attempts += 1) {
       const { outcome } = await this.#stage.ask({
@@ -93,7 +93,7 @@ export class Executor implements Actor {
         value: `${job.attributes["run-id"]} ${job.attributes.attempt}`,
         path: `/agent-jobs/${job.id}/actions/${action}`,
         body: { attempt: job.attributes.attempt, ...body },
-        // Whoever says it a second time, or too late, is refused.
+        // A repeated or late report is declined.
         expected: { done: 204, declined: [404, 409] },
       });
       if (outcome === "done" || outcome === "declined") return outcome === "done";

@@ -1,4 +1,4 @@
-/** What happens to a cluster while people use it. Each ends with the cluster as it was, by itself as far as that can be. */
+/** The faults that are injected into a cluster under load. Each ends with a healthy cluster, which recovers automatically where possible. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Cluster, isReady, type Server } from "../deploy/cluster/cluster.ts";
 import { until } from "../deploy/cluster/parts.ts";
@@ -10,9 +10,9 @@ export interface Scenario {
   readonly name: string;
   /** For the table. */
   readonly title: string;
-  /** Needs nodes whose data is on disks so small that one can be filled; on the machine's own disk otherwise. */
+  /** Needs nodes whose data is on small disks, which can be filled. */
   readonly onSmallDisks?: true;
-  /** Why it can't be run here; undefined where it can. */
+  /** Why it can't run here, if it can't. */
   readonly obstacle?: (cluster: Cluster) => string | undefined;
   readonly run: (cluster: Cluster, stage: Stage) => Promise<void>;
 }
@@ -186,13 +186,13 @@ const diskFull: Scenario = {
   title: "the primary's disk is full for 40 s",
   onSmallDisks: true,
   obstacle: () =>
-    hasSmallDisks() ? undefined : "it takes a mount namespace, which this machine does not give (see unshare)",
+    hasSmallDisks() ? undefined : "it needs a mount namespace, which this machine doesn't allow (see unshare)",
   run: async (cluster, { history }) => {
     const node = await primaryOf(cluster);
     history.mark(`the disk of ${node.name} is full`);
     const until = performance.now() + 40_000;
     try {
-      // Again and again: what PostgreSQL removes makes room.
+      // Repeatedly, because PostgreSQL frees space by removing files.
       while (performance.now() < until) {
         fill(node.dataFolder);
         await seconds(1);

@@ -1,4 +1,4 @@
-/** One server as a process, on a database of its own, for proofs on one machine. */
+/** Runs one server as a process, with its own database. */
 import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
@@ -12,7 +12,7 @@ const launcher = fileURLToPath(new URL("../bin/cadastre.js", import.meta.url));
 export type Engine = "sqlite" | "postgres";
 export type Environment = Readonly<Record<string, string>>;
 
-/** What a register is known by: its database, its key, and who may do everything. */
+/** A database with its key and the admin's token. */
 export interface Register {
   readonly environment: Environment;
   readonly adminToken: string;
@@ -28,7 +28,7 @@ export function newRegister(database: string): Register {
   return { adminToken, environment };
 }
 
-/** The same register in another database: the key and the people are the same. */
+/** The same key and token with another database. */
 export const movedTo = ({ adminToken, environment }: Register, database: string): Register => ({
   adminToken,
   environment: { ...environment, CADASTRE_DATABASE: database },
@@ -64,7 +64,7 @@ export async function untilServing({ part, target }: Service): Promise<void> {
   );
 }
 
-/** Runs a command of the operator's as a process of its own; raises what it said where it fails. */
+/** Runs a CLI command as a process; throws its output if it fails. */
 export async function cadastre(words: readonly string[], { environment }: Register): Promise<string> {
   const child = spawn(process.execPath, [launcher, ...words], {
     env: { PATH: process.env["PATH"] ?? "", ...environment },

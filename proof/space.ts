@@ -1,7 +1,4 @@
-/**
- * Small disks for databases, so that one can be full. Each is a file system in memory of its own, which takes a mount
- * namespace: `unshare` gives one without being root where the kernel lets anybody have user namespaces.
- */
+/** Small disks that can be filled: each is a tmpfs in a mount namespace, which `unshare` creates without root if the kernel allows it. */
 import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { rmSync, statfsSync, writeFileSync } from "node:fs";
@@ -13,7 +10,7 @@ const usualMegabytes = 384;
 
 export const hasSmallDisks = (): boolean => process.env[variable] === "yes";
 
-/** Starts this program again where it may mount, and gives its exit code; undefined where that can't be had here. */
+/** Starts this program again in a mount namespace and returns its exit code; undefined if that isn't possible here. */
 export async function startedWithSmallDisks(): Promise<number | undefined> {
   const isRoot = process.getuid?.() === 0;
   const words = [...(isRoot ? [] : ["--user", "--map-current-user", "--keep-caps"]), "--mount", "--"];
@@ -37,7 +34,7 @@ export function unmount(folder: string): void {
   execFileSync("umount", ["-l", folder]);
 }
 
-/** Takes all the room that is left. */
+/** Uses up all free space. */
 export function fill(folder: string): void {
   const { bavail, bsize } = statfsSync(folder);
   const chunk = Buffer.alloc(1 << 20);
@@ -45,7 +42,7 @@ export function fill(folder: string): void {
   try {
     for (; left > 0; left -= chunk.length) writeFileSync(filler(folder), chunk.subarray(0, left), { flag: "a" });
   } catch {
-    // Somebody else took the last of it.
+    // Another process used the rest.
   }
 }
 

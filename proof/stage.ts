@@ -1,24 +1,24 @@
-/** Where a proof takes place: the servers, which of them may be silent at the moment, and the history that everybody writes. */
+/** The servers of a proof, which of them may be down, and the shared history. */
 import { exchange, type Expected, type Json, judge, judgeSilence, type Reply, send, type Target } from "./client.ts";
 import type { Event, History } from "./history.ts";
 
-/** What is asked, and how the history calls it. */
-export interface Asking extends Pick<Event, "proof" | "key" | "kind" | "by" | "isWrite"> {
+/** A request, with its description for the history. */
+export interface ProofRequest extends Pick<Event, "proof" | "key" | "kind" | "by" | "isWrite"> {
   readonly token: string;
   readonly method: string;
   readonly path: string;
   readonly body?: object;
-  /** Bytes instead of a document, to a path from the root of the server: contents and webhooks, which have no token. */
+  /** Raw bytes to a path from the server's root, without a token: contents and webhooks. */
   readonly raw?: { readonly bytes: string | Uint8Array; readonly headers?: Readonly<Record<string, string>> };
   readonly expected: Expected;
-  /** Where the history tells a value: what was written, or what the answer shows. */
+  /** The value for the history: what was written, or what the response shows. */
   readonly value?: string | ((document: Json) => string);
-  /** What the history tells where the answer declines. */
+  /** The value if the response is `declined`. */
   readonly valueDeclined?: string;
   readonly server?: Target;
 }
 
-export interface Told {
+export interface ProofResponse {
   readonly outcome: Event["outcome"];
   readonly document: Json;
 }
@@ -26,7 +26,6 @@ export interface Told {
 export class Stage {
   readonly history: History;
   readonly servers: readonly Target[];
-  /** Since when each was down, or until when it was. */
   readonly #down = new Map<string, { fromMs: number; toMs: number }[]>();
 
   constructor(servers: readonly Target[], history: History) {
@@ -34,7 +33,7 @@ export class Stage {
     this.history = history;
   }
 
-  /** From now on nobody wonders that it does not answer. */
+  /** From now on, missing responses are no fault. */
   goesDown({ name }: Target): void {
     const spans = this.#down.get(name) ?? [];
     spans.push({ fromMs: performance.now(), toMs: Number.POSITIVE_INFINITY });
@@ -50,9 +49,9 @@ export class Stage {
     return this.servers[Math.floor(Math.random() * this.servers.length)] as Target;
   }
 
-  async ask(asking: Asking): Promise<Told> {
-    const server = asking.server ?? this.any();
-    const { token, method, path, body, raw, expected } = asking;
+  async ask(request: ProofRequest): Promise<ProofResponse> {
+    const server = request.server ?? this.any();
+    const { token, method, path, body, raw, expected } = request;
     const calledMs = performance.now();
     let reply: Reply | undefined;
     let silence: unknown;
@@ -68,7 +67,7 @@ export class Stage {
     const judged =
       reply === undefined ? judgeSilence(silence, this.#wasDown(server, calledMs)) : judge(reply, expected);
     const document = reply?.text ? parsed(reply.text) : undefined;
-    const { proof, key, kind, by, isWrite } = asking;
+    const { proof, key, kind, by, isWrite } = request;
     const requestId = reply?.headers["x-request-id"];
     this.history.add({
       proof,
@@ -79,7 +78,7 @@ export class Stage {
       server: server.name,
       calledMs,
       answeredMs,
-      value: judged.outcome === "declined" ? (asking.valueDeclined ?? "") : valueOf(asking, judged.outcome, document),
+      value: judged.outcome === "declined" ? (request.valueDeclined ?? "") : valueOf(request, judged.outcome, document),
       ...judged,
       status: reply?.status ?? 0,
       ...(typeof requestId === "string" && { requestId }),
@@ -92,7 +91,7 @@ export class Stage {
   }
 }
 
-function valueOf({ value = "" }: Asking, outcome: Event["outcome"], document: Json): string {
+function valueOf({ value = "" }: ProofRequest, outcome: Event["outcome"], document: Json): string {
   if (typeof value === "string") return value;
   return outcome === "done" ? value(document?.data) : "";
 }

@@ -1,4 +1,4 @@
-/** What the actors of a proof need before it begins: an organization, people with tokens, workspaces, and agents' tokens. */
+/** Creates what the actors of a proof need: an organization, users with tokens, workspaces, agent tokens. */
 import { archive } from "../test/support/archives.ts";
 import { resource } from "../test/support/builders.ts";
 import { exchange, type Json, send, type Target } from "./client.ts";
@@ -9,16 +9,16 @@ export interface Person {
   readonly token: string;
 }
 
-/** What those who make and change things need to be there. */
-export interface Place {
+/** Resources that the workloads need. */
+export interface WorkloadFixtures {
   readonly projects: readonly [string, string];
-  /** A workspace that stays. */
+  /** A workspace that is never deleted. */
   readonly settled: string;
-  /** To version control, and the secret with which it signs; a workspace is connected by it. */
+  /** A VCS connection and its webhook secret; a workspace uses it. */
   readonly connection: { readonly id: string; readonly secret: string };
 }
 
-/** Makes things by one server, before there are any faults: whatever fails ends the proof. */
+/** Runs before any fault is injected, so every failure ends the proof. */
 export class World {
   readonly organization: string;
   readonly adminToken: string;
@@ -31,7 +31,7 @@ export class World {
     this.organization = organization;
   }
 
-  /** The same organization as another server has it. */
+  /** The same organization on another server. */
   at(server: Target): World {
     return new World(server, this.adminToken, this.organization);
   }
@@ -74,7 +74,7 @@ export class World {
     return { name, id: user.id, token: token.attributes.token };
   }
 
-  /** A workspace whose runs wait for agents, with a configuration. */
+  /** A workspace with remote execution and a configuration. */
   async runnable(): Promise<{ workspaceId: string; configurationId: string }> {
     const workspaceId = await this.workspace({ "execution-mode": "remote", "terraform-version": "1.5.7" });
     const version = await this.post(
@@ -88,7 +88,7 @@ export class World {
     return { workspaceId, configurationId: version.id };
   }
 
-  async place(): Promise<Place> {
+  async place(): Promise<WorkloadFixtures> {
     const project = async () =>
       (await this.post(`/organizations/${this.organization}/projects`, resource("projects", { name: this.name("p") })))
         .id as string;
@@ -125,7 +125,7 @@ export class World {
     return this.#made("POST", path, body);
   }
 
-  /** A whole list, by cursor; of what is gone, nothing. */
+  /** All pages; empty on 404. */
   async all(path: string): Promise<Json[]> {
     const found: Json[] = [];
     for (let next: string | null = `${path}${path.includes("?") ? "&" : "?"}page[size]=100`; next !== null;) {

@@ -1,4 +1,4 @@
-/** What is asked: every list, search, filter and sort, first pages and deep ones, as an owner and as a member of a team. */
+/** The measured requests: every list, search, filter and sort, first and deep pages, as an owner and as a team member. */
 import { type Filled, largeOrganization, type tokens } from "./fill.ts";
 
 export type Caller = keyof typeof tokens;
@@ -7,7 +7,7 @@ export interface Case {
   readonly name: string;
   readonly caller: Caller;
   readonly path: string;
-  /** How often more than at a thousand workspaces it may cost: deep pages and an owner's searches by name 10, everything else 2. */
+  /** Maximum cost as a multiple of that with a thousand workspaces: 10 for deep pages and an owner's name searches, otherwise 2. */
   readonly aim: number;
 }
 
@@ -62,7 +62,7 @@ const workspaceLists: readonly Question[] = [
   search("search[name] a seventh", "search[name]=network"),
   {
     name: "workspaces: search[name] a seventh, deep page",
-    // The fiftieth, or the last of a small register.
+    // The fiftieth, or the last of a small database.
     path: (_, last) => `${workspaces}?search[name]=network&page[number]=${Math.min(50, last(7 * 20))}`,
     ownerAim: 10,
   },
@@ -192,7 +192,7 @@ const otherLists: readonly Question[] = [
   },
 ];
 
-/** `readable`: how many workspaces each caller's list has in all. */
+/** `readable`: the length of each caller's workspace list. */
 export function casesFor(filled: Filled, readable: Readonly<Record<Caller, number>>): Case[] {
   return [...workspaceLists, ...otherLists].flatMap(({ name, path, aim = 2, ownerAim = aim, only }) =>
     (only === undefined ? (["owner", "member"] as const) : [only]).map((caller) => ({

@@ -1,6 +1,6 @@
 /**
- * Fills a database in bulk: rows are made inside the engine, from a row that the service's own rules have made and a few
- * expressions of a running number, and the counters are counted from the rows. A million workspaces take minutes.
+ * Fills a database in bulk with SQL: copies a row that the server's own code created, varies it by expressions of a running number, and
+ * computes the counters from the rows. A million workspaces take minutes.
  */
 import { CompiledQuery, sql } from "kysely";
 import { projectLevelMask, workspaceLevelMask } from "../../src/access/levels.ts";
@@ -18,7 +18,7 @@ import { type Layout, layoutOf, projectsOfTeam, type Share, totalOf } from "./la
 
 export const largeOrganization = "organization-0";
 export const tokens = { owner: "scale-owner-0123456789", member: "scale-member-0123456789" } as const;
-/** How many workspaces have what is rare, at every size. */
+/** How many workspaces have rare features, at every size. */
 export const rareCount = 20;
 
 const createdAt = "2026-01-01T00:00:00.000Z";
@@ -33,9 +33,9 @@ const serviceOptions = {
 /** SQL of a column in terms of the running number `i`. */
 type Expressions = Readonly<Record<string, string>>;
 
-// --- pieces of SQL that both engines read alike
+// --- SQL fragments for both databases
 
-/** Spreads numbers over an index as random ids are spread; a prime, so that no two meet. */
+/** A prime that spreads numbers over an index like random ids, without collisions. */
 const prime = 15_485_863;
 const scattered = (number: string) => `(cast((${number}) as bigint) * 7919 % ${prime})`;
 /** Sixteen digits after the prefix, like the sixteen letters of a real one. */
@@ -57,7 +57,7 @@ function place({ organizations }: Layout, large: number): { organization: string
   };
 }
 
-/** The number of something in the register, by its organization's and its own in there. */
+/** The global number, from that of the organization and that within it. */
 function numberOf({ organizations }: Layout, large: number, organization: string, local: string): string {
   return `case when (${organization}) = 0 then (${local})
     else ${large} + (${local}) * ${organizations - 1} + (${organization}) - 1 end`;
@@ -74,7 +74,7 @@ export type Progress = (table: string, done: number, total: number) => void;
 class Filler {
   readonly #database: Database;
   readonly #progress: Progress;
-  /** Taken away while rows come in: to build an index once is many times cheaper than to keep it for each row. */
+  /** Dropped while filling: building an index once is much cheaper than updating it per row. */
   #indexes: readonly Index[] = [];
 
   constructor(database: Database, progress: Progress) {
@@ -82,14 +82,14 @@ class Filler {
     this.#progress = progress;
   }
 
-  /** Rows come in the order of no index: the embedded database keeps more pages in memory than a service may. */
+  /** Rows arrive in random order, so SQLite gets a larger page cache than in a server. */
   async prepare(): Promise<void> {
     if (this.#database.dialect.name === "sqlite") await this.#run("PRAGMA cache_size = -1000000");
     this.#indexes = await plainIndexes(this.#database);
     for (const { name } of this.#indexes) await this.#run(`drop index "${name}"`);
   }
 
-  /** Puts the indexes back. */
+  /** Recreates the indexes. */
   async finish(): Promise<void> {
     for (const [at, { definition }] of this.#indexes.entries()) {
       await this.#run(definition);
@@ -97,7 +97,7 @@ class Filler {
     }
   }
 
-  /** `columns` on top of a row as the rules make it. A condition leaves numbers out. */
+  /** Applies `columns` to the template row. The condition skips numbers. */
   async insert(table: string, row: object, columns: Expressions, total: number, where = "1 = 1"): Promise<void> {
     const made = Object.entries(row).map(([name, value]) => [snake(name), literal(value as string | number | null)]);
     const all: Expressions = { ...Object.fromEntries(made), ...columns };
@@ -117,13 +117,13 @@ class Filler {
     this.#progress(`${table}.${column}`, 1, 1);
   }
 
-  /** In the meanwhile nothing else is done, so that a statement may take as long as it takes. */
+  /** Without a timeout, because nothing else runs. */
   async #run(text: string): Promise<void> {
     await this.#database.write((tx: Tx) => tx.db.executeQuery(CompiledQuery.raw(text)), { isPatient: true });
   }
 }
 
-/** What the cases ask for, by id. */
+/** The ids that the cases use. */
 export interface Filled {
   readonly layout: Layout;
   readonly projectId: string;
@@ -168,7 +168,7 @@ async function fillOrganizations(filler: Filler, { organizations }: Layout): Pro
   );
 }
 
-/** Three members for each team, and an owner of the first organization. */
+/** Three members per team, and an owner of the first organization. */
 async function fillPeople(filler: Filler, layout: Layout): Promise<void> {
   const { organization, local } = place(layout, layout.large.teams);
   const team = newTeam({ name: "x", visibility: "organization" }, "");
@@ -201,7 +201,7 @@ async function fillPeople(filler: Filler, layout: Layout): Promise<void> {
     user_id: membership.user_id,
   };
   await filler.insert("team_members", { createdAt }, seat, total);
-  // The first member is an owner too. The second, in one team, is the member that asks.
+  // The first member is also an owner. The second, in one team, is the measured member.
   await filler.insert("team_members", { createdAt }, { ...seat, team_id: id("team", "15000000") }, 1);
   for (const [number, secret] of Object.values(tokens).entries()) {
     const token: TokenTable = {
@@ -255,7 +255,7 @@ const environment = (local: string) =>
 
 async function fillWorkspaces(filler: Filler, layout: Layout): Promise<void> {
   const { organization, local } = place(layout, layout.large.workspaces);
-  // From the tenth on: these are the projects of the team whose member asks.
+  // From the tenth on: the projects of the measured member's team.
   const numberIn = ({ inhabited, projects }: Share) => `((${local}) % ${inhabited} + ${projectsOfTeam}) % ${projects}`;
   const projectNumber = `case when i < ${layout.large.workspaces} then ${numberIn(layout.large)} else ${numberIn(layout.small)} end`;
   const workspace = newWorkspace(
@@ -324,10 +324,10 @@ async function fillTags(filler: Filler, layout: Layout): Promise<void> {
   await filler.insert("tag_bindings", { ...bound, key: "rare-key" }, rare, total, `(${local}) < ${rareCount}`);
 }
 
-/** Each team has ten projects of its organization, and one workspace. */
+/** Each team has access to ten projects and one workspace. */
 async function fillAccess(filler: Filler, layout: Layout): Promise<void> {
   const total = totalOf(layout, "teams") * projectsOfTeam;
-  // The i-th record is of the team with the number i / 10, for the i % 10th of its projects.
+  // Record i belongs to team i / 10 and its project i % 10.
   const team = place(layout, layout.large.teams);
   const ofTeam = (text: string) => text.replaceAll(/\bi\b/g, `(i / ${projectsOfTeam})`);
   const [organization, local] = [ofTeam(team.organization), ofTeam(team.local)];
@@ -359,7 +359,7 @@ async function fillAccess(filler: Filler, layout: Layout): Promise<void> {
   );
 }
 
-/** One event for each workspace: that it was created. */
+/** One creation event per workspace. */
 async function fillTrail(filler: Filler, layout: Layout): Promise<void> {
   const { organization, local } = place(layout, layout.large.workspaces);
   const members = `case when i < ${layout.large.workspaces} then ${layout.large.members} else ${layout.small.members} end`;

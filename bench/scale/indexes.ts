@@ -1,4 +1,4 @@
-/** What makes a bulk of rows cheap, and the register afterwards like one that has grown. */
+/** Drops indexes before bulk inserts, and recreates them afterwards. */
 import { CompiledQuery } from "kysely";
 import type { Database } from "../../src/database/database.ts";
 
@@ -16,13 +16,13 @@ const texts = {
     where type = 'index' and sql is not null and tbl_name in ${tables}`,
 };
 
-/** Of the tables that become large: those that no constraint is made of. */
+/** Indexes of large tables that no constraint uses. */
 export async function plainIndexes({ dialect, reader }: Database): Promise<readonly Index[]> {
   const { rows } = await reader.db.executeQuery<Index>(CompiledQuery.raw(texts[dialect.name]));
   return rows;
 }
 
-/** What a register that is served has had long ago: without it PostgreSQL looks every row up that an index tells of. */
+/** Vacuum, as in a database in use: without it PostgreSQL can't use index-only scans. */
 export async function tidy({ dialect, reader }: Database): Promise<void> {
   if (dialect.name === "postgres") await reader.db.executeQuery(CompiledQuery.raw("vacuum analyze"));
 }

@@ -1,23 +1,22 @@
 /**
- * How much there is of everything in a register of a given size, and where the n-th of it belongs. The shape is the same at every
- * size: a hundred organizations, of which the first has three tenths of all workspaces, and projects of a hundred. But a team's ten projects
- * are full in a small register too, and its first organization has enough of everything for the longest page: otherwise a page would be
- * dearer in a large one because there is more on it, or because its caller may read more.
+ * The shape of a database of a given size: a hundred organizations, the first of which has 30% of all workspaces, and projects with a hundred
+ * workspaces. A small database also has full projects and enough of everything for the longest page; otherwise a page of a large one would
+ * cost more only because it shows more.
  */
 
 export interface Layout {
   readonly workspaces: number;
   readonly organizations: number;
-  /** In the first organization; the others share the rest evenly. */
+  /** In the first organization; the rest is divided evenly among the others. */
   readonly large: Share;
   readonly small: Share;
 }
 
-/** What one organization has. */
+/** Per organization. */
 export interface Share {
   readonly workspaces: number;
   readonly projects: number;
-  /** So many projects have all the workspaces. */
+  /** Number of projects with workspaces. */
   readonly inhabited: number;
   readonly teams: number;
   readonly members: number;
@@ -55,7 +54,7 @@ function shareOf(workspaces: number, least: Omit<Share, "workspaces" | "members"
   };
 }
 
-/** How many there are of something that each organization has its share of. */
+/** The total over all organizations. */
 export function totalOf(
   { organizations, large, small }: Layout,
   what: Exclude<keyof Share, "workspaces" | "inhabited">,

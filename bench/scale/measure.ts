@@ -1,4 +1,4 @@
-/** A service on a filled database, and what a request costs it: CPU time of its process, and of PostgreSQL's. */
+/** Measures the CPU time of requests, in the server and in PostgreSQL. */
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
@@ -20,7 +20,7 @@ export interface Service {
   readonly filled: Filled;
   usage(): Promise<Cost>;
   scansOf(one: Case): Promise<Scan[]>;
-  /** The most that its process held when it was asked. */
+  /** Maximum memory of the process. */
   residentMax(): number;
   stop(): Promise<void>;
 }
@@ -64,7 +64,7 @@ export async function startService(address: string, filled: Filled): Promise<Ser
 
 export const stopService = (service: Service): Promise<void> => service.stop();
 
-/** The CPU time of all connections to a database: Linux tells it by the nanosecond. */
+/** CPU time of all connections to a database, from Linux in nanoseconds. */
 async function watchPostgres(address: string): Promise<{ cpuMs(): Promise<number>; stop(): Promise<void> }> {
   const client = new pg.Client({ connectionString: address });
   await client.connect();
@@ -78,7 +78,7 @@ async function watchPostgres(address: string): Promise<{ cpuMs(): Promise<number
         try {
           spent.set(pid, Number(readFileSync(`/proc/${pid}/schedstat`, "utf8").split(" ")[0]) / 1e6);
         } catch {
-          // It has ended since; what it had spent stays counted.
+          // It has exited; its time stays counted.
         }
       }
       return [...spent.values()].reduce((sum, ms) => sum + ms, 0);
@@ -87,7 +87,7 @@ async function watchPostgres(address: string): Promise<{ cpuMs(): Promise<number
   };
 }
 
-/** Enough requests to be above the clock's grain, and no more than patience allows. */
+/** Enough requests to exceed the clock's resolution, within a time limit. */
 const wantedMs = 100;
 const requestsMax = 200;
 const requestsMin = 3;

@@ -1,4 +1,4 @@
-/** How the engines go about statements: names the tables of tenants that one reads from end to end. */
+/** Finds full scans of tenant tables in the query plans. */
 import { DatabaseSync, type SQLInputValue } from "node:sqlite";
 import pg from "pg";
 
@@ -7,14 +7,14 @@ export interface Statement {
   readonly parameters: readonly unknown[];
 }
 
-/** A table that a statement reads whole, and the statement. */
+/** A full scan and its statement. */
 export interface Scan {
   readonly table: string;
   readonly how: string;
   readonly statement: string;
 }
 
-/** A few pages are read faster whole than through an index. */
+/** Scanning a few pages is faster than using an index. */
 const rowsOfALargeTable = 5_000;
 
 export async function plansOf(address: string, statements: readonly Statement[]): Promise<Scan[]> {
@@ -24,12 +24,12 @@ export async function plansOf(address: string, statements: readonly Statement[])
 }
 
 /**
- * From the compiled statement rather than from EXPLAIN QUERY PLAN, which calls tables and what a statement makes itself alike by
- * their aliases: a cursor on a table or an index that is set to its first or last entry instead of being searched for one.
+ * Reads the byte code instead of EXPLAIN QUERY PLAN, which doesn't distinguish tables from subqueries. A scan is a cursor that is moved to the
+ * first or last entry instead of being searched.
  */
 function sqliteScans(path: string, statements: readonly Statement[]): Scan[] {
   const file = new DatabaseSync(path, { readOnly: true });
-  // The service's own function; here it only has to be known.
+  // Registers the server's SQL function, which only needs to exist here.
   file.aggregate("bit_or", { start: 0, step: (sum: number, mask: SQLInputValue) => sum | Number(mask) } as never);
   const sizes = file.prepare("select tbl as name, max(cast(stat as integer)) as size from sqlite_stat1 group by tbl");
   const large = new Set(

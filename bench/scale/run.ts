@@ -1,16 +1,16 @@
 /**
- * Whether the service stays as quick when a register grows to a million workspaces: what each request costs in CPU time, of the
- * service's process and of PostgreSQL, as a multiple of what the same costs with a thousand workspaces in the same run.
+ * Measures how requests scale to a million workspaces: CPU time of the server and of PostgreSQL, as a multiple of the same request with a
+ * thousand workspaces in the same run.
  *
  *   npm run bench:scale                                   both engines, a million workspaces
  *   npm run bench:scale -- --engine sqlite --workspaces 100000 --only "search|filter"
- *   npm run bench:scale -- --turns 1                      each figure once instead of the least of three, on a machine that is busy
- *   npm run bench:scale -- --keep folder                  leaves the filled files of SQLite in the folder, and takes them from there
+ *   npm run bench:scale -- --turns 1                      measure once instead of taking the minimum of three
+ *   npm run bench:scale -- --keep folder                  keep and reuse the filled SQLite files
  *   npm run bench:scale -- --engine postgres --server postgres://postgres@127.0.0.1:5432/postgres --keep folder
- *                                                         on a PostgreSQL of this machine, whose databases are left filled, too
+ *                                                         the same on an existing PostgreSQL
  *
- * Prints a table and writes the figures to `bench/scale/figures-ENGINE.json` (or `--out file`). Ends with 1 where an aim is missed
- * or a large table is read from end to end.
+ * Prints a table and writes the figures to `bench/scale/figures-ENGINE.json` (or `--out file`). Exits with 1 if a target is missed
+ * or a large table is scanned.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync, existsSync, mkdirSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -83,14 +83,14 @@ async function runOn(engine: Engine): Promise<void> {
   }
 }
 
-/** One that there is already keeps what was filled; one of our own is gone afterwards. */
+/** An existing server keeps its databases; a temporary one is removed. */
 async function postgresServer(): Promise<Pick<TestPostgres, "url" | "stop">> {
   const { server } = options;
   if (server === undefined) return startPostgres({ durable: true });
   return { url: (database) => Object.assign(new URL(server), { pathname: `/${database}` }).href, stop: async () => {} };
 }
 
-/** With `--keep`, what an earlier run has filled is taken as it is. */
+/** With `--keep`, reuses what an earlier run has filled. */
 async function keptDatabase(address: string, facts: string): Promise<Filled> {
   const database = openDatabase(address);
   if ((await migrate(database)).length > 0) await settle(database);
@@ -112,10 +112,7 @@ async function filledDatabase(address: string, size: number, facts: string): Pro
   return filled;
 }
 
-/**
- * Differences are added up, plans are made by what there is, what was written is in the file itself, and PostgreSQL has noted which pages
- * everybody sees: as in a register that was in use for a while.
- */
+/** Brings the database to the state after longer use: counters folded, statistics current, WAL checkpointed, tables vacuumed. */
 async function settle(database: Database): Promise<void> {
   const isEmbedded = database.dialect.name === "sqlite";
   while ((await database.write((tx) => tx.dialect.counts.addUp(tx.db, 100_000))) > 0);
@@ -129,7 +126,7 @@ const seconds = (since: number) => ((performance.now() - since) / 1000).toFixed(
 async function newPostgres(postgres: Pick<TestPostgres, "url">, size: number): Promise<void> {
   const admin = openDatabase(postgres.url("postgres"));
   await sql.raw(`create database scale_${size}`).execute(admin.reader.db);
-  // Filled in bulk, and thrown away afterwards: only what is measured has to be as in production, and that reads.
+  // Not durable while filling; only the measured reads must be as in production.
   await sql.raw(`alter database scale_${size} set synchronous_commit = off`).execute(admin.reader.db);
   await admin.close();
 }
@@ -137,7 +134,7 @@ async function newPostgres(postgres: Pick<TestPostgres, "url">, size: number): P
 async function compareAll(base: Service, large: Service): Promise<Figure[]> {
   const [ofBase, ofLarge] = [await readableCases(base), await readableCases(large)];
   const figures: Figure[] = [];
-  // What runs often enough to be compiled is compiled before anything is measured.
+  // Warms up the JIT before measuring.
   for (const [service, cases] of [
     [base, ofBase],
     [large, ofLarge],
@@ -163,7 +160,7 @@ async function readableCases(service: Service): Promise<Case[]> {
   return casesFor(service.filled, { owner: await countFor("owner"), member: await countFor("member") });
 }
 
-/** In turn, so that whatever else the machine does meets both. */
+/** Alternates, so that other load affects both. */
 async function compare(ofBase: Case, ofLarge: Case, base: Service, large: Service): Promise<Figure> {
   const scans = await large.scansOf(ofLarge);
   const costs: [Cost[], Cost[]] = [[], []];
@@ -176,7 +173,7 @@ async function compare(ofBase: Case, ofLarge: Case, base: Service, large: Servic
   return { name, caller, aim, base: small, large: big, ratio: totalOf(big) / totalOf(small), scans };
 }
 
-/** What disturbs only ever adds. */
+/** The minimum, because disturbances only add. */
 const least = (costs: readonly Cost[]): Cost => costs.toSorted((one, two) => totalOf(one) - totalOf(two))[0]!;
 const totalOf = ({ serviceMs, databaseMs }: Cost) => serviceMs + databaseMs;
 
@@ -198,7 +195,7 @@ function report(engine: Engine, figures: readonly Figure[], large: Service): voi
   console.log(`\nThe service's process grew to ${mebibytes} MiB.`);
   const missed = figures.filter(({ ratio, aim }) => ratio > aim).length;
   const scanning = figures.filter(({ scans }) => scans.length > 0).length;
-  console.log(`${figures.length} kinds of requests: ${missed} miss their aim, ${scanning} read a large table whole.`);
+  console.log(`${figures.length} kinds of requests: ${missed} miss their target, ${scanning} scan a large table.`);
   const file = options.out ?? join(import.meta.dirname, `figures-${engine}.json`);
   writeFileSync(
     file,

@@ -1,7 +1,4 @@
-/**
- * The service in a process of its own, on a database that was filled. It tells what it has used so far, and which statements it ran
- * while it was asked to remember them. Both drivers are listened to where they take a statement, so that nothing is missed.
- */
+/** Runs the server in a separate process on a filled database; reports its CPU time and, on request, all statements that the drivers executed. */
 import type { AddressInfo } from "node:net";
 import { DatabaseSync, StatementSync } from "node:sqlite";
 import pg from "pg";
@@ -10,7 +7,7 @@ import { openDatabase } from "../../src/database/engines/open.ts";
 import { benchServer } from "../server.ts";
 import { plansOf, type Statement } from "./plans.ts";
 
-/** What the parent may ask. */
+/** Messages from the parent. */
 export type Question = "usage" | "remember" | "plans";
 
 export interface Usage {

@@ -1,4 +1,4 @@
-/** The clocks that parts go by: the machine's, moved by so many seconds, each part's own. By libfaketime, which needs no root. */
+/** Per-process clocks, offset by a number of seconds with libfaketime, which needs no root. */
 import { utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { folderFor, type Owner, writeFor } from "./parts.ts";
@@ -16,7 +16,7 @@ export class Clock {
     return this.#library !== undefined;
   }
 
-  /** What a part has to be started with, so that it goes by this clock. Time that only ever passes, which timers use, is left alone. */
+  /** Environment variables for a process that uses this clock. The monotonic clock of timers is not changed. */
   get environment(): Record<string, string> {
     if (this.#library === undefined) return {};
     return {

@@ -1,4 +1,4 @@
-/** The whole of it on one machine: three servers, three nodes of the database, etcd, and a balancer; with a wire wherever one can break. */
+/** A cluster on one machine: three servers, three database nodes, etcd and a load balancer, connected by links that can fail. */
 import { randomBytes } from "node:crypto";
 import { chmodSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -27,10 +27,10 @@ export interface Server {
 }
 
 export interface ClusterOptions {
-  /** The address of the whole service; a free one when unset. */
+  /** Port of the load balancer; a free one if unset. */
   readonly servicePort?: number;
   readonly say?: (line: string) => void;
-  /** Is given the folder of each node's data before anything is in it. */
+  /** Called with each node's empty data directory. */
   readonly prepareSpace?: (folder: string, owner: Owner | undefined) => void;
 }
 
@@ -63,13 +63,13 @@ export class Cluster {
     this.servicePort = ports.service;
   }
 
-  /** Starts everything, and returns when every server is ready and every node follows. Raises what is missing. */
+  /** Starts everything, and returns when all servers are ready and all nodes replicate. Throws if a program is missing. */
   static async start({ servicePort, say = () => {}, prepareSpace }: ClusterOptions = {}): Promise<Cluster> {
     const software = findSoftware();
     const cluster = new Cluster(software, { database: await freePort(), service: servicePort ?? (await freePort()) });
     try {
       await cluster.#prepare(prepareSpace);
-      say(`parts and their logs are in ${cluster.folder}`);
+      say(`files and logs: ${cluster.folder}`);
       await cluster.#startDatabase(say);
       await cluster.#startServers(say);
       return cluster;
@@ -98,7 +98,7 @@ export class Cluster {
     return primaries.length === 1 ? primaries[0] : undefined;
   }
 
-  /** One primary, which the others follow, one of them synchronously. */
+  /** One primary and two replicas, one of them synchronous. */
   async isWhole(): Promise<boolean> {
     const roles = (await Promise.all(this.nodes.map((node) => node.role()))).sort().join();
     if (roles !== "primary,replica,replica") return false;
@@ -116,7 +116,7 @@ export class Cluster {
     await until(() => this.isWhole(), "one primary, which two others follow", seconds);
   }
 
-  /** Asks the database itself, past the servers. */
+  /** Queries the database directly. */
   async ask<Row extends pg.QueryResultRow>(text: string, database = "cadastre"): Promise<Row[]> {
     const client = new pg.Client({
       connectionString: this.#address("postgres", this.#passwords.superuser, this.#databasePort, database),
@@ -180,7 +180,7 @@ export class Cluster {
       CADASTRE_CONSOLE: "off",
       CADASTRE_LOG_LEVEL: "warn",
     };
-    // A checkout may be in a folder that nobody else can enter, so the servers run as whoever starts them.
+    // The checkout may not be readable by other users, so the servers run as the current user.
     const part = new Part({
       name,
       folder: this.folder,
@@ -196,7 +196,7 @@ export class Cluster {
 
   async #startDatabase(say: (line: string) => void): Promise<void> {
     for (const { part } of this.members) part.start();
-    // Patroni can't bear members that have not agreed on anything yet.
+    // Patroni fails if etcd has no leader yet.
     await this.#untilStarted(
       async () => (await Promise.all(this.members.map(hasAgreed))).every(Boolean),
       "etcd agrees",
@@ -212,11 +212,11 @@ export class Cluster {
     }, "a primary answers");
     await this.#makeDatabase();
     await this.#untilStarted(() => this.isWhole(), "the other nodes follow");
-    say("the database has a primary, and two nodes that follow it");
+    say("the database has a primary and two replicas");
   }
 
   async #makeDatabase(): Promise<void> {
-    // The first commit that has to wait for a second node waits until there is one.
+    // A synchronous commit waits until there is a second node.
     await this.#untilStarted(async () => {
       const sent = await this.ask("select 1 from pg_stat_replication where sync_state = 'sync'", "postgres");
       return sent.length > 0;
@@ -231,10 +231,10 @@ export class Cluster {
       async () => (await Promise.all(this.servers.map(isReady))).every(Boolean),
       "servers serve",
     );
-    say("three servers serve");
+    say("three servers are ready");
   }
 
-  /** Tells what a part said that has ended instead. */
+  /** Throws with the log of a process that has exited. */
   async #untilStarted(look: () => Promise<boolean>, what: string): Promise<void> {
     await until(async () => {
       const failed = this.parts.find((part) => part.hasFailed);

@@ -1,4 +1,4 @@
-/** Three members of etcd, which remember who leads. */
+/** The three members of etcd, which store the leader. */
 import { join } from "node:path";
 import { folderFor, freePort, type Owner, Part } from "./parts.ts";
 import type { Software } from "./software.ts";
@@ -30,7 +30,7 @@ export async function newMembers(
       ["--initial-advertise-peer-urls", `http://127.0.0.1:${peer}`],
       ["--initial-cluster", everybody],
       ["--initial-cluster-state", "new"],
-      // Patient, because everything shares one machine.
+      // Long timeouts, because everything shares one machine.
       ["--heartbeat-interval", "300"],
       ["--election-timeout", "3000"],
       ["--snapshot-count", "5000"],
@@ -40,7 +40,7 @@ export async function newMembers(
   });
 }
 
-/** Whether it has found the others. */
+/** Whether the members have a leader. */
 export async function hasAgreed({ clientPort }: Member): Promise<boolean> {
   try {
     const response = await fetch(`http://127.0.0.1:${clientPort}/version`, { signal: AbortSignal.timeout(1_000) });

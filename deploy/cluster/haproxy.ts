@@ -1,4 +1,4 @@
-/** The one address of the database, which leads to whoever is the primary, and the one address of the service. */
+/** The load balancer: one address for the primary database, and one for the servers. */
 import { join } from "node:path";
 import type { Node } from "./patroni.ts";
 import { type Owner, Part, writeFor } from "./parts.ts";
@@ -31,8 +31,7 @@ defaults
   timeout client 1h
   timeout server 1h
 
-# A node that is no longer the primary, or whose Patroni does not answer, loses its connections at once: nobody reads there what is
-# old by then.
+# Closes the connections of a node that is no longer the primary, or whose Patroni doesn't respond, so that nobody reads stale data.
 listen database
   mode tcp
   bind 127.0.0.1:${databasePort}

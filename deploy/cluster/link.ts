@@ -1,6 +1,6 @@
 /**
- * A wire between two parts of a cluster, which can be cut, broken off and slowed. It is a proxy for TCP of our own, so that nobody has to
- * be root. It knows of PostgreSQL's protocol only where a client's message begins and ends: enough to hold each statement back.
+ * A TCP proxy between two parts of a cluster, which can cut, reset and slow down connections without root. It parses PostgreSQL's protocol
+ * only far enough to delay each statement.
  */
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -8,18 +8,17 @@ import { setTimeout as sleep } from "node:timers/promises";
 export interface LinkOptions {
   readonly name: string;
   readonly port: number;
-  /** Where it leads to: the first that takes the call. */
+  /** Ports; the first that accepts the connection is used. */
   readonly to: readonly number[];
 }
 
 interface Call {
   readonly near: Socket;
   readonly far: Socket;
-  /** What the caller sent first: in PostgreSQL, who it is. */
+  /** The first bytes from the client, which identify it in PostgreSQL. */
   greeting: string;
 }
 
-/** Nothing passes for some of those who call. */
 type Cut = (greeting: string) => boolean;
 
 export class Link {
@@ -28,7 +27,7 @@ export class Link {
   readonly #to: readonly number[];
   readonly #server: Server;
   readonly #calls = new Set<Call>();
-  /** Those who call while it is cut: their connection is taken, as by a network that keeps it, and leads nowhere yet. */
+  /** Connections during a cut: accepted, but not forwarded yet. */
   readonly #stranded = new Set<Socket>();
   #cut: Cut | undefined;
   #statementMs = 0;
@@ -48,13 +47,13 @@ export class Link {
     return link;
   }
 
-  /** Nothing passes any more, in either direction, and nobody is told; for those whose greeting holds a word, or for all. */
+  /** Silently drops traffic in both directions, for clients whose greeting contains a word, or for all. */
   cut(word = ""): void {
     this.#cut = (greeting) => greeting.includes(word);
     for (const call of this.#calls) this.#hold(call);
   }
 
-  /** What was held passes, as a network sends again what it lost. `isForgotten`: it was cut for so long that connections are gone. */
+  /** Forwards what was held back, like TCP retransmission. `isForgotten`: drops the connections instead. */
   heal({ isForgotten = false } = {}): void {
     const cut = this.#cut;
     this.#cut = undefined;
@@ -69,12 +68,12 @@ export class Link {
     }
   }
 
-  /** Every connection ends now; new ones are let through. */
+  /** Resets all connections; new ones are accepted. */
   breakOff(): void {
     for (const call of this.#calls) this.#drop(call);
   }
 
-  /** Each statement waits for so long before it goes on to the database. 0 ends it. */
+  /** Delays each statement; 0 disables the delay. */
   slow(statementMs: number): void {
     this.#statementMs = statementMs;
   }
@@ -88,7 +87,7 @@ export class Link {
 
   async #take(near: Socket): Promise<void> {
     near.on("error", () => {});
-    // Whoever is cut off as a whole can't even call; who it is can't be asked then.
+    // A client that is cut off completely sends no greeting that could identify it.
     if (this.#cut?.("") === true) {
       this.#stranded.add(near);
       near.once("close", () => this.#stranded.delete(near));
@@ -145,7 +144,7 @@ export class Link {
       }
       const statements = messages.pass(chunk);
       const waitMs = statements > 0 ? this.#statementMs : 0;
-      // In order, also when it is no longer slow.
+      // Keeps the order when the delay ends.
       last = passOn(last, waitMs, () => call.far.write(chunk));
     });
   }
@@ -176,14 +175,14 @@ async function passOn(before: Promise<void>, waitMs: number, write: () => void):
 const query = 0x51;
 const sync = 0x53;
 
-/** Counts the statements in what a client of PostgreSQL sends, however the network cuts it into pieces. */
+/** Counts the statements in a client's stream, independent of how it is split into chunks. */
 export class Messages {
-  /** Of the message that is passing: what is still to come. */
+  /** Bytes of the current message that are still missing. */
   #missing = 0;
   #head = Buffer.alloc(0);
   #isGreeted = false;
 
-  /** How many statements end in this piece: a simple one, or the end of an extended one. */
+  /** Number of statements (simple or extended) that end in this chunk. */
   pass(chunk: Uint8Array): number {
     let bytes = Buffer.concat([this.#head, chunk]);
     this.#head = Buffer.alloc(0);
@@ -192,7 +191,7 @@ export class Messages {
       const skipped = Math.min(this.#missing, bytes.length);
       this.#missing -= skipped;
       bytes = bytes.subarray(skipped);
-      // The greeting has no kind, only a length.
+      // The startup message has no type byte.
       const headLength = this.#isGreeted ? 5 : 4;
       if (bytes.length < headLength) break;
       const kind = this.#isGreeted ? bytes[0] : undefined;
@@ -205,5 +204,5 @@ export class Messages {
   }
 }
 
-/** A client that would like TLS asks before it greets. */
+/** A client can request TLS before its startup message. */
 const asksForTls = (bytes: Buffer) => bytes.readUInt32BE(0) === 8;

@@ -1,4 +1,4 @@
-/** The processes of a cluster: started with a log each, as somebody who is not root, and ended with everything that they started. */
+/** The processes of a cluster: each has a log, runs without root, and is killed with all of its children. */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { chownSync, closeSync, mkdirSync, openSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -11,7 +11,7 @@ export interface Owner {
   readonly gid: number;
 }
 
-/** PostgreSQL refuses to run as root, so as root somebody else runs everything; undefined for whoever calls. */
+/** PostgreSQL refuses to run as root, so as root another user is chosen; undefined for the current user. */
 export function ownerOfParts(): Owner | undefined {
   if (process.getuid?.() !== 0) return undefined;
   for (const user of ["postgres", "nobody"]) {
@@ -19,7 +19,7 @@ export function ownerOfParts(): Owner | undefined {
       const id = (flag: string) => Number(execFileSync("id", [flag, user], { stdio: ["ignore", "pipe", "ignore"] }));
       return { uid: id("-u"), gid: id("-g") };
     } catch {
-      // There is no such user; try the next.
+      // No such user.
     }
   }
   throw new Error(
@@ -27,7 +27,7 @@ export function ownerOfParts(): Owner | undefined {
   );
 }
 
-/** Writes a file for a part, readable for its owner alone. */
+/** Writes a file that only the owner can read. */
 export function writeFor(owner: Owner | undefined, path: string, text: string): string {
   folderFor(owner, dirname(path));
   writeFileSync(path, text, { mode: 0o600 });
@@ -50,7 +50,7 @@ export async function freePort(): Promise<number> {
     const { port } = probe.address() as AddressInfo;
     probe.close();
     await once(probe, "close");
-    // Nobody listens on it until its part is started, so the system may name it again.
+    // Nothing listens on the port yet, so the system could return it again.
     if (!taken.has(port)) {
       taken.add(port);
       return port;
@@ -68,9 +68,9 @@ export interface PartOptions {
   readonly name: string;
   readonly folder: string;
   readonly owner: Owner | undefined;
-  /** Asked anew at each start. */
+  /** Evaluated at each start. */
   readonly command: () => Command;
-  /** A process of it that is not its child: some programs let go of what they start. */
+  /** The PID of a daemonized process, which is not a child. */
   readonly alsoPid?: () => number | undefined;
 }
 
@@ -79,7 +79,7 @@ export class Part {
   readonly logFile: string;
   readonly #options: PartOptions;
   #child: ChildProcess | undefined;
-  /** Whether it is meant to run: one that ends by itself then has failed. */
+  /** Whether it should be running; if it exits then, it has failed. */
   #isWanted = false;
 
   constructor(options: PartOptions) {
@@ -92,7 +92,7 @@ export class Part {
     return this.#child !== undefined && this.#child.exitCode === null && this.#child.signalCode === null;
   }
 
-  /** Ended though nobody asked for it. */
+  /** Whether it exited unexpectedly. */
   get hasFailed(): boolean {
     return this.#isWanted && !this.isRunning;
   }
@@ -118,7 +118,7 @@ export class Part {
     this.#isWanted = true;
   }
 
-  /** With everything that it has started. The default asks for nothing: it is a crash. */
+  /** Signals all of its processes; by default SIGKILL. */
   async kill(signal: NodeJS.Signals = "SIGKILL"): Promise<void> {
     this.#isWanted = false;
     const child = this.#child;
@@ -131,13 +131,13 @@ export class Part {
     for (const pid of family) send(pid, "SIGKILL");
   }
 
-  /** Asks it to end, and insists after a while. */
+  /** SIGTERM, then SIGKILL after a while. */
   async stop(patienceMs = 10_000): Promise<void> {
     await Promise.race([this.kill("SIGTERM"), sleep(patienceMs, undefined, { ref: false })]);
     await this.kill();
   }
 
-  /** It answers nothing and refuses nothing until `resume`. */
+  /** SIGSTOP. */
   pause(): void {
     for (const pid of this.family()) send(pid, "SIGSTOP");
   }
@@ -146,12 +146,12 @@ export class Part {
     for (const pid of this.family()) send(pid, "SIGCONT");
   }
 
-  /** All its processes; the one that was started comes first. */
+  /** All of its processes, the parent first. */
   family(): number[] {
     return [...new Set([...familyOf(this.pid), ...familyOf(this.#options.alsoPid?.() ?? 0)])];
   }
 
-  /** The end of its log, for whoever has to find out why it does not start. */
+  /** The end of its log. */
   said(): string {
     try {
       return readFileSync(this.logFile, "utf8").slice(-2_000);
@@ -169,13 +169,13 @@ function send(pid: number, signal: NodeJS.Signals): void {
   }
 }
 
-/** A process and all that descend from it. */
+/** A process and all of its descendants. */
 export function familyOf(pid: number): number[] {
   if (pid === 0) return [];
   const children = new Map<number, number[]>();
   for (const name of readdirSync("/proc").filter((each) => /^\d+$/.test(each))) {
     try {
-      // After the name, which is in brackets and may hold anything: the state, then the parent.
+      // The name is in parentheses and can contain anything; state and parent follow it.
       const parent = Number(readFileSync(`/proc/${name}/stat`, "utf8").split(") ").at(-1)?.split(" ")[1]);
       children.set(parent, [...(children.get(parent) ?? []), Number(name)]);
     } catch {
@@ -187,7 +187,7 @@ export function familyOf(pid: number): number[] {
   return family;
 }
 
-/** Raises an error that says what was waited for. */
+/** Rejects after the timeout, with what was expected. */
 export async function until<T>(look: () => Promise<T | undefined | false>, what: string, seconds = 120): Promise<T> {
   const deadline = performance.now() + seconds * 1000;
   for (;;) {

@@ -1,4 +1,4 @@
-/** The nodes of the database: a PostgreSQL each, which Patroni starts, promotes and brings back. */
+/** The database nodes: PostgreSQL managed by Patroni. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Link } from "./link.ts";
@@ -21,7 +21,7 @@ export interface NodeOptions {
   readonly etcdPorts: readonly number[];
 }
 
-/** What its neighbours reach it by, and it them. */
+/** The links between this node and the others. */
 interface Wires {
   readonly database: Link;
   readonly patroni: Link;
@@ -32,7 +32,7 @@ export class Node {
   readonly name: string;
   readonly part: Part;
   readonly dataFolder: string;
-  /** Where others reach its database and its Patroni: through wires. */
+  /** Ports of the links to its database and its Patroni. */
   readonly databasePort: number;
   readonly patroniPort: number;
   readonly wires: Wires;
@@ -64,7 +64,7 @@ export class Node {
     return new Node(options, wires, part, dataFolder);
   }
 
-  /** From everybody: the other nodes, etcd and whoever uses the database. Its own connections to another are told by their greeting. */
+  /** Cuts the links to the other nodes, etcd and clients. Its own connections are recognized by their greeting. */
   cutOff(others: readonly Node[]): void {
     for (const wire of Object.values(this.wires)) wire.cut();
     for (const other of others) other.wires.database.cut(this.name);
@@ -75,12 +75,12 @@ export class Node {
     for (const other of others) other.wires.database.heal();
   }
 
-  /** PostgreSQL alone, without a word of warning: its Patroni finds out. */
+  /** Kills only PostgreSQL; Patroni has to notice. */
   killDatabase(): void {
     for (const pid of familyOf(postmasterOf(this.dataFolder) ?? 0)) process.kill(pid, "SIGKILL");
   }
 
-  /** What its Patroni takes it for; undefined where that does not answer. */
+  /** Its role according to Patroni; undefined if Patroni doesn't respond. */
   async role(): Promise<string | undefined> {
     try {
       const response = await fetch(`http://127.0.0.1:${this.patroniPort}/patroni`, {
@@ -99,21 +99,21 @@ export class Node {
   }
 }
 
-/** Patroni lets go of its PostgreSQL, so that it outlives a restart of Patroni. */
+/** Patroni daemonizes PostgreSQL, so it isn't a child. */
 function postmasterOf(dataFolder: string): number | undefined {
   try {
     const pid = Number(readFileSync(join(dataFolder, "data", "postmaster.pid"), "utf8").split("\n")[0]);
-    // The file may be left of one that was killed, and its number be somebody else's by now.
+    // The file can be stale, and its PID reused.
     return readFileSync(`/proc/${pid}/cmdline`, "utf8").includes(dataFolder) ? pid : undefined;
   } catch {
     return undefined;
   }
 }
 
-/** Shorter than by default, so that a lost primary is replaced within half a minute. The time to live is the least that Patroni takes. */
+/** Shorter than the defaults, so that a lost primary is replaced within half a minute. The TTL is Patroni's minimum. */
 const pace = { ttl: 20, loop_wait: 2, retry_timeout: 5 };
 
-/** Patroni reads YAML, of which JSON is a part. */
+/** JSON, which is valid YAML. */
 function settingsOf(
   { name, software, passwords, folder }: NodeOptions,
   own: { readonly database: number; readonly patroni: number },
@@ -125,16 +125,16 @@ function settingsOf(
     scope: "cadastre",
     name,
     restapi: { listen: `127.0.0.1:${own.patroni}`, connect_address: `127.0.0.1:${wires.patroni.port}` },
-    // By the wire alone: members that etcd tells of would be reached past it.
+    // Only through the link: discovered members would bypass it.
     etcd3: { hosts: [`127.0.0.1:${wires.etcd.port}`], use_proxies: true },
     bootstrap: {
       dcs: {
         ...pace,
         maximum_lag_on_failover: 1_048_576,
-        // A commit is acknowledged when a second node has it on its disk, and waits for as long as there is none.
+        // A commit waits until a second node has it on disk.
         synchronous_mode: true,
         synchronous_mode_strict: true,
-        // A primary that has crashed is replaced at once.
+        // A crashed primary is replaced immediately.
         primary_start_timeout: 0,
         master_start_timeout: 0,
         postgresql: { use_pg_rewind: true, use_slots: true, parameters: databaseSettings },
@@ -172,7 +172,7 @@ const databaseSettings = {
   min_wal_size: "32MB",
   max_wal_senders: 8,
   max_replication_slots: 8,
-  // So that a node notices soon that another is gone.
+  // Detects a lost node quickly.
   wal_sender_timeout: "8s",
   wal_receiver_timeout: "8s",
   log_min_messages: "warning",

@@ -1,4 +1,4 @@
-/** Where the programs of a cluster are, and what is missing. All of them are Debian packages. */
+/** Finds the programs of a cluster, all of which are Debian packages. */
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 
@@ -6,9 +6,9 @@ export interface Software {
   readonly etcd: string;
   readonly patroni: string;
   readonly haproxy: string;
-  /** The folder of PostgreSQL's programs. */
+  /** Directory of PostgreSQL's programs. */
   readonly postgres: string;
-  /** The library that moves clocks; undefined where it is not installed: then clocks can't be moved. */
+  /** Path of libfaketime, which moves clocks; undefined if it isn't installed. */
   readonly faketime: string | undefined;
 }
 
@@ -19,7 +19,7 @@ const packages = {
   postgres: "postgresql",
 } as const;
 
-/** Raises one error that names everything that is missing. */
+/** Throws one error that lists all missing programs. */
 export function findSoftware(): Software {
   const found = {
     etcd: onPath("etcd"),
@@ -40,7 +40,7 @@ function onPath(program: string): string | undefined {
   return folders.map((folder) => join(folder, program)).find((path) => existsSync(path));
 }
 
-/** Debian keeps several side by side. */
+/** Debian installs versions side by side. */
 export function newestPostgres(): string | undefined {
   const root = "/usr/lib/postgresql";
   if (!existsSync(root)) return undefined;

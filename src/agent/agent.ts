@@ -1,15 +1,16 @@
 /**
- * The agent: registers with its pool, waits for jobs in each of its slots, has each executed by a process of its own, and ends when it is
- * told to, with its jobs done. It opens no port: all that it does begins with a question to the server.
+ * The agent: registers with its pool, claims jobs in each of its slots, and runs each job in a separate process until it is drained. It
+ * must not open a port: the agent always calls the server.
  */
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { SettingError } from "../kernel/settings.ts";
 import { version } from "../version.ts";
 import { AgentClient, type AgentStatus } from "./client.ts";
-import { countEngines, type Engines, findEngines, tellEngines } from "./engines.ts";
+import { countEngines, type Engines, findEngines } from "./engines.ts";
 import { type AgentHome, clearHome, makeRooms, openHome, trustCertificates, writeCertificates } from "./home.ts";
 import { JobSupervisor } from "./job-supervisor.ts";
+import { logLine } from "./log-line.ts";
 import { type CgroupTree, openCgroups } from "../sandbox/cgroup.ts";
 import { chooseSandbox, isRoot } from "../sandbox/choose.ts";
 import type { Mounts, Sandbox } from "../sandbox/launch.ts";
@@ -19,16 +20,15 @@ import { Refused, Server } from "./server.ts";
 import type { AgentSettings } from "./settings.ts";
 import { isOpen, openShelter, reachable } from "./shelter.ts";
 
-/** The message by which the program says that it could be opened. */
+/** Sent to the parent process once the agent has opened. */
 export const agentOpened = "the agent is open";
 
 const claimSeconds = 25;
 const pingMs = 10_000;
-const farewellMs = 3000;
-/** How long the rest of a job that was killed may take: its state is worth a moment. */
-const lastWordsMs = 10_000;
+const lastPingMs = 3000;
+/** How long a killed job can take to upload its state. */
+const stateUploadMs = 10_000;
 
-/** What is there once it is open. */
 interface Opened {
   readonly home: AgentHome;
   readonly sandbox: Sandbox;
@@ -40,29 +40,29 @@ interface Opened {
 
 const noUids: Uids = { list: [], release: () => undefined };
 
-/** Where jobs can be whose users are others: the agent's directory, or a shelter. Raises SettingError. */
-function openTo(home: string): string {
+/** A directory that the users of jobs can reach: the agent's own, or one in the temporary directory. Throws SettingError. */
+function directoryForJobs(home: string): string {
   if (isOpen(join(home, "jobs"))) return home;
   const shelter = openShelter(home);
   makeRooms(shelter);
   return shelter;
 }
 
-function mountsOf({ agentDirectory, providerMirror, ca, knownHosts }: AgentSettings, areOthers: boolean) {
-  const reached = (path: string | undefined) =>
-    path === undefined || !areOthers || path.startsWith("https://") ? path : reachable(path, agentDirectory);
+function mountsOf({ agentDirectory, providerMirror, ca, knownHosts }: AgentSettings, hasJobUsers: boolean) {
+  const accessible = (path: string | undefined) =>
+    path === undefined || !hasJobUsers || path.startsWith("https://") ? path : reachable(path, agentDirectory);
   return {
-    mirror: reached(providerMirror),
+    mirror: accessible(providerMirror),
     ca: ca === undefined ? undefined : writeCertificates(agentDirectory, ca),
-    knownHosts: reached(knownHosts),
+    knownHosts: accessible(knownHosts),
   };
 }
 
-async function enginesSentence(folder: string): Promise<string> {
-  const engines = await findEngines(folder);
+async function enginesLine(directory: string): Promise<string> {
+  const engines = await findEngines(directory);
   return countEngines(engines) === 0
-    ? `There are no engines in ${folder} yet: put them there as terraform/VERSION/terraform or tofu/VERSION/tofu.`
-    : `Engines: ${tellEngines(engines)}.`;
+    ? logLine("no engines found", { directory, expected: "terraform/VERSION/terraform or tofu/VERSION/tofu" })
+    : logLine("engines found", { terraform: engines.terraform.join(","), tofu: engines.tofu.join(",") });
 }
 
 export class Agent {
@@ -87,26 +87,27 @@ export class Agent {
     this.#opened = opened;
   }
 
-  /** Everything that can be known to go wrong is found here. Raises SettingError. */
-  static async open(given: AgentSettings, say: (line: string) => void): Promise<Agent> {
-    const home = await openHome(given.agentDirectory);
+  /** Checks everything that can be checked before the first job. Throws SettingError. */
+  static async open(configured: AgentSettings, say: (line: string) => void): Promise<Agent> {
+    const home = await openHome(configured.agentDirectory);
     let uids = noUids;
     try {
-      if (given.ca !== undefined) trustCertificates(given.ca);
-      if (isRoot() && given.sandbox !== "none") uids = await claimUids(given.sandboxUid, given.agentSlots);
+      if (configured.ca !== undefined) trustCertificates(configured.ca);
+      if (isRoot() && configured.sandbox !== "none")
+        uids = await claimUids(configured.sandboxUid, configured.agentSlots);
       const { path } = home;
       const lost = join(path, "lost");
-      const settings = { ...given, agentDirectory: uids.list.length === 0 ? path : openTo(path) };
+      const settings = { ...configured, agentDirectory: uids.list.length === 0 ? path : directoryForJobs(path) };
       const mounts = mountsOf(settings, uids.list.length > 0);
-      // What an agent left running that was killed.
+      // Processes that a killed agent left running.
       for (const uid of uids.list) killEverythingOf({ uid, mark: "" });
       await clearHome(settings.agentDirectory, lost, say);
       const sandbox = await chooseSandbox(settings, mounts, uids.list);
-      say(sandbox.sentence);
+      say(logLine("sandbox selected", { sandbox: sandbox.kind, detail: sandbox.sentence }));
       const { jobMemoryMegabytes, jobProcesses: processes } = settings;
       const cgroups = openCgroups({ memoryBytes: jobMemoryMegabytes * 2 ** 20, processes });
-      say(cgroups.sentence);
-      say(await enginesSentence(settings.engines));
+      say(logLine("job limits", { detail: cgroups.sentence }));
+      say(await enginesLine(settings.engines));
       return new Agent(settings, say, { home, sandbox, cgroups, mounts, uids, lost });
     } catch (error) {
       uids.release();
@@ -115,7 +116,7 @@ export class Agent {
     }
   }
 
-  /** Works until it is drained. Raises SettingError when the server does not take it. */
+  /** Runs until the agent is drained. Throws SettingError if the server rejects the agent. */
   async run(): Promise<void> {
     await this.#register();
     const pings = setInterval(() => void this.#ping(this.#status), pingMs);
@@ -125,21 +126,21 @@ export class Agent {
       clearInterval(pings);
       this.#opened.uids.release();
       this.#opened.home.release();
-      if (this.#id !== "") await this.#ping(this.#fault === undefined ? "exited" : "errored", farewellMs);
+      if (this.#id !== "") await this.#ping(this.#fault === undefined ? "exited" : "errored", lastPingMs);
     }
     if (this.#fault !== undefined) throw this.#fault;
   }
 
-  /** Takes no more jobs; `run` ends when those that it has are done. */
+  /** Claims no more jobs; `run` returns when the running ones are done. */
   drain(): void {
     this.#draining.abort();
   }
 
-  /** Kills what runs; `run` ends when it was told, or after a moment. */
+  /** Kills the engines and waits a short time for their states to be uploaded. */
   async stopAtOnce(): Promise<void> {
     this.drain();
     for (const job of this.#running) job.stopAtOnce();
-    await pause(lastWordsMs, undefined, { ref: false });
+    await pause(stateUploadMs, undefined, { ref: false });
   }
 
   get jobCount(): number {
@@ -176,7 +177,7 @@ export class Agent {
     return new JobSupervisor({ setup, client: this.#client, say: this.#say });
   }
 
-  /** Forgotten by the server: known again. Refused: the end. Not reached: again in a moment. */
+  /** Registers again if the server has forgotten the agent, ends it if the token is rejected, otherwise waits for a retry. */
   async #recover(problem: unknown): Promise<void> {
     if (problem instanceof Refused && (problem.status === 404 || problem.status === 409 || problem.status === 410)) {
       await pause(1000 + Math.random() * 1000);
@@ -184,39 +185,39 @@ export class Agent {
       return;
     }
     if (problem instanceof Refused && (problem.status === 401 || problem.status === 403)) return this.#end(problem);
-    if (this.#wasReached) this.#say(`${(problem as Error).message} It is tried again.`);
+    if (this.#wasReached) this.#say(logLine("server unreachable, retrying", { error: (problem as Error).message }));
     this.#wasReached = false;
     await pause(1000 + Math.random() * 3000, undefined, { signal: this.#draining.signal }).catch(() => undefined);
   }
 
   #reached(): void {
-    if (!this.#wasReached) this.#say(`${this.#server.url} is there again.`);
+    if (!this.#wasReached) this.#say(logLine("server reachable again", { server: this.#server.url }));
     this.#wasReached = true;
   }
 
   #end(error: Error): void {
     this.#fault = new SettingError(
-      `The server does not take this agent (${error.message}) Check CADASTRE_AGENT_TOKEN: it must be a token of an agent pool.`,
+      `The server rejected this agent (${error.message}) Check CADASTRE_AGENT_TOKEN: it must be a token of an agent pool.`,
     );
     this.drain();
   }
 
-  /** One at a time, however many slots find that it is needed. */
+  /** Several slots can ask for it at the same time; only one registration runs. */
   #register(): Promise<void> {
-    this.#registering ??= this.#introduce().finally(() => (this.#registering = undefined));
+    this.#registering ??= this.#registerUntilAccepted().finally(() => (this.#registering = undefined));
     return this.#registering;
   }
 
-  async #introduce(): Promise<void> {
+  async #registerUntilAccepted(): Promise<void> {
     const { agentName, engines: folder } = this.#settings;
     const { signal } = this.#draining;
     while (!signal.aborted) {
       try {
         const engines: Engines = await findEngines(folder);
-        const introduction = { name: agentName, version, engines, sandbox: this.#opened.sandbox.kind };
-        this.#id = await this.#client.register(introduction, signal);
+        const registration = { name: agentName, version, engines, sandbox: this.#opened.sandbox.kind };
+        this.#id = await this.#client.register(registration, signal);
         this.#reached();
-        this.#say(`Registered at ${this.#server.url} as ${agentName} (${this.#id}); waiting for jobs.`);
+        this.#say(logLine("agent registered", { server: this.#server.url, name: agentName, agent: this.#id }));
         return;
       } catch (error) {
         if (signal.aborted) return;
@@ -229,7 +230,7 @@ export class Agent {
     }
   }
 
-  /** One after another: what was said last must arrive last. */
+  /** Pings are sent one after another, so that the last status arrives last. */
   #ping(status: AgentStatus, timeoutMs?: number): Promise<void> {
     this.#pinging = this.#pingAfter(this.#pinging, status, timeoutMs);
     return this.#pinging;
@@ -240,7 +241,7 @@ export class Agent {
     try {
       await this.#client.ping(this.#id, status, await findEngines(this.#settings.engines), timeoutMs);
     } catch {
-      // The next one tells.
+      // The next ping reports the status.
     }
   }
 }

@@ -1,12 +1,12 @@
-/** The protocol of agents, call by call, as the server's `agents` and `agent-jobs` speak it. */
+/** The calls of the agent protocol, to the server's `agents` and `agent-jobs` routes. */
 import type { Engines } from "./engines.ts";
 import type { Job } from "./job.ts";
 import { Refused, type Server } from "./server.ts";
 
 const base = "/api/v2";
-const answerMs = 15_000;
+const requestMs = 15_000;
 const uploadMs = 600_000;
-const patienceMs = 60_000;
+const retryMs = 60_000;
 
 export interface Introduction {
   readonly name: string;
@@ -21,7 +21,7 @@ export type Claimed = Pick<Job, "id" | "attempt">;
 
 export type AgentStatus = "idle" | "busy" | "exited" | "errored";
 
-/** What an agent says as itself, by its pool's token. */
+/** Calls of the agent itself, with its pool's token. */
 export class AgentClient {
   readonly #server: Server;
   readonly #token: string;
@@ -31,28 +31,28 @@ export class AgentClient {
     this.#token = token;
   }
 
-  /** The agent's id. */
+  /** Returns the agent's id. */
   async register(attributes: Introduction, signal: AbortSignal): Promise<string> {
     const json = { data: { type: "agents", attributes } };
-    const answer = await this.#server.json({ ...this.#post("/agents"), json, timeoutMs: answerMs, signal });
+    const answer = await this.#server.json({ ...this.#post("/agents"), json, timeoutMs: requestMs, signal });
     return (answer as { data: { id: string } }).data.id;
   }
 
-  async ping(id: string, status: AgentStatus, engines: Engines, timeoutMs = answerMs): Promise<void> {
+  async ping(id: string, status: AgentStatus, engines: Engines, timeoutMs = requestMs): Promise<void> {
     await this.#server.send({ ...this.#post(`/agents/${id}/actions/ping`), json: { status, engines }, timeoutMs });
   }
 
-  /** Waits for a job; undefined when none came. The job is as large as its variables are, so it is for its own process to read. */
+  /** Waits for a job; undefined if there is none. The body can be large, so the job's own process reads it. */
   async claim(id: string, wait: number, engines: Engines, signal: AbortSignal): Promise<JobBody | undefined> {
     return this.#server.stream({
       ...this.#post(`/agents/${id}/actions/claim`),
       json: { wait, engines },
-      timeoutMs: wait * 1000 + answerMs,
+      timeoutMs: wait * 1000 + requestMs,
       signal,
     });
   }
 
-  /** Keeps a job; what it is to hear, as soon as there is something. Raises Fenced. */
+  /** Renews the lease, and returns a signal as soon as there is one. Throws Fenced. */
   async heartbeat({ id, attempt }: Claimed, wait: number, signal: AbortSignal): Promise<Signal | null> {
     const answer = await fenced(() =>
       this.#server.json({
@@ -70,16 +70,16 @@ export class AgentClient {
   }
 }
 
-/** The job is no longer ours: it was given to another, or is over. Nothing that we say of it counts any more. */
+/** The job is no longer this agent's: another agent has it, or it has ended. The server ignores further reports. */
 export class Fenced extends Error {
   override readonly name = "Fenced";
 }
 
 const fencingStatuses = [401, 403, 404, 409, 410];
 
-async function fenced<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
+async function fenced<Result>(call: () => Promise<Result>): Promise<Result> {
   try {
-    return await ask();
+    return await call();
   } catch (error) {
     if (error instanceof Refused && fencingStatuses.includes(error.status)) throw new Fenced(error.message);
     throw error;
@@ -114,7 +114,7 @@ export interface StateUpload {
   readonly lineage: string;
 }
 
-/** What an agent says of one job. Everything is tried until it succeeds or `lost` ends it. */
+/** Calls about one job. Each is retried until it succeeds or `lost` aborts it. */
 export class JobClient {
   readonly #server: Server;
   readonly #token: string;
@@ -130,24 +130,31 @@ export class JobClient {
 
   async start(): Promise<void> {
     const json = { attempt: this.#job.attempt };
-    await fenced(() => this.#server.send({ ...this.#action("start"), json, ...this.#tries() }));
+    await fenced(() => this.#server.send({ ...this.#action("start"), json, ...this.#retryOptions() }));
   }
 
   async log(offset: number, bytes: Uint8Array<ArrayBuffer>): Promise<void> {
     const path = this.#path(`/log?attempt=${this.#job.attempt}&offset=${offset}`);
-    await fenced(() => this.#server.send({ method: "PUT", path, token: this.#token, bytes, ...this.#tries() }));
+    await fenced(() => this.#server.send({ method: "PUT", path, token: this.#token, bytes, ...this.#retryOptions() }));
   }
 
   async putContent(kind: ContentKind, bytes: Uint8Array<ArrayBuffer> | Blob): Promise<void> {
     const path = this.#path(`/contents/${kind}?attempt=${this.#job.attempt}`);
-    const call = { method: "PUT", path, token: this.#token, bytes, ...this.#tries(), timeoutMs: uploadMs } as const;
+    const call = {
+      method: "PUT",
+      path,
+      token: this.#token,
+      bytes,
+      ...this.#retryOptions(),
+      timeoutMs: uploadMs,
+    } as const;
     await fenced(() => this.#server.send(call));
   }
 
-  /** Into a file of the agent's own; false where there is none. */
+  /** Saves the content to a file; false if there is none. */
   async getContent(kind: ContentKind, file: string): Promise<boolean> {
     const path = this.#path(`/contents/${kind}?attempt=${this.#job.attempt}`);
-    const call = { method: "GET", path, token: this.#token, ...this.#tries(), timeoutMs: uploadMs } as const;
+    const call = { method: "GET", path, token: this.#token, ...this.#retryOptions(), timeoutMs: uploadMs } as const;
     try {
       return await this.#server.save(call, file);
     } catch (error) {
@@ -168,17 +175,17 @@ export class JobClient {
       "action-invocations": outcome.invocations ?? 0,
       "error-message": outcome.errorMessage ?? null,
     };
-    await fenced(() => this.#server.send({ ...this.#action("finish"), json, ...this.#tries() }));
+    await fenced(() => this.#server.send({ ...this.#action("finish"), json, ...this.#retryOptions() }));
   }
 
-  /** Something that the job names by its address, with the run's own token, into a file of the agent's own. */
+  /** Downloads a URL of the job with the run's own token. */
   async download(url: string, file: string): Promise<void> {
     const path = this.#server.addressOf(url, this.#job.server);
-    const call = { method: "GET", path, token: this.#job.token, ...this.#tries(), timeoutMs: uploadMs } as const;
-    if (!(await this.#server.save(call, file))) throw new Error(`The server gave nothing for ${url}.`);
+    const call = { method: "GET", path, token: this.#job.token, ...this.#retryOptions(), timeoutMs: uploadMs } as const;
+    if (!(await this.#server.save(call, file))) throw new Error(`The server returned no content for ${url}.`);
   }
 
-  /** By the ordinary API, as the run. Raises Refused. */
+  /** Uses the public API with the run's own token. Throws Refused. */
   async writeState(state: StateUpload): Promise<void> {
     const answer = (await this.#server.json({
       method: "POST",
@@ -195,17 +202,17 @@ export class JobClient {
           relationships: { run: { data: { type: "runs", id: this.#job.runId } } },
         },
       },
-      ...this.#tries(),
+      ...this.#retryOptions(),
     })) as { data: { attributes: { "hosted-state-upload-url"?: string | null } } };
     const url = answer.data.attributes["hosted-state-upload-url"];
-    if (!url) throw new Refused(500, "The server gave no address for the state's content.");
+    if (!url) throw new Refused(500, "The server returned no upload URL for the state.");
     const path = this.#server.addressOf(url, this.#job.server);
     await this.#server.send({
       method: "PUT",
       path,
       token: null,
       bytes: state.bytes,
-      ...this.#tries(),
+      ...this.#retryOptions(),
       timeoutMs: uploadMs,
     });
   }
@@ -218,7 +225,7 @@ export class JobClient {
     return { method: "POST", path: this.#path(`/actions/${name}`), token: this.#token } as const;
   }
 
-  #tries() {
-    return { timeoutMs: answerMs, patienceMs, signal: this.#lost } as const;
+  #retryOptions() {
+    return { timeoutMs: requestMs, retryMs, signal: this.#lost } as const;
   }
 }

@@ -1,4 +1,4 @@
-/** A job's directory: where what is, on this machine and as the engine sees it. Made anew for each phase and removed after it. */
+/** The directory of a job, with its paths on this machine and inside the sandbox. It is created for each phase and removed after it. */
 import { chmod, mkdir, realpath, stat } from "node:fs/promises";
 import { join, normalize, relative, sep } from "node:path";
 import { giveTo, removeTree, writeNew } from "./files.ts";
@@ -8,7 +8,7 @@ import type { Mounts, Sandbox } from "../sandbox/launch.ts";
 import { stateFile } from "./state.ts";
 
 export interface DirectoryOptions {
-  /** Of the agent. */
+  /** The agent's directory. */
   readonly base: string;
   readonly sandbox: Sandbox;
   readonly slot: number;
@@ -17,7 +17,7 @@ export interface DirectoryOptions {
 
 export class JobDirectory {
   readonly root: string;
-  /** The agent's own beside it, which no program of the job sees. */
+  /** For the agent's own files, which programs of the job can't see. */
   readonly spool: string;
   readonly mounts: Mounts;
   readonly inside: Mounts;
@@ -51,7 +51,7 @@ export class JobDirectory {
     return join(this.root, "configuration");
   }
 
-  /** Where the engine runs: below the configuration. */
+  /** Where the engine runs, inside the configuration. */
   get workingDirectory(): string {
     return join(this.configuration, this.#workingDirectory);
   }
@@ -60,22 +60,22 @@ export class JobDirectory {
     return stateFile(this.workingDirectory, this.#workspaceName);
   }
 
-  /** Where something is kept that was fetched, until it has its place. */
+  /** Path of a downloaded file until it is moved to the job's directory. */
   spooled(name: string): string {
     return join(this.spool, `${name}.fetched`);
   }
 
-  /** As the engine sees it. */
+  /** The path inside the sandbox. */
   insideOf(path: string): string {
     return join(this.inside.job, relative(this.root, path));
   }
 
-  /** Raises ConfigurationFault unless it is there, and inside. */
+  /** Throws ConfigurationFault if the working directory doesn't exist or is outside the configuration. */
   async enter(workingDirectory: string): Promise<void> {
     const named = normalize(workingDirectory.replace(/^\/+/, ""));
     const outside = () =>
       new ConfigurationFault(
-        `The working directory '${workingDirectory}' leads out of the configuration. Change it in the workspace's settings.`,
+        `The working directory '${workingDirectory}' is outside the configuration. Change it in the workspace's settings.`,
       );
     if (named === ".." || named.startsWith(`..${sep}`)) throw outside();
     this.#workingDirectory = named === "." ? "" : named;
@@ -83,35 +83,35 @@ export class JobDirectory {
     let real: string;
     try {
       real = await realpath(this.workingDirectory);
-      if (!(await stat(real)).isDirectory()) throw new Error("no directory");
+      if (!(await stat(real)).isDirectory()) throw new Error("not a directory");
     } catch {
       throw new ConfigurationFault(
-        `The configuration has no directory '${workingDirectory}', which is the workspace's working directory. Upload it whole, or change the setting.`,
+        `The configuration doesn't contain the workspace's working directory '${workingDirectory}'. Upload the whole configuration, or change the setting.`,
       );
     }
     if (real !== configuration && !real.startsWith(configuration + sep)) throw outside();
-    // From here on by its real name: what is written and read there must not pass a link.
+    // From here on the real path, so that reads and writes don't follow links.
     this.#workingDirectory = relative(configuration, real);
   }
 
-  /** A file of the job's that is not of its configuration; the path as the engine sees it. */
+  /** Writes a file outside the configuration; returns its path inside the sandbox. */
   async writePrivate(name: string, text: string): Promise<string> {
     const path = join(this.root, "private", name);
     await writeNew(path, text);
     return this.insideOf(path);
   }
 
-  /** Everything is the job's user's from here on. */
+  /** Makes the job's user the owner of everything. */
   async give(): Promise<void> {
     if (this.uid !== undefined) await giveTo(this.root, this.uid);
     await chmod(this.root, 0o700);
   }
 }
 
-/** By the run, not by the phase: without a mount of its own, the job's directory is the path that plan and apply have in common. */
+/** Named by the run, not by the phase: without bubblewrap, plan and apply must use the same path. */
 export function foldersOf(base: string, { runId, id }: Pick<Job, "runId" | "id">): { root: string; spool: string } {
   return { root: join(base, "jobs", safeName(runId)), spool: join(base, "spool", safeName(id)) };
 }
 
-/** Ids are made by the server; whatever they are, they are one name. */
+/** Ids come from the server; they must not become more than one path segment. */
 const safeName = (id: string) => id.replace(/[^\w-]/g, "_");

@@ -1,4 +1,4 @@
-/** The engines of a folder, versions side by side, looked at anew each time; and the arguments that they are started with. */
+/** Finds the installed engines, and builds the arguments that they are started with. */
 import { constants } from "node:fs";
 import { access, readdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -9,7 +9,7 @@ export type Engines = Readonly<Record<Product, readonly string[]>>;
 
 const versionPattern = /^\d+\.\d+\.\d+([-+][\w.+-]+)?$/;
 
-/** What can be executed, oldest first. A folder that is not there has none. */
+/** Executable engines, oldest version first. */
 export async function findEngines(folder: string): Promise<Engines> {
   const found: Record<Product, string[]> = { terraform: [], tofu: [] };
   for (const product of products) {
@@ -28,21 +28,13 @@ export const programOf = (folder: string, product: Product, version: string): st
 export const countEngines = (engines: Engines): number =>
   products.reduce((sum, product) => sum + engines[product].length, 0);
 
-/** `Terraform 1.5.7, 1.13.3 and OpenTofu 1.12.6`, or `none` */
-export function tellEngines(engines: Engines): string {
-  const told = products
-    .filter((product) => engines[product].length > 0)
-    .map((product) => `${titleOf(product)} ${engines[product].join(", ")}`);
-  return told.length === 0 ? "none" : told.join(" and ");
-}
-
 export const titleOf = (product: Product): string => (product === "tofu" ? "OpenTofu" : "Terraform");
 
-/** By numbers; what is not released yet comes before the release. */
+/** Numerically; a pre-release comes before its release. */
 export function compareVersions(one: string, other: string): number {
   const [a, b] = [partsOf(one), partsOf(other)];
-  for (let place = 0; place < 3; place += 1) {
-    const difference = (a.numbers[place] ?? 0) - (b.numbers[place] ?? 0);
+  for (let index = 0; index < 3; index += 1) {
+    const difference = (a.numbers[index] ?? 0) - (b.numbers[index] ?? 0);
     if (difference !== 0) return difference;
   }
   if (a.rest === b.rest) return 0;
@@ -50,7 +42,7 @@ export function compareVersions(one: string, other: string): number {
   return a.rest < b.rest ? -1 : 1;
 }
 
-/** Whether a version is that one or later; `1.10.0-beta1` counts as 1.10.0, because it has what 1.10.0 has. */
+/** A pre-release such as `1.10.0-beta1` counts as 1.10.0, because it has the same features. */
 export function isAtLeast(version: string, least: string): boolean {
   return compareVersions(partsOf(version).numbers.join("."), least) >= 0;
 }
@@ -91,7 +83,7 @@ export interface PlanFiles {
 const colorless = (job: Pick<Job, "structured">) => (job.structured ? ["-json"] : []);
 const varFiles = (files: readonly string[]) => files.map((file) => `-var-file=${file}`);
 
-/** OpenTofu evaluates variables in module sources, from 1.8 on. */
+/** OpenTofu 1.8 and newer evaluate variables in module sources. */
 const initTakesVariables = ({ product, version }: EngineName) => product === "tofu" && isAtLeast(version, "1.8.0");
 
 export function initArguments(job: Pick<Job, "phase">, engine: EngineName, variables: readonly string[]): string[] {
@@ -121,7 +113,7 @@ export function planArguments(job: Job, { plan, variables, generated }: PlanFile
   ];
 }
 
-/** The plan has everything; engines that know ephemeral variables need these again, older ones refuse to be given any. */
+/** Engines with ephemeral variables need the variables again on apply; older ones reject them. */
 export function applyArguments(
   job: Job,
   engine: EngineName,
@@ -141,7 +133,7 @@ const applyTakesVariables = ({ version }: EngineName): boolean => isAtLeast(vers
 
 const parallelismVariable = "TFE_PARALLELISM";
 
-/** Raises nothing: a number that is none is passed over, as the reference does. */
+/** An invalid value is ignored, as in HCP Terraform. */
 function parallelism({ variables }: Pick<Job, "variables">): string[] {
   const text = variables.find(({ category, key }) => category === "env" && key === parallelismVariable)?.value ?? "";
   const number = /^\d{1,3}$/.test(text) ? Number(text) : 0;

@@ -1,4 +1,4 @@
-/** A phase's engine at work: prepared as every phase is, then started command by command, in its sandbox, until it is told to stop. */
+/** Prepares a phase (configuration, variables, state, `init`) and runs the engine's commands in the sandbox. */
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { rm } from "node:fs/promises";
@@ -18,10 +18,10 @@ import type { Sandbox } from "../sandbox/launch.ts";
 import { type Ended, JobProcess, runMark } from "../sandbox/process.ts";
 import type { Stopper } from "./stopper.ts";
 
-/** The engine did not do what it was started for; a sentence for whoever reads the run. */
+/** The engine failed. The message is shown with the run. */
 export class EngineFault extends Error {
   override readonly name = "EngineFault";
-  /** Whether the log has it already, in the engine's own words. */
+  /** Whether the engine has already written the message to the log. */
   readonly isTold: boolean;
 
   constructor(sentence: string, isTold = false) {
@@ -30,10 +30,10 @@ export class EngineFault extends Error {
   }
 }
 
-/** An engine that failed has said why, unless it was killed. */
+/** Uses the engine's own error message if there is one. */
 export function faultOf({ error }: OutputReader, { code, signal }: Ended): EngineFault {
   return error === undefined
-    ? new EngineFault(`The engine ended with ${code === null ? `the signal ${signal}` : `the code ${code}`}.`)
+    ? new EngineFault(`The engine exited with ${code === null ? `signal ${signal}` : `code ${code}`}.`)
     : new EngineFault(error, true);
 }
 
@@ -46,7 +46,7 @@ export interface ExecutionOptions {
   readonly sandbox: Sandbox;
   readonly cgroup: Cgroup | undefined;
   readonly stopper: Stopper;
-  /** As this agent reaches the server. */
+  /** The server's URL as seen from this agent. */
   readonly serverUrl: string;
   readonly providerDirect: boolean;
 }
@@ -54,12 +54,12 @@ export interface ExecutionOptions {
 type Sink = (chunk: Uint8Array) => Promise<void> | void;
 
 export interface Finished extends Ended {
-  /** The last of what went to the other output, where it was not merged. */
+  /** The end of standard error, unless it was merged. */
   readonly errors: string;
 }
 
 const errorsKept = 16 * 1024;
-/** What `init` says is of interest when it fails, or takes long. */
+/** The output of `init` is only shown if it fails or takes longer than this. */
 const initQuietMs = 5000;
 const initKeptBytes = 1024 ** 2;
 const lockFileBytesMax = 16 * 1024 ** 2;
@@ -73,7 +73,7 @@ export class Execution {
     this.options = options;
   }
 
-  /** The variables' files, as the engine sees them. */
+  /** The variable files, with their paths inside the sandbox. */
   get variables(): readonly string[] {
     return this.#variables;
   }
@@ -82,7 +82,7 @@ export class Execution {
     return join(this.options.directory.workingDirectory, ".terraform.lock.hcl");
   }
 
-  /** A directory with everything in it, and the engine initialized. Raises ConfigurationFault, EngineFault, ArchiveFault, Stopped. */
+  /** Fills the job's directory and runs `init`. Throws ConfigurationFault, EngineFault, ArchiveFault, Stopped. */
   async prepare(): Promise<void> {
     const { job, engine, client, log, directory, stopper } = this.options;
     const { arch } = process;
@@ -102,7 +102,7 @@ export class Execution {
     await this.#init();
   }
 
-  /** The state that the phase begins with, put where the engine looks for it; its MD5, or undefined where there is none. */
+  /** Downloads the current state to where the engine reads it. Returns its MD5, or undefined if there is no state. */
   async fetchState(): Promise<string | undefined> {
     const { job, client, directory } = this.options;
     if (job.stateUrl === null) return undefined;
@@ -114,7 +114,7 @@ export class Execution {
     return hash.digest("hex");
   }
 
-  /** Everything that it says goes to the log, and is looked at for counts and errors. */
+  /** Runs the engine with its output going to the log, and parses counts and errors from it. */
   async speak(words: readonly string[]): Promise<Ended & { readonly output: OutputReader }> {
     const output = new OutputReader();
     const ended = await this.run(words, true, async (chunk) => {
@@ -125,7 +125,7 @@ export class Execution {
     return { ...ended, output };
   }
 
-  /** Starts the engine and hands on its output. Raises Stopped, and what the sink raises. */
+  /** Runs the engine and passes its output to `sink`. Throws Stopped, and what the sink throws. */
   async run(words: readonly string[], merged: boolean, sink: Sink): Promise<Finished> {
     const { directory, sandbox, cgroup, stopper, job } = this.options;
     stopper.check();
@@ -151,7 +151,7 @@ export class Execution {
         const ended = await process.ended;
         if (ended.code !== 0 && (cgroup?.outOfMemory() ?? 0) > kills)
           throw new EngineFault(
-            "The engine, or something that it started, was ended because the job's memory was used up.",
+            "The engine, or a process that it started, was killed because the job ran out of memory.",
           );
         return { ...ended, errors: await errors };
       } catch (error) {
@@ -163,13 +163,13 @@ export class Execution {
     });
   }
 
-  /** Raises ConfigurationFault. */
+  /** Throws ConfigurationFault. */
   async #writePrivate(): Promise<void> {
     const { job, log, directory, serverUrl, providerDirect } = this.options;
     const { inside } = directory;
     const names = { sshKey: "ssh-key", gitConfiguration: "gitconfig", cliConfiguration: "cli.tfrc" };
     const at = (name: string) => directory.insideOf(join(directory.root, "private", name));
-    const places = {
+    const paths = {
       home: directory.insideOf(join(directory.root, "home")),
       tmp: inside.job === directory.root ? directory.insideOf(join(directory.root, "tmp")) : "/tmp",
       sshKey: at(names.sshKey),
@@ -178,9 +178,10 @@ export class Execution {
       knownHosts: { file: inside.knownHosts ?? at("known_hosts"), isComplete: inside.knownHosts !== undefined },
       ca: inside.ca,
     };
-    const { variables, refused } = environmentOf(job, places);
+    const { variables, refused } = environmentOf(job, paths);
     this.#environment = variables;
-    if (refused.length > 0) await log.say(`Not taken over, because the agent sets them itself: ${refused.join(", ")}.`);
+    if (refused.length > 0)
+      await log.say(`Ignored environment variables, which the agent sets or reserves: ${refused.join(", ")}.`);
     await directory.writePrivate(
       names.cliConfiguration,
       cliConfiguration({
@@ -193,23 +194,23 @@ export class Execution {
     );
     if (job.sshKey !== null) {
       await directory.writePrivate(names.sshKey, `${job.sshKey.trimEnd()}\n`);
-      await directory.writePrivate(names.gitConfiguration, `[core]\n\tsshCommand = ${sshCommand(places)}\n`);
+      await directory.writePrivate(names.gitConfiguration, `[core]\n\tsshCommand = ${sshCommand(paths)}\n`);
     }
     const file = variableFile(job.variables);
     if (file !== undefined) this.#variables.push(await directory.writePrivate("variables.tfvars.json", file));
   }
 
-  /** An apply executes the plan as it was made, with the providers that it was made with. */
+  /** An apply uses the saved plan and the provider versions of its lock file. */
   async #restorePlan(): Promise<void> {
     const { client, directory } = this.options;
     const [plan, lockFile] = [directory.spooled("plan"), directory.spooled("lock-file")];
     if (!(await client.getContent("plan", plan)))
-      throw new EngineFault("The plan of this run is gone, so there is nothing to apply. Start a new run.");
+      throw new EngineFault("The plan of this run no longer exists, so it can't be applied. Start a new run.");
     await this.#moveIn(plan, planFile(directory));
     if (await client.getContent("lock-file", lockFile)) await this.#moveIn(lockFile, this.lockFile);
   }
 
-  /** From the agent's own to the job's directory. */
+  /** Moves a downloaded file to the job's directory. */
   async #moveIn(spooled: string, path: string, uid?: number): Promise<void> {
     await writeInside(this.options.directory.root, path, createReadStream(spooled), uid);
     await rm(spooled);
@@ -217,21 +218,21 @@ export class Execution {
 
   async #init(): Promise<void> {
     const { job, engine, log } = this.options;
-    const held: Uint8Array[] = [];
-    let heldBytes = 0;
+    const buffered: Uint8Array[] = [];
+    let bufferedBytes = 0;
     let isShown = job.debuggingMode;
     const startedAt = performance.now();
     const show = async () => {
       isShown = true;
-      for (const chunk of held.splice(0)) await log.write(chunk);
+      for (const chunk of buffered.splice(0)) await log.write(chunk);
     };
     const output = new OutputReader();
     const ended = await this.run(initArguments(job, engine, this.#variables), true, async (chunk) => {
       output.write(chunk);
       if (isShown) return log.write(chunk);
-      held.push(chunk);
-      heldBytes += chunk.length;
-      if (heldBytes > initKeptBytes || performance.now() - startedAt > initQuietMs) await show();
+      buffered.push(chunk);
+      bufferedBytes += chunk.length;
+      if (bufferedBytes > initKeptBytes || performance.now() - startedAt > initQuietMs) await show();
     });
     output.end();
     if (ended.code !== 0) {
@@ -242,7 +243,7 @@ export class Execution {
     await this.#checkBackend();
   }
 
-  /** Whatever the configuration did to have another: the state is ours to keep. Raises ConfigurationFault. */
+  /** The backend must be ours, whatever the configuration says. Throws ConfigurationFault. */
   async #checkBackend(): Promise<void> {
     const { directory } = this.options;
     const path = join(directory.workingDirectory, ".terraform", "terraform.tfstate");
@@ -255,7 +256,7 @@ export class Execution {
     }
     if (type !== "local")
       throw new ConfigurationFault(
-        "The configuration's own cloud or backend block is still in force. Take it out of its override files.",
+        "The configuration's own cloud or backend block overrides the one that runs use. Remove it from the override files.",
       );
   }
 }
@@ -263,7 +264,7 @@ export class Execution {
 export const planFile = (directory: JobDirectory): string => join(directory.root, "output", "plan.tfplan");
 export const generatedFile = (directory: JobDirectory): string => join(directory.root, "output", "generated.tf");
 
-/** The last of what a stream brings. */
+/** The end of a stream. */
 async function tail(stream: AsyncIterable<Buffer>): Promise<string> {
   let kept: Buffer = Buffer.alloc(0);
   for await (const chunk of stream) kept = Buffer.concat([kept, chunk]).subarray(-errorsKept);

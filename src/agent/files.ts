@@ -1,6 +1,6 @@
 /**
- * Files in a job's directory, which other people's programs write: whatever they put there, nothing outside the directory is ever
- * read, written or removed. A link where a file is expected counts as no file.
+ * Reads and writes files in a job's directory, which untrusted programs control. It must never read, write or remove anything outside the
+ * directory, so it follows no links.
  */
 import { constants } from "node:fs";
 import {
@@ -20,7 +20,7 @@ import { dirname, join, relative, sep } from "node:path";
 
 const { O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
 
-/** An open file, or undefined where there is none: links, and whatever else is no file, are none. */
+/** Undefined if it isn't a regular file. */
 async function openInside(root: string, path: string): Promise<FileHandle | undefined> {
   let file: FileHandle;
   try {
@@ -29,13 +29,13 @@ async function openInside(root: string, path: string): Promise<FileHandle | unde
     return undefined;
   }
   try {
-    // By what was opened, not by its name: that may lead elsewhere a moment later.
+    // Checks the opened file, not its name, which could be replaced meanwhile.
     const where = await readlink(`/proc/self/fd/${file.fd}`);
     const expected = join(await realpath(root), relative(root, path));
     const { nlink } = await file.stat();
     if (where === expected && nlink === 1 && (await file.stat()).isFile()) return file;
   } catch {
-    // Then it is none.
+    // Not a file that can be used.
   }
   await file.close();
   return undefined;
@@ -56,7 +56,7 @@ export async function readInside(
   }
 }
 
-/** Copies a file out of the directory; whether there was one. `look` sees every piece of it. */
+/** Copies a file out of the directory; returns whether it exists. `look` is called with every chunk. */
 export async function copyOut(
   root: string,
   path: string,
@@ -76,7 +76,7 @@ async function* lookedAt(pieces: AsyncIterable<Buffer>, look: (piece: Buffer) =>
   }
 }
 
-/** Raises an Error where the file, or a link by its name, is there already. */
+/** Throws if the file, or a link of that name, exists. */
 export async function writeNew(
   path: string,
   content: string | Uint8Array | AsyncIterable<Uint8Array>,
@@ -90,7 +90,7 @@ export async function writeNew(
   }
 }
 
-/** Writes a file below the directory, with the directories on the way to it. Raises an Error where the way leads out by a link. */
+/** Writes a file below the directory and creates its parents. Throws if a parent is a link. */
 export async function writeInside(
   root: string,
   path: string,
@@ -98,30 +98,30 @@ export async function writeInside(
   uid: number | undefined,
 ): Promise<void> {
   const real = await realpath(root);
-  const steps = relative(root, dirname(path)).split(sep).filter(Boolean);
+  const segments = relative(root, dirname(path)).split(sep).filter(Boolean);
   let folder = root;
-  for (const step of steps) {
-    folder = join(folder, step);
+  for (const segment of segments) {
+    folder = join(folder, segment);
     const kind = await lstat(folder).catch(() => undefined);
     if (kind === undefined) {
       await mkdir(folder, { mode: 0o755 });
       if (uid !== undefined) await lchown(folder, uid, uid);
     }
   }
-  if ((await realpath(folder)) !== join(real, ...steps)) throw new Error(`${relative(root, folder)} is a link.`);
+  if ((await realpath(folder)) !== join(real, ...segments)) throw new Error(`${relative(root, folder)} is a link.`);
   await rm(path, { force: true });
   await writeNew(path, content);
   if (uid !== undefined) await lchown(path, uid, uid);
 }
 
-/** Everything below becomes the user's; links themselves, not what they lead to. */
+/** Changes the owner recursively, without following links. */
 export async function giveTo(path: string, uid: number): Promise<void> {
   await lchown(path, uid, uid);
   if (!(await lstat(path)).isDirectory()) return;
   for (const name of await readdir(path)) await giveTo(join(path, name), uid);
 }
 
-/** How much the directory holds; counting stops beyond `bytesMax`. What goes away meanwhile counts nothing. */
+/** Disk usage of the directory; stops counting beyond `bytesMax`. */
 export async function sizeOf(path: string, bytesMax = Number.POSITIVE_INFINITY): Promise<number> {
   let bytes = 0;
   try {
@@ -132,23 +132,23 @@ export async function sizeOf(path: string, bytesMax = Number.POSITIVE_INFINITY):
       if (bytes > bytesMax) break;
     }
   } catch {
-    // Removed, or closed to us: then it can't grow by our doing.
+    // Removed meanwhile, or not readable.
   }
   return bytes;
 }
 
-/** Removes a directory whatever is in it, also where its programs have taken away the right to. */
+/** Also removes directories whose permissions were taken away. */
 export async function removeTree(path: string): Promise<void> {
   try {
     await rm(path, { recursive: true, force: true });
   } catch {
-    await openUp(path);
+    await makeWritable(path);
     await rm(path, { recursive: true, force: true });
   }
 }
 
-async function openUp(path: string): Promise<void> {
+async function makeWritable(path: string): Promise<void> {
   if (!(await lstat(path)).isDirectory()) return;
   await chmod(path, 0o700);
-  for (const name of await readdir(path)) await openUp(join(path, name));
+  for (const name of await readdir(path)) await makeWritable(join(path, name));
 }

@@ -1,4 +1,4 @@
-/** The agent's own directory: of one agent at a time, cleared of what an earlier one left, and of what its jobs need of the system. */
+/** The agent's directory: makes sure that only one agent uses it, cleans up after an earlier agent, and writes the certificate bundle. */
 import {
   chmodSync,
   existsSync,
@@ -17,27 +17,27 @@ import { SettingError } from "../kernel/settings.ts";
 import { foldersOf } from "./directory.ts";
 import { removeTree } from "./files.ts";
 import type { Job } from "./job.ts";
+import { logLine } from "./log-line.ts";
 import { isRoot } from "../sandbox/choose.ts";
 import { killEverythingOf, runMark } from "../sandbox/process.ts";
 import { holdName } from "../sandbox/uids.ts";
 import { keepLostState } from "./state.ts";
 
 export interface AgentHome {
-  /** Its real path. */
   readonly path: string;
   readonly release: () => void;
 }
 
-/** An agent that was killed takes a moment to end, and may be followed at once. */
+/** A killed agent can take a moment to exit after its successor has started. */
 const othersEnd = { tries: 50, pauseMs: 100 };
 
-/** Makes it, and takes it for this process. Raises SettingError where another has it. */
+/** Creates the directory and claims it for this process. Throws SettingError if another agent uses it. */
 export async function openHome(directory: string): Promise<AgentHome> {
   try {
     makeRooms(directory);
   } catch (error) {
     throw new SettingError(
-      `The directory ${directory} can't be used (${(error as Error).message}). Choose another with CADASTRE_AGENT_DIRECTORY.`,
+      `The directory ${directory} can't be used (${(error as Error).message}). Set CADASTRE_AGENT_DIRECTORY to another one.`,
     );
   }
   const path = realpathSync(directory);
@@ -45,7 +45,7 @@ export async function openHome(directory: string): Promise<AgentHome> {
   const { dev, ino } = statSync(path);
   for (let tries = 1; ; tries += 1) {
     const other = otherOwner(file);
-    // The file may be of another version of the program; of two that start together, one alone gets the name.
+    // Older versions only check the file. Of two agents that start at the same time, only one gets the name.
     const hold = other === undefined ? await holdName(`cadastre-agent-home-${dev}-${ino}`) : undefined;
     if (hold !== undefined) {
       writeFileSync(file, identity(process.pid), { mode: 0o600 });
@@ -53,20 +53,20 @@ export async function openHome(directory: string): Promise<AgentHome> {
     }
     if (tries >= othersEnd.tries)
       throw new SettingError(
-        `Another agent${other === undefined ? "" : ` (process ${other})`} uses ${path}. Give each its own CADASTRE_AGENT_DIRECTORY.`,
+        `Another agent${other === undefined ? "" : ` (process ${other})`} uses ${path}. Give each agent its own CADASTRE_AGENT_DIRECTORY.`,
       );
     await pause(othersEnd.pauseMs);
   }
 }
 
-/** The process that wrote the file, where it still runs and is not this one. */
+/** The process that wrote the file, if it is another one that still runs. */
 function otherOwner(file: string): number | undefined {
   const written = existsSync(file) ? readFileSync(file, "utf8") : "";
   const pid = Number.parseInt(written, 10);
   return written !== "" && pid !== process.pid && written === identity(pid) ? pid : undefined;
 }
 
-/** Users of jobs pass through it to their own directories; nothing in it can be listed or read by them. */
+/** The users of jobs can traverse these directories, but not list or read them. */
 export function makeRooms(directory: string): void {
   const mode = isRoot() ? 0o711 : 0o700;
   for (const path of [directory, join(directory, "jobs")]) {
@@ -76,7 +76,7 @@ export function makeRooms(directory: string): void {
   mkdirSync(join(directory, "spool"), { recursive: true, mode: 0o700 });
 }
 
-/** A process's number, and when it began: numbers are used again. */
+/** PID and start time, because PIDs are reused. */
 function identity(pid: number): string {
   try {
     const fields = readFileSync(`/proc/${pid}/stat`, "utf8")
@@ -88,11 +88,11 @@ function identity(pid: number): string {
   }
 }
 
-/** What an agent left that was killed: what its engines started is killed, states of applies are kept, all else is removed. */
+/** Cleans up after a killed agent: kills its processes, saves the states of applies, and removes the rest. */
 export async function clearHome(home: string, lost: string, say: (line: string) => void): Promise<void> {
   for (const name of await readdir(join(home, "jobs"))) {
-    const how = "an earlier agent was ended while it was executed";
-    await clearJob({ home, lost, job: { runId: name, phase: "apply", id: "" }, how }, say);
+    const reason = "an earlier agent was killed";
+    await clearJob({ home, lost, job: { runId: name, phase: "apply", id: "" }, reason }, say);
   }
   for (const name of await readdir(join(home, "spool"))) await removeTree(join(home, "spool", name));
 }
@@ -101,16 +101,16 @@ export interface LeftJob {
   readonly home: string;
   readonly lost: string;
   readonly job: Pick<Job, "runId" | "phase" | "id">;
-  /** How it came to be left, for the line that says where its state is. */
-  readonly how: string;
+  /** Why the job was abandoned, for the log. */
+  readonly reason: string;
 }
 
-export async function clearJob({ home, lost, job, how }: LeftJob, say: (line: string) => void): Promise<void> {
+export async function clearJob({ home, lost, job, reason }: LeftJob, say: (line: string) => void): Promise<void> {
   const { root, spool } = foldersOf(home, job);
   killEverythingOf({ uid: undefined, mark: runMark(job.runId) });
   for (const file of statesIn(join(root, "configuration"))) {
     const kept = await keepLostState(lost, job, root, file).catch(() => undefined);
-    if (kept !== undefined) say(`${job.runId}: ${how}; a state that it left is in ${kept}.`);
+    if (kept !== undefined) say(logLine("state saved", { run: job.runId, file: kept, reason }));
   }
   await removeTree(root);
   if (job.id !== "") await removeTree(spool);
@@ -118,7 +118,7 @@ export async function clearJob({ home, lost, job, how }: LeftJob, say: (line: st
 
 const depthMax = 8;
 
-/** Where engines write states: only names are looked at, and links are not followed. */
+/** State files by name; doesn't follow links. */
 function statesIn(folder: string, depth = 0): string[] {
   if (depth > depthMax) return [];
   try {
@@ -134,12 +134,12 @@ function statesIn(folder: string, depth = 0): string[] {
 
 const systemBundles = ["/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/cert.pem"];
 
-/** For this process's own connections. Raises SettingError. */
+/** For the connections of this process. Throws SettingError. */
 export function trustCertificates(ca: string): void {
   setDefaultCACertificates([...getCACertificates("default"), readCertificates(ca)]);
 }
 
-/** One file with the system's certificates and those of the setting, for engines and for git. Raises SettingError. */
+/** Writes the system's certificates and the configured ones to one file, for engines and git. Throws SettingError. */
 export function writeCertificates(home: string, extra: string): string {
   const own = readCertificates(extra);
   const bundle = systemBundles.find((path) => existsSync(path));
@@ -149,7 +149,7 @@ export function writeCertificates(home: string, extra: string): string {
   return path;
 }
 
-/** Raises SettingError. */
+/** Throws SettingError. */
 function readCertificates(path: string): string {
   let text: string;
   try {
@@ -158,6 +158,6 @@ function readCertificates(path: string): string {
     throw new SettingError(`CADASTRE_AGENT_CA can't be read (${(error as Error).message}).`);
   }
   if (!text.includes("-----BEGIN CERTIFICATE-----"))
-    throw new SettingError(`CADASTRE_AGENT_CA must name a file of certificates (PEM); ${path} is none.`);
+    throw new SettingError(`CADASTRE_AGENT_CA must be the path of a PEM file with certificates; ${path} has none.`);
   return text;
 }

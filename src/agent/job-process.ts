@@ -1,6 +1,6 @@
 /**
- * The process of one job: everything that a job's data touches happens here, so that it can hold up neither another job nor the agent,
- * which renews its lease meanwhile. It ends with its job, and with its agent.
+ * The process of one job. All work on a job's data happens here, so that it can't block other jobs or the agent, which renews the lease.
+ * It exits with its job or its agent.
  */
 import { text } from "node:stream/consumers";
 import { cgroupAt } from "../sandbox/cgroup.ts";
@@ -12,7 +12,7 @@ import { aliveMs, type ClaimedJob, type FromJobProcess, type SlotSetup, type ToJ
 import { Server } from "./server.ts";
 import { JobRun } from "./slot.ts";
 
-/** A line of the agent's output that is longer, as by a stack or an engine's own words, is cut off. */
+/** Longer lines, such as stacks, are cut. */
 const lineLengthMax = 8192;
 
 const send = (message: FromJobProcess) =>
@@ -28,18 +28,18 @@ async function readJob(): Promise<Job> {
   try {
     document = JSON.parse(body);
   } catch {
-    // Without the parser's own message, which quotes what may be a secret.
-    throw new Error("The server handed out a job that is not JSON.");
+    // Without the parser's message, which can quote a secret.
+    throw new Error("The server sent a job that is not JSON.");
   }
   return parseJob(document);
 }
 
-async function execute(setup: SlotSetup, obeys: (run: JobRun) => void): Promise<void> {
+async function execute(setup: SlotSetup, onStart: (run: JobRun) => void): Promise<void> {
   const { settings, sandbox: kind, uids, cgroup } = setup;
   if (settings.ca !== undefined) trustCertificates(settings.ca);
   const job = await readJob();
   const sandbox = makeSandbox(kind, settings, findTools(), uids);
-  if (typeof sandbox === "string") throw new Error(`The sandbox ${kind} works no more: ${sandbox}.`);
+  if (typeof sandbox === "string") throw new Error(`The sandbox ${kind} no longer works: ${sandbox}.`);
   const run = new JobRun(job, {
     ...setup,
     sandbox,
@@ -47,31 +47,31 @@ async function execute(setup: SlotSetup, obeys: (run: JobRun) => void): Promise<
     cgroup: cgroup === undefined ? undefined : cgroupAt(cgroup),
     say,
   });
-  obeys(run);
+  onStart(run);
   const { id, attempt, runId, phase } = job;
   await send({ claimed: { id, attempt, runId, phase } });
   await run.execute();
 }
 
-/** What a job's process left that was ended: its programs, a state, its directories. */
+/** Cleans up after a job process that was killed: its programs, its state, its directories. */
 async function clear({ settings, slot, sandbox, uids, cgroup, lost }: SlotSetup, job: ClaimedJob): Promise<void> {
   if (cgroup !== undefined) cgroupAt(cgroup).kill();
   const uid = sandbox === "none" ? undefined : uids[slot];
   if (uid !== undefined) killEverythingOf({ uid, mark: runMark(job.runId) });
-  await clearJob({ home: settings.agentDirectory, lost, job, how: "its process was ended" }, say);
+  await clearJob({ home: settings.agentDirectory, lost, job, reason: "its process was killed" }, say);
 }
 
 function begin(): void {
   let run: JobRun | undefined;
   let isShutDown = false;
-  const obeys = (begun: JobRun) => {
-    run = begun;
-    if (isShutDown) begun.obey("shutdown");
+  const onStart = (started: JobRun) => {
+    run = started;
+    if (isShutDown) started.obey("shutdown");
   };
   process.on("message", ({ order, signal, lost }: ToJobProcess) => {
     if (order !== undefined) {
       const { setup, clears } = order;
-      void (clears === undefined ? execute(setup, obeys) : clear(setup, clears)).then(
+      void (clears === undefined ? execute(setup, onStart) : clear(setup, clears)).then(
         () => send({}).then(() => process.exit(0)),
         (error: Error) => send({ line: error.message.slice(0, lineLengthMax) }).then(() => process.exit(1)),
       );
@@ -80,9 +80,9 @@ function begin(): void {
     if (signal !== undefined) run?.obey(signal);
     if (lost !== undefined) run?.lose(lost);
   });
-  // A service manager that stops the agent may tell all of its processes; what becomes of jobs then is the agent's to say.
+  // A service manager can signal all processes of the agent; only the agent decides what happens to jobs.
   for (const name of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(name, () => undefined);
-  // The agent was killed: its engine dies with this process.
+  // The agent was killed. The engine dies with this process.
   process.once("disconnect", () => process.exit(1));
   setInterval(() => void send({}), aliveMs);
 }

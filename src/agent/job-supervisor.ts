@@ -1,6 +1,6 @@
 /**
- * One job, as its agent takes care of it: started as a process of its own, its lease renewed and its signals passed on meanwhile. A
- * process that dies or hangs is no more reported: the server decides, as for every lost job, and what it left is cleared away.
+ * Supervises the process of one job: starts it, renews its lease, forwards signals, and cleans up if it dies or hangs. It must not report a
+ * result for such a job: the server decides, as for every lost job.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { readFile } from "node:fs/promises";
@@ -11,6 +11,7 @@ import { fileURLToPath } from "node:url";
 import { programBeside } from "../kernel/programs.ts";
 import { findTools } from "../sandbox/choose.ts";
 import { withDeathOfParent } from "../sandbox/launch.ts";
+import { logLine } from "./log-line.ts";
 import { type AgentClient, Fenced, type JobBody, type Signal } from "./client.ts";
 import {
   aliveMs,
@@ -21,7 +22,7 @@ import {
   type ToJobProcess,
 } from "./job-channel.ts";
 
-/** What may be left when the server gives the job to another. */
+/** Cleaning up must end before the server gives the job to another agent. */
 const clearMs = 25_000;
 const pauseMs = 2000;
 
@@ -46,7 +47,7 @@ export class JobSupervisor {
     );
   }
 
-  /** Until the job has ended and nothing of it is left. */
+  /** Returns once the job has ended and is cleaned up. */
   async run(body: JobBody): Promise<void> {
     const { setup, say } = this.#options;
     const child = new JobChild({ setup, clears: undefined }, (message) => this.#hear(message));
@@ -56,15 +57,14 @@ export class JobSupervisor {
     this.#pulse.stop();
     if (trouble === undefined) return;
     const job = this.#job;
-    const name = job === undefined ? "A job that had not begun" : `${job.runId} ${job.phase}`;
-    const why = [`its process ${trouble}`, await feeding].filter(Boolean).join("; ");
-    say(`${name}: given up (${why}). The server decides what becomes of it.`);
-    // Where processes can't be started, the next job is not lost at once too.
+    const reason = [`its process ${trouble}`, await feeding].filter(Boolean).join("; ");
+    say(logLine("job abandoned", { run: job?.runId ?? "unknown", phase: job?.phase, reason }));
+    // If processes can't be started, don't lose the next job immediately too.
     if (job === undefined) await pause(pauseMs);
     else await this.#clear(job);
   }
 
-  /** The engine is killed, and what can still be saved in a moment is. */
+  /** Kills the engine; the job's process still uploads the state. */
   stopAtOnce(): void {
     this.#child?.tell({ signal: "shutdown" });
   }
@@ -84,37 +84,37 @@ export class JobSupervisor {
     const trouble = await child.ended;
     clearTimeout(late);
     if (trouble === undefined) return;
-    say(`${job.runId} ${job.phase}: what it left can't be cleared away: the process for that ${trouble}.`);
+    say(logLine("job cleanup failed", { run: job.runId, phase: job.phase, reason: `the cleanup process ${trouble}` }));
   }
 }
 
 const program = fileURLToPath(programBeside(import.meta.url, "job-process.ts"));
 
-/** What is parsed is small (see `phases.ts`); everything large goes through it in pieces. */
+/** Only small documents are parsed (see `phases.ts`); large ones are streamed. */
 const heapMegabytes = 1024;
-/** With its buffers; looked at every second. */
+/** Including buffers; checked every second. */
 const residentMegabytes = 2048;
-/** As long as the server waits for an agent. */
+/** As long as the server waits for a heartbeat. */
 const silentTicksMax = 30;
-/** Once the job is lost, the server gives it away in a moment: until then its engine has to be gone. */
+/** Once the job is lost, its engine must be gone before another agent gets the job. */
 const lostTicksMax = 2;
 
 class JobChild {
-  /** Undefined when it did what it was started for, else why not, as the end of a sentence about it. */
+  /** Undefined on success, otherwise the predicate of a sentence: "exited with code 1". */
   readonly ended: Promise<string | undefined>;
   readonly #child: ChildProcess;
   readonly #watch: NodeJS.Timeout;
-  /** Counted and not timed: a machine that slept wakes up with one tick. */
+  /** Counts ticks instead of time, because a machine that slept wakes up with one tick. */
   #silentTicks = 0;
   #silentTicksMax = silentTicksMax;
-  #killedBecause: string | undefined;
+  #killReason: string | undefined;
 
   constructor(order: JobOrder, hear: (message: FromJobProcess) => void) {
     const flags = ["--disable-warning=ExperimentalWarning", "--expose-gc", `--max-old-space-size=${heapMegabytes}`];
     const [command = "", ...words] = withDeathOfParent(findTools(), [process.execPath, ...flags, program]);
     const child = spawn(command, words, {
       env: environment(),
-      // In a session of its own: Ctrl+C at the agent's terminal is not for it.
+      // A separate session, so that Ctrl+C in the agent's terminal doesn't reach it.
       detached: true,
       stdio: ["pipe", "ignore", "inherit", "ipc"],
     });
@@ -133,45 +133,45 @@ class JobChild {
     this.tell({ order });
   }
 
-  /** Hands the job over. Raises Unreachable where it does not arrive whole. */
+  /** Streams the job to the process. Throws Unreachable if the transfer is interrupted. */
   async feed(body: JobBody): Promise<void> {
     if (this.#child.stdin === null) return;
     try {
       await pipeline(Readable.from(body), this.#child.stdin);
     } catch (error) {
-      this.kill("did not get its job whole");
+      this.kill("received an incomplete job");
       throw error;
     }
   }
 
   tell(message: ToJobProcess): void {
     if (message.lost !== undefined) this.#silentTicksMax = lostTicksMax;
-    // It has ended, or is ending.
+    // Otherwise it has exited.
     if (this.#child.connected) this.#child.send(message, () => undefined);
   }
 
-  kill(why: string): void {
-    this.#killedBecause ??= why;
+  kill(reason: string): void {
+    this.#killReason ??= reason;
     this.#child.kill("SIGKILL");
   }
 
   async #look(): Promise<void> {
     this.#silentTicks += 1;
     if (this.#silentTicks > this.#silentTicksMax)
-      this.kill(`did not answer for ${(this.#silentTicksMax * aliveMs) / 1000} seconds`);
+      this.kill(`was unresponsive for ${(this.#silentTicksMax * aliveMs) / 1000} seconds`);
     if ((await residentMegabytesOf(this.#child.pid)) > residentMegabytes)
-      this.kill(`needed more than ${residentMegabytes} MB of memory`);
+      this.kill(`used more than ${residentMegabytes} MB of memory`);
   }
 
   #reasonOf(code: number | null, signal: NodeJS.Signals | null): string | undefined {
-    if (this.#killedBecause !== undefined) return `${this.#killedBecause}, and was killed`;
+    if (this.#killReason !== undefined) return `${this.#killReason}, and was killed`;
     if (code === 0) return undefined;
-    if (signal === "SIGABRT") return `ended with the signal SIGABRT; its memory, ${heapMegabytes} MB, was used up`;
-    return signal === null ? `ended with the code ${code}` : `ended with the signal ${signal}`;
+    if (signal === "SIGABRT") return `exited with signal SIGABRT, out of its ${heapMegabytes} MB of memory`;
+    return signal === null ? `exited with code ${code}` : `exited with signal ${signal}`;
   }
 }
 
-/** What Node and its connections go by; the settings come by the channel. */
+/** Without the agent's settings, which are sent as a message. */
 function environment(): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("CADASTRE_")));
 }
@@ -182,9 +182,9 @@ async function residentMegabytesOf(pid: number | undefined): Promise<number> {
 }
 
 const waitSeconds = 8;
-/** The server waits 30 seconds from when it received the last beat; ours are counted from when it was sent. */
+/** The server waits 30 seconds from when it received the last heartbeat; we count from when we sent it. */
 const silenceMsMax = 27_000;
-const lookMs = 250;
+const checkMs = 250;
 const signaledPauseMs = 1000;
 
 interface Heart {
@@ -197,7 +197,7 @@ export class Pulse {
   readonly #onSignal: (signal: Signal) => void;
   readonly #silenceMs: number;
   #contactAt = performance.now();
-  #told: Signal | null = null;
+  #signaled: Signal | null = null;
 
   constructor(lost: AbortController, onSignal: (signal: Signal) => void, silenceMs = silenceMsMax) {
     this.#silenceMs = silenceMs;
@@ -209,7 +209,7 @@ export class Pulse {
     const look = setInterval(() => {
       if (performance.now() - this.#contactAt > this.#silenceMs)
         this.#lose("the server could not be reached for too long");
-    }, lookMs);
+    }, checkMs);
     this.#stopped.signal.addEventListener("abort", () => clearInterval(look));
     void this.#beat(client);
   }
@@ -224,11 +224,11 @@ export class Pulse {
     while (!signal.aborted && !this.#lost.signal.aborted) {
       const sentAt = performance.now();
       try {
-        // A server that is back answers at once: to wait for a signal would be to wait for knowing that it is.
-        const told = await client.heartbeat(wasReached ? waitSeconds : 0, signal);
+        // After a failure, don't let the server wait for a signal: we need to know at once that it is back.
+        const received = await client.heartbeat(wasReached ? waitSeconds : 0, signal);
         this.#contactAt = sentAt;
         wasReached = true;
-        if (told !== null) await this.#hear(told, signal);
+        if (received !== null) await this.#hear(received, signal);
       } catch (error) {
         if (signal.aborted) return;
         wasReached = false;
@@ -238,11 +238,11 @@ export class Pulse {
     }
   }
 
-  /** A signal stays, so that the next beat is answered with it at once: no need to ask at full speed. */
-  async #hear(told: Signal, signal: AbortSignal): Promise<void> {
-    if (told !== this.#told && this.#told !== "kill") {
-      this.#told = told;
-      this.#onSignal(told);
+  /** The server answers every heartbeat with the signal immediately, so wait between them. */
+  async #hear(received: Signal, signal: AbortSignal): Promise<void> {
+    if (received !== this.#signaled && this.#signaled !== "kill") {
+      this.#signaled = received;
+      this.#onSignal(received);
     }
     await pause(signaledPauseMs, undefined, { signal }).catch(() => undefined);
   }

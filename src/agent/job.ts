@@ -1,4 +1,4 @@
-/** A job as the server hands it out, read once and for all. Raises an Error for what is no job: then server and agent don't fit. */
+/** Parses the job that the server sends. */
 import { z } from "zod";
 import { type Product, products } from "./settings.ts";
 
@@ -91,7 +91,7 @@ export function parseJob(body: unknown): Job {
   const parsed = document.safeParse(body);
   if (!parsed.success)
     throw new Error(
-      `The server handed out a job that this agent does not understand (${z.prettifyError(parsed.error).replaceAll("\n", "; ")}).`,
+      `The server sent a job that this agent can't read (${z.prettifyError(parsed.error).replaceAll("\n", "; ")}). Use an agent of the server's version.`,
     );
   const { id, attributes: given } = parsed.data.data;
   return {

@@ -1,13 +1,13 @@
 /**
- * A phase's log on its way to the server: secrets are hidden before offsets are given, chunks leave within half a second, whoever
- * writes faster than they leave has to wait, and what goes beyond the limit is dropped with a sentence.
+ * Sends a phase's log to the server in chunks, at most half a second late, with secrets masked. Writers wait while too much is pending;
+ * output beyond the limit is dropped.
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { Masker } from "./masking.ts";
 import { Refused } from "./server.ts";
 
-/** So that many small lines make few requests, and nobody waits long for one. */
-const rhythmMs = 250;
+/** Combines many small lines into few requests. */
+const intervalMs = 250;
 const chunkBytesMax = 512 * 1024;
 const pendingBytesMax = 2 * 1024 ** 2;
 
@@ -28,7 +28,7 @@ export class RunLog {
   #offset = 0;
   #isFull = false;
   #sending: Promise<void> | undefined;
-  /** Whoever waits does so in vain while we pause. */
+  /** Ends the pause between requests early. */
   #hurry = new AbortController();
   #failure: unknown;
 
@@ -37,23 +37,23 @@ export class RunLog {
     this.#masker = new Masker(secrets);
     this.#bytesMax = bytesMax;
     this.#closing = Buffer.from(
-      `\n\nThe log has reached its limit of ${bytesMax} bytes. The rest is not kept; the engine goes on.\n`,
+      `\n\nThe log has reached its limit of ${bytesMax} bytes. Further output is discarded; the engine keeps running.\n`,
     );
   }
 
-  /** Raises what sending raised, if it failed. */
+  /** Throws if sending has failed. */
   async write(bytes: Uint8Array): Promise<void> {
     this.#add(this.#masker.write(bytes));
     while (this.#pendingBytes > pendingBytesMax && this.#failure === undefined) await this.#drained();
     if (this.#failure !== undefined) throw this.#failure;
   }
 
-  /** A sentence of the agent's own, on a line of its own. */
+  /** Writes a line of the agent's own. */
   async say(sentence: string): Promise<void> {
     await this.write(Buffer.from(`${sentence}\n`));
   }
 
-  /** Everything has arrived. Raises what sending raised, if it failed. */
+  /** Returns once everything was sent. Throws if sending has failed. */
   async end(): Promise<void> {
     this.#add(this.#masker.end());
     this.#hurry.abort();
@@ -88,10 +88,10 @@ export class RunLog {
         await this.#send(this.#offset, chunk);
         this.#offset += chunk.length;
         if (this.#pendingBytes < chunkBytesMax)
-          await pause(rhythmMs, undefined, { signal: this.#hurry.signal }).catch(() => undefined);
+          await pause(intervalMs, undefined, { signal: this.#hurry.signal }).catch(() => undefined);
       }
     } catch (error) {
-      // The server's own limit may be nearer than the one that it named: an earlier attempt has used some of it.
+      // An earlier attempt may have used part of the limit.
       if (error instanceof Refused && error.status === 413) this.#isFull = true;
       else this.#failure = error;
       this.#pending = [];
@@ -111,7 +111,7 @@ export class RunLog {
   }
 }
 
-/** STX and ETX mark a log's beginning and end, which are the server's to write. */
+/** STX and ETX mark the start and end of a log; only the server writes them. */
 function withoutMarks(bytes: Buffer): Buffer {
   if (!bytes.includes(2) && !bytes.includes(3)) return bytes;
   const copy = Buffer.from(bytes);

@@ -1,6 +1,6 @@
 /**
- * Hides secrets in a stream of bytes. Every byte that belongs to a secret is gone, wherever the stream is cut into chunks and
- * however secrets overlap; what is left is the same for every way of cutting. Held back is only what may yet become a secret.
+ * Masks secrets in a stream of bytes, independent of how the stream is split into chunks and of overlapping secrets. Only bytes that can
+ * still become part of a secret are held back.
  */
 import { appendSpan, type ByteSpan, LiteralMatcher } from "../kernel/literal-matcher.ts";
 import { formsOf } from "../kernel/secret-forms.ts";
@@ -10,10 +10,10 @@ export class Masker {
   readonly #matcher: LiteralMatcher;
   #state = 0;
   readonly #held = new ByteQueue();
-  /** Where in the stream the bytes begin that are held, and where they end. */
+  /** Stream offsets of the first and the last byte that is held back. */
   #shownTo = 0;
   #readTo = 0;
-  /** Where secrets are, in order, each apart from the next. Those before `#spansFrom` are shown as masks already. */
+  /** Disjoint positions of secrets, in order. Those before `#spansFrom` are already masked. */
   #spans: ByteSpan[] = [];
   #spansFrom = 0;
   #lastWasHidden = false;
@@ -22,25 +22,25 @@ export class Masker {
     this.#matcher = new LiteralMatcher(formsOf(secrets), Number.POSITIVE_INFINITY);
   }
 
-  /** What can be shown of what came so far, without what was shown before. */
+  /** Returns the bytes that can be shown now. */
   write(chunk: Uint8Array): Buffer {
     this.#held.append(chunk);
     this.#state = this.#matcher.scan(chunk, this.#state, (from, to) => {
       appendSpan(this.#spans, this.#readTo + from, this.#readTo + to);
-      // It may touch the last one that is shown already, and is one with it then.
+      // It can extend the last span, which is already masked.
       this.#spansFrom = Math.min(this.#spansFrom, this.#spans.length - 1);
     });
     this.#readTo += chunk.length;
     return this.#show(this.#readTo - this.#matcher.openBytes(this.#state));
   }
 
-  /** Nothing more comes: what was held back is no secret. */
+  /** Returns the bytes that were held back: the stream has ended, so they are no secret. */
   end(): Buffer {
     this.#state = 0;
     return this.#show(this.#readTo);
   }
 
-  /** Up to a place before which no secret begins that is not known yet. */
+  /** `end` is an offset before which all secrets are known. */
   #show(end: number): Buffer {
     const shown: Buffer[] = [];
     const take = (to: number): Buffer => {
@@ -64,7 +64,7 @@ export class Masker {
     return Buffer.concat(shown);
   }
 
-  /** Only once most of them are shown, so that each is moved about once. */
+  /** Drops masked spans once they are the majority, so that each span is copied about once. */
   #forget(): void {
     if (this.#spansFrom * 2 < this.#spans.length) return;
     this.#spans = this.#spans.slice(this.#spansFrom);
@@ -72,7 +72,7 @@ export class Masker {
   }
 }
 
-/** Bytes in the order in which they came; each is copied a few times at most, however small the pieces are. */
+/** A queue of bytes that copies each byte a few times at most, however small the chunks are. */
 class ByteQueue {
   #bytes = Buffer.alloc(0);
   #from = 0;
@@ -90,14 +90,13 @@ class ByteQueue {
     this.#to += piece.length;
   }
 
-  /** The first so many; to be used before more are appended. */
+  /** The result is only valid until the next `append`. */
   take(count: number): Buffer {
     this.#from += count;
     return this.#bytes.subarray(this.#from - count, this.#from);
   }
 }
 
-/** A whole text at once. */
 export function masked(secrets: Iterable<string>, text: string): string {
   const masker = new Masker(secrets);
   return Buffer.concat([masker.write(Buffer.from(text)), masker.end()]).toString("utf8");

@@ -1,20 +1,19 @@
-/** What an engine says in passing and the server wants as numbers: counts of changes, and why it failed. Read line by line. */
+/** Parses resource counts and the first error from an engine's output, line by line. */
 
 export interface Counts {
   readonly additions: number;
   readonly changes: number;
   readonly destructions: number;
   readonly imports: number;
-  /** Actions, which Terraform knows from 1.14 on. */
+  /** Actions, since Terraform 1.14. */
   readonly invocations: number;
 }
 
 const none: Counts = { additions: 0, changes: 0, destructions: 0, imports: 0, invocations: 0 };
-/** A line that is longer says nothing that we look for. */
+/** Longer lines are ignored. */
 const lineBytesMax = 1024 ** 2;
 const errorLengthMax = 2000;
 
-/** A JSON message of an engine, as far as it is looked at. */
 interface Message {
   readonly type?: string;
   readonly changes?: {
@@ -53,7 +52,7 @@ export class OutputReader {
     this.#endLine();
   }
 
-  /** As the engine summed them up; where it did not, because it failed, those that it said were done. */
+  /** From the engine's summary; if it failed before that, counted from its messages. */
   get counts(): Counts {
     return this.#summary ?? this.#done;
   }
@@ -62,7 +61,6 @@ export class OutputReader {
     return this.#summary !== undefined;
   }
 
-  /** The first error that it told. */
   get error(): string | undefined {
     return this.#error;
   }
@@ -139,7 +137,7 @@ interface ResourceChange {
   readonly change?: { readonly actions?: readonly string[]; readonly importing?: unknown };
 }
 
-/** From the JSON form of a plan; a replacement is an addition and a destruction. */
+/** From a plan in JSON; a replacement counts as an addition and a destruction. */
 export function countsOfPlan(plan: unknown): Counts {
   const counts = { ...none };
   const { resource_changes: changes = [], action_invocations: invocations = [] } = plan as {

@@ -1,6 +1,6 @@
 /**
- * The backend of a run: a file that sorts last among the configuration's override files and replaces whatever `cloud` or `backend`
- * block is there by a local state. Refuses a configuration whose own override files would win over it.
+ * Replaces the configuration's `cloud` or `backend` block with a local backend, by an override file that sorts last. Rejects a configuration
+ * whose own override files would take precedence.
  */
 import { constants } from "node:fs";
 import { open, readdir, realpath, rm } from "node:fs/promises";
@@ -14,12 +14,12 @@ const overrideFile = /(?:^|_)override\.(?:tf|tofu)(?:\.json)?$/;
 const stem = overrideName.slice(0, -".tf".length);
 const fileBytesMax = 1024 ** 2;
 
-/** The configuration can't be executed as it is; a sentence for whoever wrote it. */
+/** The configuration can't be run. The message is shown with the run. */
 export class ConfigurationFault extends Error {
   override readonly name = "ConfigurationFault";
 }
 
-/** The names, of those in a directory, that engines read after ours, or instead of it. */
+/** The override files that engines read after ours, or instead of it. */
 export function laterOverrides(names: readonly string[]): string[] {
   return names.filter(
     (name) => overrideFile.test(name) && name !== overrideName && (name > overrideName || isNamesake(name)),
@@ -28,18 +28,18 @@ export function laterOverrides(names: readonly string[]): string[] {
 
 const isNamesake = (name: string) => extensions.some((extension) => name === `${stem}${extension}`);
 
-/** Whether a configuration file may name a backend. It errs on the side of yes: such a file is rare, and the sentence says what to do. */
+/** Whether a file may contain a backend. Can have false positives, which are rare; the error says what to do. */
 export const mayNameBackend = (text: string): boolean =>
-  // In JSON every letter of a name can be written as an escape.
+  // JSON can write any letter as an escape.
   /\b(?:cloud|backend)\b|\\u00/.test(text);
 
-/** Raises ConfigurationFault. */
+/** Throws ConfigurationFault. */
 export async function writeOverride(directory: string): Promise<void> {
   const names = await readdir(directory);
   for (const name of laterOverrides(names)) {
     if (isNamesake(name) || mayNameBackend(await readBounded(directory, name)))
       throw new ConfigurationFault(
-        `The file ${name} would replace the backend that runs use. Rename it so that it sorts before ${overrideName}, or take its cloud or backend block out.`,
+        `The file ${name} would replace the backend that runs use. Rename it so that it sorts before ${overrideName}, or remove its cloud or backend block.`,
       );
   }
   const path = join(directory, overrideName);

@@ -1,4 +1,4 @@
-/** The two phases of a run, after what both have in common: a plan with all that is made of it, an apply with the state that it leaves. */
+/** The two phases of a run: the plan with its artifacts, and the apply with its state. */
 import { createWriteStream, openAsBlob } from "node:fs";
 import { readFile, stat } from "node:fs/promises";
 import { finished } from "node:stream/promises";
@@ -11,15 +11,16 @@ import { type Counts, countsOfPlan } from "./output.ts";
 import { StateKeeper } from "./state.ts";
 
 /**
- * More is not read for its counts; those that the engine told are taken then. Parsed, small values take some twenty times their bytes,
+ * Larger plans are not parsed for their counts; the engine's own summary is used then. Parsing takes about twenty times the size in memory,
  * and the job's process has `heapMegabytes`.
  */
 const parsedBytesMax = 32 * 1024 ** 2;
 const shownBytesMax = 2 * 1024 ** 3;
 
-const changed = 2;
+/** Exit code of `-detailed-exitcode`. */
+const changesCode = 2;
 
-/** Raises EngineFault, Stopped, Fenced. */
+/** Throws EngineFault, Stopped, Fenced. */
 export async function plan(execution: Execution): Promise<Outcome> {
   const { job, client, directory, stopper } = execution.options;
   await execution.fetchState();
@@ -33,12 +34,12 @@ export async function plan(execution: Execution): Promise<Outcome> {
     }),
   );
   stopper.check();
-  if (ended.code !== 0 && ended.code !== changed) throw faultOf(output, ended);
-  const told = await uploadPlan(execution);
-  return { result: "finished", hasChanges: ended.code === changed, ...(told ?? output.counts) };
+  if (ended.code !== 0 && ended.code !== changesCode) throw faultOf(output, ended);
+  const counts = await uploadPlan(execution);
+  return { result: "finished", hasChanges: ended.code === changesCode, ...(counts ?? output.counts) };
 }
 
-/** All that the server shows of a plan, and that its apply needs; the counts, where the plan was small enough to be read. */
+/** Uploads what the server shows of a plan and what its apply needs. Returns the counts, unless the plan is too large to parse. */
 async function uploadPlan(execution: Execution): Promise<Counts | undefined> {
   const { directory } = execution.options;
   const shown = await spoolJson(execution, "plan-json", ["show", "-json", directory.insideOf(planFile(directory))]);
@@ -46,14 +47,14 @@ async function uploadPlan(execution: Execution): Promise<Counts | undefined> {
   const schemas = await spoolJson(execution, "provider-schemas", ["providers", "schema", "-json"]);
   await upload(execution, "provider-schemas", schemas);
   if (!(await uploadFile(execution, "plan", planFile(directory))))
-    throw new EngineFault("The engine made no plan file. Check TF_CLI_ARGS_plan, if the workspace sets it.");
+    throw new EngineFault("The engine wrote no plan file. If the workspace sets TF_CLI_ARGS_plan, check it.");
   await uploadFile(execution, "lock-file", execution.lockFile);
   await uploadFile(execution, "generated-configuration", generatedFile(directory));
   if ((await stat(shown)).size > parsedBytesMax) return undefined;
   return countsOfPlan(JSON.parse(await readFile(shown, "utf8")));
 }
 
-/** What a command of the engine prints, as a file of the agent's own. Raises EngineFault unless it is one document of JSON. */
+/** Saves the JSON that a command of the engine prints. Throws EngineFault if the output isn't JSON. */
 async function spoolJson(execution: Execution, name: string, words: readonly string[]): Promise<string> {
   const path = join(execution.options.directory.spool, name);
   const file = createWriteStream(path, { flags: "wx", mode: 0o600 });
@@ -63,12 +64,12 @@ async function spoolJson(execution: Execution, name: string, words: readonly str
     const { code, errors } = await execution.run(words, false, async (chunk) => {
       if (bytes === 0) isJson = chunk[0] === 0x7b;
       bytes += chunk.length;
-      if (bytes > shownBytesMax) throw new EngineFault(`'${words[0]}' printed more than can be taken.`);
+      if (bytes > shownBytesMax) throw new EngineFault(`'${words[0]}' printed more than ${shownBytesMax} bytes.`);
       if (!file.write(chunk)) await new Promise((resolve) => file.once("drain", resolve));
     });
     execution.options.stopper.check();
     if (code !== 0 || !isJson)
-      throw new EngineFault(`'${words.slice(0, 2).join(" ")}' failed with the code ${code}. ${errors.trim()}`.trim());
+      throw new EngineFault(`'${words.slice(0, 2).join(" ")}' failed with code ${code}. ${errors.trim()}`.trim());
   } finally {
     file.end();
     await finished(file);
@@ -88,12 +89,12 @@ async function upload({ options: { client } }: Execution, kind: ContentKind, pat
   await client.putContent(kind, await openAsBlob(path));
 }
 
-/** Raises EngineFault, Stopped, Fenced. Whatever the engine's end, its state is with the server first. */
+/** Uploads the state before it reports, however the engine ended. Throws EngineFault, Stopped, Fenced. */
 export async function apply(execution: Execution): Promise<Outcome> {
   const { job, engine, client, log, directory, stopper } = execution.options;
   const md5 = await execution.fetchState();
   stopper.check();
-  const keeper = new StateKeeper({
+  const states = new StateKeeper({
     root: directory.root,
     file: directory.stateFile,
     copy: directory.spooled("state"),
@@ -101,18 +102,18 @@ export async function apply(execution: Execution): Promise<Outcome> {
     client,
   });
   await client.start();
-  keeper.start();
+  states.start();
   let ended: Awaited<ReturnType<Execution["speak"]>>;
-  let trouble: string | undefined;
+  let problem: string | undefined;
   try {
     const files = { plan: directory.insideOf(planFile(directory)), variables: execution.variables };
     ended = await execution.speak(applyArguments(job, engine, files));
   } finally {
-    trouble = await keeper.end();
+    problem = await states.end();
   }
-  if (trouble !== undefined) {
-    await log.say(`\n${trouble}`);
-    return { result: "errored", errorMessage: trouble, ...ended.output.counts };
+  if (problem !== undefined) {
+    await log.say(`\n${problem}`);
+    return { result: "errored", errorMessage: problem, ...ended.output.counts };
   }
   const { output } = ended;
   if (ended.code === 0) return { result: "finished", hasChanges: true, ...output.counts };

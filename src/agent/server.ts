@@ -1,12 +1,12 @@
 /**
- * Requests to the server: by whose token, how long each may take, and which failures are worth another try. Raises `Refused` for
- * what the server does not want, `Unreachable` where nobody answered in time; knows nothing of what is asked.
+ * HTTP requests to the server, with timeouts and retries. Throws `Refused` for an error response, `Unreachable` if there is no response. It
+ * doesn't know the routes.
  */
 import { open } from "node:fs/promises";
 import { setTimeout as pause } from "node:timers/promises";
 import { wholeBody } from "../kernel/streams.ts";
 
-/** The server answered, and the answer is no. */
+/** The server responded with an error. */
 export class Refused extends Error {
   override readonly name = "Refused";
   readonly status: number;
@@ -17,24 +17,23 @@ export class Refused extends Error {
   }
 }
 
-/** Nobody answered, or nobody could. */
+/** There was no complete response. */
 export class Unreachable extends Error {
   override readonly name = "Unreachable";
 }
 
 export interface Call {
   readonly method: "GET" | "POST" | "PUT";
-  /** A path under the server's address, or a whole URL. */
+  /** A path on the server, or an absolute URL. */
   readonly path: string;
-  /** Null for a URL that is its own permission. */
+  /** Null for signed URLs. */
   readonly token: string | null;
   readonly json?: unknown;
   readonly bytes?: Uint8Array<ArrayBuffer> | Blob;
-  /** For one try. */
+  /** Per attempt. */
   readonly timeoutMs: number;
-  /** How long to go on trying; once, when absent. */
-  readonly patienceMs?: number;
-  /** Ends everything. */
+  /** How long to retry; absent for a single attempt. */
+  readonly retryMs?: number;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -50,20 +49,23 @@ export class Server {
   }
 
   /**
-   * Asks until an answer was used whole, or patience ends: one can break off at its last byte, when the server is started again.
-   * Patience begins anew where more came than ever before.
+   * Retries until a response was read completely, because a restart of the server can interrupt it at any byte. The time limit starts again
+   * whenever an attempt gets further than all before.
    */
-  async #tried<Answer>(call: Call, use: (response: Response, came: (bytes: number) => void) => Promise<Answer>) {
-    let until = performance.now() + (call.patienceMs ?? 0);
+  async #withRetries<Result>(
+    call: Call,
+    use: (response: Response, progress: (bytes: number) => void) => Promise<Result>,
+  ) {
+    let until = performance.now() + (call.retryMs ?? 0);
     let most = 0;
-    const came = (bytes: number) => {
+    const progress = (bytes: number) => {
       if (bytes <= most) return;
       most = bytes;
-      until = performance.now() + (call.patienceMs ?? 0);
+      until = performance.now() + (call.retryMs ?? 0);
     };
     for (let attempt = 0; ; attempt += 1) {
       try {
-        return await use(await this.#once(call), came);
+        return await use(await this.#once(call), progress);
       } catch (error) {
         call.signal?.throwIfAborted();
         const wait = pauseMs(attempt, error);
@@ -74,32 +76,29 @@ export class Server {
   }
 
   async json(call: Call): Promise<unknown> {
-    return this.#tried(call, async (response) => {
+    return this.#withRetries(call, async (response) => {
       try {
         return response.status === 204 ? undefined : await response.json();
       } catch (error) {
-        throw this.#brokenOff(causeOf(error));
+        throw this.#interrupted(causeOf(error));
       }
     });
   }
 
-  /** The answer's bytes as they arrive; undefined where there are none. Raises Unreachable where they break off. */
+  /** The body as it arrives; undefined if there is none. Throws Unreachable if it is interrupted. */
   async stream(call: Call): Promise<AsyncIterable<Uint8Array> | undefined> {
-    return this.#tried(call, async (response) =>
-      response.status === 204 || response.body === null ? undefined : this.#whole(response, () => undefined),
+    return this.#withRetries(call, async (response) =>
+      response.status === 204 || response.body === null ? undefined : this.#completeBody(response, () => undefined),
     );
   }
 
-  /**
-   * The answer's bytes as a file, whole; whether there were any. A try that breaks off leaves the beginning of the file, which the
-   * next one overwrites: nobody may read it before this has returned.
-   */
+  /** Saves the body to a file; returns whether there is one. The file must not be read before this returns, because retries overwrite it. */
   async save(call: Call, path: string): Promise<boolean> {
-    return this.#tried(call, async (response, came) => {
+    return this.#withRetries(call, async (response, progress) => {
       if (response.status === 204 || response.body === null) return false;
       const file = await open(path, "w", 0o600);
       try {
-        await file.writeFile(this.#whole(response, came));
+        await file.writeFile(this.#completeBody(response, progress));
       } finally {
         await file.close();
       }
@@ -107,25 +106,25 @@ export class Server {
     });
   }
 
-  async *#whole(response: Response, came: (bytes: number) => void): AsyncGenerator<Uint8Array> {
+  async *#completeBody(response: Response, progress: (bytes: number) => void): AsyncGenerator<Uint8Array> {
     let bytes = 0;
     try {
       for await (const chunk of wholeBody(response)) {
         bytes += chunk.length;
-        came(bytes);
+        progress(bytes);
         yield chunk;
       }
     } catch (error) {
-      throw this.#brokenOff(causeOf(error));
+      throw this.#interrupted(causeOf(error));
     }
   }
 
-  #brokenOff(how: string): Unreachable {
-    return new Unreachable(`The answer of ${this.url} broke off (${how}).`);
+  #interrupted(reason: string): Unreachable {
+    return new Unreachable(`The response of ${this.url} was interrupted (${reason}).`);
   }
 
   async send(call: Call): Promise<void> {
-    await this.#tried(call, async (response) => response.body?.cancel());
+    await this.#withRetries(call, async (response) => response.body?.cancel());
   }
 
   async #once({ method, path, token, json, bytes, timeoutMs, signal }: Call): Promise<Response> {
@@ -147,10 +146,10 @@ export class Server {
       throw new Unreachable(`${this.url} can't be reached (${causeOf(error)}).`);
     }
     if (response.ok) return response;
-    throw await refusal(response);
+    throw await errorOf(response);
   }
 
-  /** Addresses that the server hands out begin with its public name; from here it may have another. */
+  /** URLs from the server begin with its public URL, which can differ from the one that this agent uses. */
   addressOf(path: string, publicUrl?: string): string {
     if (path.startsWith("/")) return this.url + path;
     return publicUrl !== undefined && path.startsWith(`${publicUrl}/`) ? this.url + path.slice(publicUrl.length) : path;
@@ -162,19 +161,19 @@ function causeOf(error: unknown): string {
   return cause?.message || cause?.code || message;
 }
 
-async function refusal(response: Response): Promise<Refused | Unreachable> {
+async function errorOf(response: Response): Promise<Refused | Unreachable> {
   const text = await response.text().catch(() => "");
   let detail = "";
   try {
     const { errors = [] } = JSON.parse(text) as { errors?: { title?: string; detail?: string }[] };
     detail = errors.map((error) => error.detail ?? error.title ?? "").join(" ");
   } catch {
-    // Some proxy's page.
+    // Not JSON, such as the error page of a proxy.
   }
-  return new Refused(response.status, detail || `The server answered with the status ${response.status}.`);
+  return new Refused(response.status, detail || `The server responded with status ${response.status}.`);
 }
 
-/** How long to wait before the next try; undefined for what will not get better. Random, so that agents don't come all at once. */
+/** The delay before the next attempt, with jitter; undefined for errors that a retry can't fix. */
 function pauseMs(attempt: number, error: unknown): number | undefined {
   if (error instanceof Refused && error.status < 500 && error.status !== 429 && error.status !== 408) return undefined;
   if (!(error instanceof Refused || error instanceof Unreachable)) return undefined;

@@ -1,6 +1,6 @@
 /**
- * As root, an agent executes jobs as users of their own, and they must get to what they need: every folder on the way has to be open to
- * them. What lies behind a closed one, as in root's home or in a temporary folder, is brought to a place that is open.
+ * Makes files accessible to the users of jobs when the agent runs as root: every parent directory must be traversable. Files behind a
+ * closed directory, such as root's home, are copied to an accessible one.
  */
 import {
   chmodSync,
@@ -20,7 +20,7 @@ import { SettingError } from "../kernel/settings.ts";
 
 const passable = 0o001;
 
-/** Whether every folder above a path lets anybody pass. */
+/** Whether all users can traverse every parent directory. */
 export function isOpen(path: string): boolean {
   for (let folder = dirname(path); ; folder = dirname(folder)) {
     if ((statSync(folder).mode & passable) === 0) return false;
@@ -28,7 +28,7 @@ export function isOpen(path: string): boolean {
   }
 }
 
-/** A folder of root's in the system's temporary one, the same for the same agent. Raises SettingError. */
+/** A directory below the system's temporary directory, always the same for an agent. Throws SettingError. */
 export function openShelter(home: string): string {
   const name = createHash("sha256").update(home).digest("hex").slice(0, 16);
   const shelter = join(realpathSync(tmpdir()), `cadastre-agent-${name}`);
@@ -36,15 +36,15 @@ export function openShelter(home: string): string {
   const facts = lstatSync(shelter);
   if (!isOpen(shelter) || !facts.isDirectory() || facts.uid !== process.getuid?.())
     throw new SettingError(
-      `Jobs are executed as users of their own, and they can't get to ${home}: a folder above it is closed to them. Choose another with CADASTRE_AGENT_DIRECTORY.`,
+      `Jobs run as separate users, which can't access ${home}, because they can't traverse one of its parent directories. Set CADASTRE_AGENT_DIRECTORY to another directory.`,
     );
   chmodSync(shelter, 0o711);
   return shelter;
 }
 
-/** The path itself where it is open, else that of a copy in the shelter, made once for each state of it. */
+/** Returns the path itself if it is accessible, otherwise that of a copy, which is made again when the file changes. */
 export function reachable(path: string, shelter: string): string {
-  // Told by whoever needs it.
+  // The program that needs it reports that it is missing.
   if (!existsSync(path)) return path;
   const real = realpathSync(path);
   const facts = statSync(real);
@@ -54,17 +54,17 @@ export function reachable(path: string, shelter: string): string {
   const copy = join(shelter, "brought", mark, real.slice(dirname(real).length + 1));
   if (existsSync(copy)) return copy;
   mkdirSync(dirname(copy), { recursive: true, mode: 0o755 });
-  // Nothing by half where the agent is ended in the middle.
+  // Renamed when complete, in case the agent is killed meanwhile.
   const partial = `${dirname(copy)}/partial-${process.pid}`;
   cpSync(real, partial, { recursive: true, dereference: true });
-  openUp(partial);
+  makeReadable(partial);
   renameSync(partial, copy);
   return copy;
 }
 
-function openUp(path: string): void {
+function makeReadable(path: string): void {
   const { mode } = statSync(path);
   if (!statSync(path).isDirectory()) return chmodSync(path, (mode & 0o111) === 0 ? 0o644 : 0o755);
   chmodSync(path, 0o755);
-  for (const name of readdirSync(path)) openUp(join(path, name));
+  for (const name of readdirSync(path)) makeReadable(join(path, name));
 }

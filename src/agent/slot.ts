@@ -1,6 +1,6 @@
 /**
- * One job from its claim to its end: executed under a time-out and an eye on the disk, reported once, and cleared away. A job that
- * was lost is not reported: that would contradict the agent that has it now.
+ * Runs one job: enforces the timeout and the disk limit, reports the result once, and cleans up. It must not report a job that was lost:
+ * that would contradict the agent that has it now.
  */
 import { realpathSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
@@ -12,6 +12,7 @@ import { EngineFault, Execution } from "./execution.ts";
 import { sizeOf } from "./files.ts";
 import type { Job } from "./job.ts";
 import { RunLog } from "./log.ts";
+import { logLine } from "./log-line.ts";
 import { masked } from "./masking.ts";
 import { ConfigurationFault } from "./overrides.ts";
 import { apply, plan } from "./phases.ts";
@@ -24,7 +25,7 @@ import { keepLostState } from "./state.ts";
 import { Stopper, type StopReason } from "./stopper.ts";
 import { secretsOf } from "./variables.ts";
 
-/** An apply that fails is told to have no sooner than this after it began. */
+/** A failed apply is not reported earlier than this after its start (see `#holdBack`). */
 const failureMsMin = 3_000;
 
 export interface SlotOptions {
@@ -34,14 +35,14 @@ export interface SlotOptions {
   readonly sandbox: Sandbox;
   readonly cgroup: Cgroup | undefined;
   readonly mounts: Omit<Mounts, "job" | "engine">;
-  /** Where states are kept that nobody takes any more. */
+  /** Directory for states that the server no longer accepts. */
   readonly lost: string;
   readonly say: (line: string) => void;
 }
 
-const diskLookMs = 3000;
+const diskCheckMs = 3000;
 
-/** A folder of engines may be made of links; what they lead to is what must be there in a sandbox. */
+/** Engines can be links; the sandbox needs their targets. */
 function realPath(path: string): string {
   try {
     return realpathSync(path);
@@ -73,44 +74,44 @@ export class JobRun {
     this.#directory = new JobDirectory(job, { base, sandbox, slot, mounts: { ...mounts, engine } });
     this.#log = new RunLog({
       send: (offset, bytes) => this.#client.log(offset, bytes),
-      // The server adds a mark at each end.
+      // The server adds one byte at each end.
       bytesMax: job.logBytesMax - 2,
       secrets: this.#secrets,
     });
   }
 
-  /** At `shutdown` everything is killed, and what can still be saved in a moment is. */
+  /** `shutdown` kills the engine; the state is still uploaded. */
   obey(signal: Signal | "shutdown"): void {
     if (signal === "shutdown") this.#stopper.atOnce("shutdown");
     else if (signal === "kill") this.#stopper.atOnce("canceled");
     else this.#stopper.gently("canceled");
   }
 
-  lose(why: string): void {
-    this.#lost.abort(new Fenced(why));
+  lose(reason: string): void {
+    this.#lost.abort(new Fenced(reason));
   }
 
   async execute(): Promise<void> {
     const { say } = this.#options;
-    const name = `${this.#job.runId} ${this.#job.phase}`;
+    const { runId: run, phase, organizationName, workspaceName } = this.#job;
     this.#lost.signal.addEventListener("abort", () => this.#stopper.atOnce("lost"));
     const limits = this.#watchLimits();
     const startedAt = performance.now();
-    say(`${name}: begun for ${this.#job.organizationName}/${this.#job.workspaceName}.`);
+    say(logLine("job started", { run, phase, workspace: `${organizationName}/${workspaceName}` }));
     try {
       const outcome = await this.#outcome();
       await this.#log.end();
       await this.#holdBack(outcome, startedAt);
-      await this.#client.finish({ ...outcome, errorMessage: this.#shown(outcome.errorMessage) });
-      say(`${name}: ${outcome.result}.`);
+      await this.#client.finish({ ...outcome, errorMessage: this.#masked(outcome.errorMessage) });
+      say(logLine("job finished", { run, phase, result: outcome.result }));
     } catch (error) {
-      await this.#tellLoss(name, error);
+      await this.#abandon(error);
     } finally {
       this.#stopper.end();
       limits();
       await this.#directory
         .remove()
-        .catch((error: Error) => say(`${name}: its directory can't be removed (${error.message}).`));
+        .catch((error: Error) => say(logLine("job directory not removed", { run, phase, error: error.message })));
     }
   }
 
@@ -143,13 +144,13 @@ export class JobRun {
     };
   }
 
-  /** What is told of an end that is none of the engine's. */
+  /** The result of a phase that failed outside the engine. */
   async #failed(error: unknown): Promise<Outcome> {
     const { reason } = this.#stopper;
     if (reason === "canceled") return { result: "canceled" };
     const sentence = reason === undefined ? this.#sentenceOf(error) : this.#stopSentence(reason);
-    const isTold = reason === undefined && error instanceof EngineFault && error.isTold;
-    if (!isTold) await this.#log.say(`\n${sentence}`);
+    const isLogged = reason === undefined && error instanceof EngineFault && error.isTold;
+    if (!isLogged) await this.#log.say(`\n${sentence}`);
     return { result: "errored", errorMessage: sentence };
   }
 
@@ -157,60 +158,62 @@ export class JobRun {
     const { message, stack } = error as Error;
     const foreseen = [ConfigurationFault, EngineFault, ArchiveFault, Refused];
     if (foreseen.some((kind) => error instanceof kind)) return message;
-    this.#options.say(`${this.#job.runId} ${this.#job.phase}: ${this.#shown(stack ?? message)}`);
-    return `The agent could not execute this (${message}). Its own output tells more.`;
+    const { runId: run, phase } = this.#job;
+    this.#options.say(logLine("job failed unexpectedly", { run, phase, error: this.#masked(stack ?? message) }));
+    return `The agent failed to run this job (${message}). See the agent's log.`;
   }
 
   #stopSentence(reason: StopReason): string {
     const { settings } = this.#options;
     const title = titleOf(this.#job.engine ?? settings.engine);
     if (reason === "timed-out")
-      return `${title} was stopped: the ${this.#job.phase} took longer than the ${this.#job.timeoutSeconds} seconds that it may take.`;
+      return `${title} was stopped: the ${this.#job.phase} took longer than its timeout of ${this.#job.timeoutSeconds} seconds.`;
     if (reason === "disk")
-      return `${title} was stopped: the job's directory holds more than the ${settings.jobDiskMegabytes} MB that it may hold.`;
-    return `${title} was stopped: the agent was told to end at once.`;
+      return `${title} was stopped: the job's directory exceeded its limit of ${settings.jobDiskMegabytes} MB.`;
+    return `${title} was stopped: the agent was shut down.`;
   }
 
   #watchLimits(): () => void {
     const timeout = setTimeout(() => this.#stopper.gently("timed-out"), this.#job.timeoutSeconds * 1000);
-    let looking: Promise<void> | undefined;
-    const look = setInterval(() => {
-      looking ??= this.#lookAtDisk().finally(() => (looking = undefined));
-    }, diskLookMs);
+    let checking: Promise<void> | undefined;
+    const timer = setInterval(() => {
+      checking ??= this.#checkDisk().finally(() => (checking = undefined));
+    }, diskCheckMs);
     return () => {
       clearTimeout(timeout);
-      clearInterval(look);
+      clearInterval(timer);
     };
   }
 
-  async #lookAtDisk(): Promise<void> {
+  async #checkDisk(): Promise<void> {
     const bytesMax = this.#options.settings.jobDiskMegabytes * 2 ** 20;
     if ((await sizeOf(this.#directory.root, bytesMax)) > bytesMax) this.#stopper.atOnce("disk");
   }
 
   /**
-   * CLIs read the run once more between a plan and the apply that follows by itself. One that finds it errored already takes it for the
-   * plan's failure, and never shows why the apply failed.
+   * Between a plan and an automatic apply, CLIs read the run once more. If it has already errored, they take it for a failed plan and never
+   * show why the apply failed.
    */
   async #holdBack({ result }: Outcome, startedAt: number): Promise<void> {
     if (this.#job.phase === "apply" && result === "errored")
       await pause(startedAt + failureMsMin - performance.now(), undefined, { signal: this.#lost.signal });
   }
 
-  async #tellLoss(name: string, error: unknown): Promise<void> {
+  async #abandon(error: unknown): Promise<void> {
     const { say, lost } = this.#options;
-    const why = this.#lost.signal.aborted ? (this.#lost.signal.reason as Error).message : (error as Error).message;
-    say(`${name}: given up (${why}).`);
+    const { runId: run, phase } = this.#job;
+    const reason = this.#lost.signal.aborted ? (this.#lost.signal.reason as Error).message : (error as Error).message;
+    say(logLine("job abandoned", { run, phase, reason }));
     const kept = await keepLostState(lost, this.#job, this.#directory.root, this.#directory.stateFile).catch(
       (failure: Error) => {
-        say(`${name}: its state can't be kept (${failure.message}).`);
+        say(logLine("state not saved", { run, phase, error: failure.message }));
         return undefined;
       },
     );
-    if (kept !== undefined) say(`${name}: the state that it left is in ${kept}; the server may have an earlier one.`);
+    if (kept !== undefined) say(logLine("state saved", { run, file: kept, reason }));
   }
 
-  #shown<Text extends string | null | undefined>(text: Text): Text {
+  #masked<Text extends string | null | undefined>(text: Text): Text {
     return (typeof text === "string" ? masked(this.#secrets, text) : text) as Text;
   }
 }

@@ -1,6 +1,6 @@
 /**
- * The state during an apply: the engine writes it to a file after every resource; here it goes to the server, now and then while the
- * apply runs, and once more at the end whatever came of it. It is never in memory as a whole.
+ * Uploads the state during an apply: periodically while the engine writes it, and once more at the end. It must not read the whole state
+ * into memory.
  */
 import { createHash } from "node:crypto";
 import { openAsBlob } from "node:fs";
@@ -12,21 +12,21 @@ import { copyOut } from "./files.ts";
 import type { Job } from "./job.ts";
 import { Refused } from "./server.ts";
 
-/** Where the local backend keeps the state of a workspace; that of `default` is kept apart. */
+/** The path of a workspace's state in the local backend; `default` has a different one. */
 export const stateFile = (directory: string, workspace: string): string =>
   workspace === "default"
     ? join(directory, "terraform.tfstate")
     : join(directory, "terraform.tfstate.d", workspace, "terraform.tfstate");
 
-const rhythmMs = 20_000;
-const lookMs = 2000;
+const intervalMs = 20_000;
+const checkMs = 2000;
 
 export interface StateKeeperOptions {
   readonly root: string;
   readonly file: string;
-  /** A path of the agent's own, for what is sent: the engine may write the file meanwhile. */
+  /** Where the state is copied before the upload, because the engine can write the file meanwhile. */
   readonly copy: string;
-  /** Of the state that the apply began with. */
+  /** Of the state before the apply. */
   readonly md5: string | undefined;
   readonly client: Pick<JobClient, "writeState" | "putContent">;
   readonly rhythm?: number;
@@ -35,91 +35,90 @@ export interface StateKeeperOptions {
 interface StateCopy {
   readonly bytes: Blob;
   readonly md5: string;
-  /** Undefined where it can't be read: the engine is just writing it, or was ended while it did. */
+  /** Undefined if the file is incomplete: the engine is writing it, or was killed while writing. */
   readonly head: StateHead | undefined;
 }
 
 export class StateKeeper {
   readonly #options: StateKeeperOptions;
-  readonly #rhythmMs: number;
+  readonly #intervalMs: number;
   #stored: string | undefined;
-  #seen = "";
-  /** When something was last sent; the first change is sent at once. */
+  #lastSeen = "";
+  /** The first change is uploaded immediately. */
   #uploadedAt = -Infinity;
   #uploading: Promise<void> = Promise.resolve();
-  #look: NodeJS.Timeout | undefined;
+  #timer: NodeJS.Timeout | undefined;
 
   constructor(options: StateKeeperOptions) {
     this.#options = options;
-    this.#rhythmMs = options.rhythm ?? rhythmMs;
+    this.#intervalMs = options.rhythm ?? intervalMs;
     this.#stored = options.md5;
   }
 
   start(): void {
-    this.#look = setInterval(
+    this.#timer = setInterval(
       () => {
-        if (performance.now() - this.#uploadedAt < this.#rhythmMs) return;
+        if (performance.now() - this.#uploadedAt < this.#intervalMs) return;
         this.#uploading = this.#uploading.then(() => this.#uploadIfChanged());
       },
-      Math.min(lookMs, this.#rhythmMs),
+      Math.min(checkMs, this.#intervalMs),
     );
   }
 
-  /** What is there now is with the server, or undefined; else a sentence that says where it is. Raises Fenced. */
+  /** Uploads the final state. Returns undefined on success, otherwise an error message. Throws Fenced. */
   async end(): Promise<string | undefined> {
-    clearInterval(this.#look);
+    clearInterval(this.#timer);
     await this.#uploading;
     const state = await this.#copyState();
     if (state === undefined || state.md5 === this.#stored) return undefined;
-    if (state.head === undefined) return this.#keepAside(state, "it is not a complete state file");
+    if (state.head === undefined) return this.#saveAsErroredState(state, "it is not a complete state file");
     try {
       await this.#options.client.writeState({ ...state, ...state.head });
       return undefined;
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
-      return this.#keepAside(state, error.message);
+      return this.#saveAsErroredState(state, error.message);
     }
   }
 
-  async #keepAside({ bytes }: StateCopy, why: string): Promise<string> {
+  async #saveAsErroredState({ bytes }: StateCopy, reason: string): Promise<string> {
     await this.#options.client.putContent("errored-state", bytes);
-    return `The state could not be stored (${why}). It is kept with this apply, as its errored-state: store it by hand before the next run.`;
+    return `The state could not be saved to the workspace (${reason}). It was saved as the errored state of this apply: push it to the workspace before the next run.`;
   }
 
-  /** In between, a refusal is no disaster: the end tries again. */
+  /** Failures are ignored here; the upload at the end is what counts. */
   async #uploadIfChanged(): Promise<void> {
     const { root, file, client } = this.#options;
     const facts = await stat(file).catch(() => undefined);
     const seen = `${facts?.mtimeMs} ${facts?.size}`;
-    if (facts === undefined || seen === this.#seen || !file.startsWith(root)) return;
+    if (facts === undefined || seen === this.#lastSeen || !file.startsWith(root)) return;
     const state = await this.#copyState();
     if (state?.head === undefined) return;
-    this.#seen = seen;
+    this.#lastSeen = seen;
     if (state.md5 === this.#stored) return;
     this.#uploadedAt = performance.now();
     try {
       await client.writeState({ ...state, ...state.head });
       this.#stored = state.md5;
     } catch {
-      // Told then, if it is still so.
+      // Reported at the end, if it still fails.
     }
   }
 
-  /** Undefined where there is none. */
   async #copyState(): Promise<StateCopy | undefined> {
     const { root, file, copy } = this.#options;
     const hash = createHash("md5");
     const reader = new StateHeadReader();
     await rm(copy, { force: true });
-    const isThere = await copyOut(root, file, copy, (piece) => {
+    const exists = await copyOut(root, file, copy, (piece) => {
       hash.update(piece);
       reader.write(piece);
     });
-    return isThere ? { bytes: await openAsBlob(copy), md5: hash.digest("hex"), head: reader.end() } : undefined;
+    return exists ? { bytes: await openAsBlob(copy), md5: hash.digest("hex"), head: reader.end() } : undefined;
   }
 }
 
-/** A job was lost while its engine ran: nobody takes its state any more, so it stays here. Where, or undefined where there is none. */
+/** Saves the state of a lost job on this machine, because the server no longer accepts it. Returns its path, or undefined if there is none. */
 export async function keepLostState(
   folder: string,
   job: Pick<Job, "runId" | "phase">,

@@ -1,14 +1,14 @@
-/** Why a phase is to stop, and how: gently, by an interrupt and a grace, or at once. It stops what runs now and what would run next. */
+/** Stops a phase, gently with an interrupt and a grace period, or immediately. It applies to the running command and the next ones. */
 import type { JobProcess } from "../sandbox/process.ts";
 
 export type StopReason = "canceled" | "timed-out" | "lost" | "disk" | "shutdown";
 
-/** Raised between two steps of a phase that is to stop. */
+/** Thrown between two commands of a phase that must stop. */
 class Stopped extends Error {
   override readonly name = "Stopped";
 }
 
-/** How long an interrupted engine may take; an apply has resources to finish. */
+/** How long an interrupted engine can take; an apply has to finish its current resources. */
 const graceMs = { plan: 60_000, apply: 300_000 } as const;
 
 export class Stopper {
@@ -22,12 +22,12 @@ export class Stopper {
     this.#graceMs = graceMs[phase];
   }
 
-  /** The first reason stays; a hard stop may follow a gentle one. */
+  /** The first reason, also if a hard stop follows a gentle one. */
   get reason(): StopReason | undefined {
     return this.#reason;
   }
 
-  /** Whether the engine was not given the time to stop by itself. */
+  /** Whether the engine was killed. */
   get isHard(): boolean {
     return this.#isHard;
   }
@@ -46,13 +46,13 @@ export class Stopper {
     this.#process?.kill();
   }
 
-  /** Raises Stopped. */
+  /** Throws Stopped. */
   check(): void {
     if (this.#reason !== undefined) throw new Stopped(this.#reason);
   }
 
-  /** While it runs, a stop is its to hear. Raises Stopped. */
-  async during<Answer>(process: JobProcess, work: () => Promise<Answer>): Promise<Answer> {
+  /** While `work` runs, a stop signals this process. */
+  async during<Result>(process: JobProcess, work: () => Promise<Result>): Promise<Result> {
     this.#process = process;
     if (this.#isHard) process.kill();
     else if (this.#reason !== undefined) process.interrupt();

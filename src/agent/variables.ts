@@ -1,6 +1,6 @@
 /**
- * What a job gives its engine besides the configuration: a file of variables for `-var-file`, which alone beats `*.auto.tfvars`, the
- * environment, and the configuration of the CLI. Refuses what would replace something that the agent itself relies on.
+ * Builds what an engine gets besides the configuration: the variable file (`-var-file`, because only that overrides `*.auto.tfvars`), the
+ * environment and the CLI configuration. It must not let a workspace override what the agent relies on.
  */
 import { HclFault, readHcl } from "../kernel/hcl.ts";
 import { shownValues } from "../kernel/secret-forms.ts";
@@ -8,12 +8,12 @@ import { version } from "../version.ts";
 import type { Job, JobVariable } from "./job.ts";
 import { ConfigurationFault } from "./overrides.ts";
 
-/** An identifier of HCL; nothing else can be declared, so nothing else can be meant. */
+/** An HCL identifier. Other names can't be declared, so they are skipped. */
 const identifier = /^[\p{ID_Start}_][\p{ID_Continue}-]*$/u;
 
 /**
- * One file of JSON for `-var-file`; undefined without variables. In JSON no part of a name or value can become syntax, and so set a
- * variable that its author may not set. Raises ConfigurationFault for a value in HCL that is not one literal.
+ * JSON for `-var-file`; undefined without variables. JSON instead of HCL, so that no name or value can inject syntax and set other
+ * variables. Throws ConfigurationFault for an HCL value that is not a literal.
  */
 export function variableFile(variables: readonly JobVariable[]): string | undefined {
   const members = new Map<string, string>();
@@ -33,8 +33,8 @@ export function variableFile(variables: readonly JobVariable[]): string | undefi
   return `{\n${lines.join(",\n")}\n}\n`;
 }
 
-/** What the sandbox and the steps of a phase rely on. */
-const refused = new Set([
+/** Variables that the sandbox and the agent rely on. */
+const reserved = new Set([
   "PATH",
   "HOME",
   "TMPDIR",
@@ -51,7 +51,7 @@ const refused = new Set([
   "CHECKPOINT_DISABLE",
   "BASH_ENV",
   "ENV",
-  // What C libraries do not listen to in programs with privileges, for good reasons.
+  // Variables that C libraries ignore in privileged programs.
   "GCONV_PATH",
   "GETCONF_DIR",
   "GLIBC_TUNABLES",
@@ -68,11 +68,11 @@ const refused = new Set([
 
 /** Whether an environment variable may be set by a workspace. */
 export function mayBeSet(name: string, value = ""): boolean {
-  const isForeign = refused.has(name) || name.startsWith("LD_") || name.startsWith("TF_TOKEN_");
-  return /^[^=\0]+$/.test(name) && !isForeign && !(name.startsWith("TF_CLI_ARGS") && asksToDestroy(value));
+  const isReserved = reserved.has(name) || name.startsWith("LD_") || name.startsWith("TF_TOKEN_");
+  return /^[^=\0]+$/.test(name) && !isReserved && !(name.startsWith("TF_CLI_ARGS") && asksToDestroy(value));
 }
 
-/** Only the run says whether it destroys: that needs a permission of its own. Engines read quotes and backslashes as a shell does. */
+/** Destroying needs a separate permission, so only the run's own options can request it. Engines parse quotes and backslashes like a shell. */
 const asksToDestroy = (words: string): boolean => /(^|\s)--?destroy\b/.test(words.replaceAll(/["'\\]/g, ""));
 
 export interface Places {
@@ -81,58 +81,58 @@ export interface Places {
   readonly cliConfiguration: string;
   readonly sshKey: string;
   readonly gitConfiguration: string;
-  /** Where the keys of hosts are, and whether only those are trusted. */
+  /** `isComplete`: only the hosts in the file are trusted. */
   readonly knownHosts: { readonly file: string; readonly isComplete: boolean };
   readonly ca: string | undefined;
 }
 
 export interface Environment {
   readonly variables: Record<string, string>;
-  /** Names of the workspace's that were not taken over. */
+  /** Names of workspace variables that were ignored. */
   readonly refused: readonly string[];
 }
 
-/** All that the engine's process has: nothing of the agent's own. */
-export function environmentOf(job: Job, places: Places): Environment {
-  const own = job.variables.filter(({ category }) => category === "env");
-  const taken = own.filter(({ key, value }) => mayBeSet(key, value));
-  const facts = factsOf(job);
+/** The complete environment of the engine's process; it contains nothing of the agent's environment. */
+export function environmentOf(job: Job, paths: Places): Environment {
+  const fromWorkspace = job.variables.filter(({ category }) => category === "env");
+  const accepted = fromWorkspace.filter(({ key, value }) => mayBeSet(key, value));
+  const runVariables = runVariablesOf(job);
   const variables: Record<string, string> = {
-    ...(places.ca === undefined ? {} : caVariables(places.ca)),
+    ...(paths.ca === undefined ? {} : caVariables(paths.ca)),
     LANG: "C.UTF-8",
-    ...Object.fromEntries(taken.map(({ key, value }) => [key, value.replaceAll("\0", "")])),
-    ...facts,
-    ...Object.fromEntries(Object.entries(facts).map(([name, value]) => [`TF_VAR_${name}`, value])),
+    ...Object.fromEntries(accepted.map(({ key, value }) => [key, value.replaceAll("\0", "")])),
+    ...runVariables,
+    ...Object.fromEntries(Object.entries(runVariables).map(([name, value]) => [`TF_VAR_${name}`, value])),
     ...Object.fromEntries(job.identityTokens.map(({ name, value }) => [name, value])),
-    ...(job.sshKey === null ? {} : { GIT_SSH_COMMAND: sshCommand(places), GIT_CONFIG_GLOBAL: places.gitConfiguration }),
+    ...(job.sshKey === null ? {} : { GIT_SSH_COMMAND: sshCommand(paths), GIT_CONFIG_GLOBAL: paths.gitConfiguration }),
     ...(job.debuggingMode ? { TF_LOG: "TRACE" } : {}),
     PATH: "/usr/local/bin:/usr/bin:/bin",
-    HOME: places.home,
-    TMPDIR: places.tmp,
+    HOME: paths.home,
+    TMPDIR: paths.tmp,
     TF_IN_AUTOMATION: "1",
     TF_INPUT: "0",
     CHECKPOINT_DISABLE: "1",
-    TF_CLI_CONFIG_FILE: places.cliConfiguration,
+    TF_CLI_CONFIG_FILE: paths.cliConfiguration,
     TF_WORKSPACE: job.workspaceName,
     TFC_AGENT_VERSION: agentVersion,
     CADASTRE_AGENT_VERSION: version,
   };
-  return { variables, refused: own.filter(({ key, value }) => !mayBeSet(key, value)).map(({ key }) => key) };
+  return { variables, refused: fromWorkspace.filter(({ key, value }) => !mayBeSet(key, value)).map(({ key }) => key) };
 }
 
-/** Engines ask for at least 1.10 before they import by configuration; it is what our steps are equal to, not our own version. */
+/** The version of HCP Terraform's agent that we are compatible with: engines require 1.10 for import blocks. */
 const agentVersion = "1.22.0";
 
 const caVariables = (file: string) => ({ SSL_CERT_FILE: file, GIT_SSL_CAINFO: file, CURL_CA_BUNDLE: file });
 
-/** Without known hosts there is nothing to check against: then a host is trusted on first sight. */
+/** Without a known_hosts file, a host is trusted on first use. */
 export const sshCommand = ({
   sshKey,
   knownHosts: { file, isComplete },
 }: Pick<Places, "sshKey" | "knownHosts">): string =>
   `ssh -i ${sshKey} -o IdentitiesOnly=yes -o BatchMode=yes -o UserKnownHostsFile=${file} -o StrictHostKeyChecking=${isComplete ? "yes" : "accept-new"}`;
 
-function factsOf(job: Job): Record<string, string> {
+function runVariablesOf(job: Job): Record<string, string> {
   const facts: Record<string, string | null> = {
     TFC_RUN_ID: job.runId,
     TFE_RUN_ID: job.runId,
@@ -150,7 +150,7 @@ function factsOf(job: Job): Record<string, string> {
   );
 }
 
-/** What must not be read in a log. */
+/** The values to mask in logs. */
 export function secretsOf(job: Job): string[] {
   return [
     job.token,
@@ -161,11 +161,11 @@ export function secretsOf(job: Job): string[] {
 }
 
 export interface CliConfiguration {
-  /** The server as people call it, and as this agent reaches it; tokens and services are known by both names. */
+  /** The server's public URL, and the URL that this agent uses; credentials are written for both hosts. */
   readonly publicUrl: string;
   readonly agentUrl: string;
   readonly token: string;
-  /** As the engine sees it: a directory, or the URL of a network mirror. */
+  /** A directory inside the sandbox, or the URL of a network mirror. */
   readonly mirror: string | undefined;
   readonly direct: boolean;
 }
@@ -174,7 +174,7 @@ const services = ["tfe.v2", "tfe.v2.1", "tfe.v2.2", "state.v2"] as const;
 
 export function cliConfiguration({ publicUrl, agentUrl, token, mirror, direct }: CliConfiguration): string {
   const hosts = [...new Set([publicUrl, agentUrl].map(hostOf))];
-  // The address of discovery would be https, always: without TLS, services have to be told.
+  // Service discovery always uses https, so the services are listed for servers without TLS.
   const blocks = hosts.flatMap((host) => [
     `credentials ${hcl(host)} {\n  token = ${hcl(token)}\n}\n`,
     `host ${hcl(host)} {\n  services = {\n${services
@@ -196,7 +196,7 @@ function installation(mirror: string | undefined, direct: boolean): string {
   return `provider_installation {\n${methods.join("")}}\n`;
 }
 
-/** `https://one.example:8443/sub` → `one.example:8443`; the port that https has anyway is no part of a host's name. */
+/** `https://one.example:8443/sub` → `one.example:8443`; without the default port of https. */
 export function hostOf(url: string): string {
   const { hostname, port, protocol } = new URL(url);
   return port === "" ? (protocol === "http:" ? `${hostname}:80` : hostname) : `${hostname}:${port}`;

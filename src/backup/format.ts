@@ -1,4 +1,4 @@
-/** What is in a backup file: its lines (`docs/backup-format.md` describes them for people), its tables in their order, and its sealed values. */
+/** The format of a backup file (documented in `docs/backup-format.md`): its lines, the order of its tables, and its encrypted values. */
 import { migrations } from "../database/migrate.ts";
 import type { Migration } from "../database/migrations/migration.ts";
 import { type SealedTable, sealedTables } from "../database/sealed.ts";
@@ -8,7 +8,7 @@ import { conflict } from "../kernel/errors.ts";
 export const formatName = "cadastre-backup";
 export const formatVersion = 1;
 
-/** The first line. It holds nothing secret. */
+/** The first line. It contains no secrets. */
 export interface Header {
   readonly format: typeof formatName;
   readonly version: number;
@@ -16,27 +16,27 @@ export interface Header {
   /** The version of Cadastre that wrote it. */
   readonly cadastre: string;
   readonly migrations: readonly string[];
-  /** Names the key under which the encrypted values can be opened. */
+  /** Id of the key that encrypts new values. */
   readonly keyId: string;
 }
 
-/** Begins a table; the lines that follow are its rows, until the next table or the end. */
+/** Starts a table; its rows follow until the next section or the footer. */
 export interface Section {
   readonly table: string;
   readonly columns: readonly string[];
 }
 
-/** The last line: the rows of each table, and the SHA-256 (hex) of every byte of the lines before it. */
+/** The last line: row counts per table, and the SHA-256 (hex) of all bytes before it. */
 export interface Footer {
   readonly rows: Readonly<Record<string, number>>;
-  /** Every key that encrypted values are under; absent in older files, whose values are all under the header's. */
+  /** Ids of all keys that values are encrypted with; absent in older files, which use only the header's key. */
   readonly keyIds?: readonly string[];
   readonly sha256: string;
 }
 
 export type Value = string | number | null | Uint8Array;
 
-/** Bytes are the only values that JSON does not know. */
+/** How bytes, which JSON doesn't have, are written. */
 interface EncodedBytes {
   readonly base64: string;
 }
@@ -53,11 +53,11 @@ export function decodeRow(values: readonly (string | number | null | EncodedByte
   );
 }
 
-/** Every value of bytes in the register is a sealed one. */
+/** Every binary column contains encrypted values. */
 export const keyIdsIn = (values: readonly unknown[]): string[] =>
   values.filter((value) => value instanceof Uint8Array).map((value) => keyIdOf(value as Uint8Array));
 
-/** Opens whatever is sealed in the rows of a section, and keeps nothing of it. */
+/** Decrypts every encrypted value, to check that the keys fit; the plaintext is discarded. */
 export class SecretsCheck {
   readonly #vault: Vault;
   readonly #file: string;
@@ -75,7 +75,7 @@ export class SecretsCheck {
     this.#sealed = sealedTables.find(({ table, formerly }) => table === section.table || formerly === section.table);
   }
 
-  /** Raises `conflict` where a value can't be opened. */
+  /** Throws `conflict` if a value can't be decrypted. */
   row(values: readonly Value[]): void {
     const sealed = this.#sealed;
     if (sealed === undefined) return;
@@ -88,7 +88,7 @@ export class SecretsCheck {
         this.#vault.open(owner(key), value);
       } catch {
         throw conflict(
-          `The backup ${this.#file} is whole, but ${sealed.table}.${column} of ${key.join(", ")} in it can't be opened: it is under the key ${keyIdOf(value)}, and the given ones are ${this.#vault.keyIds.join(", ")}. Name that key too in CADASTRE_ENCRYPTION_KEY; if it is there, use another backup.`,
+          `The backup ${this.#file} is complete, but ${sealed.table}.${column} of ${key.join(", ")} can't be decrypted: it needs the key ${keyIdOf(value)}, and the configured keys are ${this.#vault.keyIds.join(", ")}. Add that key to CADASTRE_ENCRYPTION_KEY; if it is already there, use another backup.`,
         );
       }
       this.count += 1;
@@ -96,16 +96,16 @@ export class SecretsCheck {
   }
 }
 
-/** Made by the migrations' own bookkeeping, not by a migration. */
+/** Not created by a migration. */
 const bookkeeping = "migrations";
 
-/** Tables that a freshly migrated database has rows in; a backup's rows take their place. */
+/** Tables that have rows in a new database; the rows of the backup replace them. */
 export const tablesFilledFromStart: readonly string[] = [bookkeeping, "meta", "engine_versions"];
 
-/** Kept by triggers; a register that is loaded makes its own. */
+/** Maintained by triggers, which also run on restore, so these tables are not in the file. */
 export const keptByTriggers: readonly string[] = ["access_versions"];
 
-/** The names in SQL of the tables that a database with these migrations has. */
+/** The SQL names of the tables after these migrations. */
 export function tablesAfter(applied: readonly string[], known: readonly Migration[] = migrations): string[] {
   const tables = new Set([bookkeeping]);
   for (const migration of known.filter(({ name }) => applied.includes(name))) {
@@ -121,5 +121,5 @@ export function tablesAfter(applied: readonly string[], known: readonly Migratio
   return [...tables].filter((table) => !keptByTriggers.includes(table));
 }
 
-/** Called as the work goes on: `rows` of `table` are done so far. */
+/** Called repeatedly with the number of rows of the table that are done. */
 export type Progress = (table: string, rows: number) => void;

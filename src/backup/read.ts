@@ -1,7 +1,4 @@
-/**
- * Reads a backup file line by line, and vouches for it at the end: whoever reads to the end without an error has read
- * exactly what was written. It knows no database.
- */
+/** Reads a backup file line by line and verifies it: reading to the end without an error proves that the file is complete and unchanged. */
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { createGunzip } from "node:zlib";
@@ -12,53 +9,53 @@ export type Part =
   | { readonly kind: "header"; readonly header: Header }
   | { readonly kind: "section"; readonly section: Section }
   | { readonly kind: "row"; readonly values: Value[] }
-  /** Comes last, when the checksum and the counts are right. */
+  /** Comes last, after the checksum and the counts were verified. */
   | { readonly kind: "footer"; readonly footer: Footer };
 
-/** Raises `conflict` for a file that is no backup, of a newer format, truncated or changed. */
+/** Throws `conflict` if the file is not a backup, has a newer format, or is truncated or damaged. */
 export async function* readBackup(file: string): AsyncGenerator<Part> {
   const checker = new Checker(file);
   try {
     for await (const bytes of linesOf(file)) yield checker.part(bytes);
   } catch (error) {
-    throw told(error, file);
+    throw describeError(error, file);
   }
   checker.finish();
 }
 
-/** Follows the lines of one file, and knows what may come next. */
+/** Checks the order of the lines and computes the checksum. */
 class Checker {
   readonly #file: string;
   readonly #hash = createHash("sha256");
   readonly #rows: Record<string, number> = {};
   #section: Section | undefined;
-  #isBegun = false;
-  #isEnded = false;
+  #hasHeader = false;
+  #hasFooter = false;
 
   constructor(file: string) {
     this.#file = file;
   }
 
   part(bytes: Buffer): Part {
-    if (this.#isEnded) throw changed(this.#file);
+    if (this.#hasFooter) throw damaged(this.#file);
     const line = this.#parse(bytes);
-    if (!this.#isBegun) return this.#header(line, bytes);
+    if (!this.#hasHeader) return this.#header(line, bytes);
     if (isRecord(line) && "sha256" in line) return this.#footer(line as unknown as Footer);
     this.#hash.update(bytes);
     return Array.isArray(line) ? this.#row(line) : this.#begin(line as Section);
   }
 
-  /** Raises `conflict` where the lines ended before the last one. */
+  /** Throws `conflict` if the footer is missing. */
   finish(): void {
-    if (!this.#isBegun) throw notABackup(this.#file);
-    if (!this.#isEnded) throw truncated(this.#file);
+    if (!this.#hasHeader) throw notABackup(this.#file);
+    if (!this.#hasFooter) throw truncated(this.#file);
   }
 
   #parse(bytes: Buffer): unknown {
     try {
       return JSON.parse(bytes.toString("utf8"));
     } catch {
-      throw this.#isBegun ? changed(this.#file) : notABackup(this.#file);
+      throw this.#hasHeader ? damaged(this.#file) : notABackup(this.#file);
     }
   }
 
@@ -68,16 +65,16 @@ class Checker {
       throw notABackup(this.#file);
     if (header.version > formatVersion)
       throw conflict(
-        `The backup ${this.#file} was made by a newer version of Cadastre (${header.cadastre}). Restore it with that version.`,
+        `The backup ${this.#file} was written by a newer version of Cadastre (${header.cadastre}). Restore it with that version.`,
       );
-    this.#isBegun = true;
+    this.#hasHeader = true;
     this.#hash.update(bytes);
     return { kind: "header", header };
   }
 
   #begin(section: Section): Part {
     if (!isRecord(section) || typeof section.table !== "string" || !Array.isArray(section.columns))
-      throw changed(this.#file);
+      throw damaged(this.#file);
     this.#section = section;
     this.#rows[section.table] = 0;
     return { kind: "section", section };
@@ -85,7 +82,7 @@ class Checker {
 
   #row(values: unknown[]): Part {
     const { table, columns } = this.#section ?? { table: "", columns: [] };
-    if (values.length !== columns.length) throw changed(this.#file);
+    if (values.length !== columns.length) throw damaged(this.#file);
     this.#rows[table] = (this.#rows[table] ?? 0) + 1;
     return { kind: "row", values: decodeRow(values as Parameters<typeof decodeRow>[0]) };
   }
@@ -93,8 +90,8 @@ class Checker {
   #footer(footer: Footer): Part {
     const isSame =
       footer.sha256 === this.#hash.digest("hex") && JSON.stringify(footer.rows) === JSON.stringify(this.#rows);
-    if (!isSame) throw changed(this.#file);
-    this.#isEnded = true;
+    if (!isSame) throw damaged(this.#file);
+    this.#hasFooter = true;
     return { kind: "footer", footer };
   }
 }
@@ -104,37 +101,37 @@ const isRecord = (value: unknown): value is Record<string, unknown> =>
 
 const lineEnd = 0x0a;
 
-/** Each with its line end. Splits bytes, not text: other characters that end a line elsewhere are a row's own here. */
+/** Each line includes its line feed. Splits bytes, because rows can contain other Unicode line separators. */
 async function* linesOf(file: string): AsyncGenerator<Buffer> {
   const source = createReadStream(file);
   const bytes = createGunzip();
   source.on("error", (error) => bytes.destroy(error)).pipe(bytes);
-  let begun: Buffer[] = [];
+  let partial: Buffer[] = [];
   try {
     for await (const chunk of bytes as AsyncIterable<Buffer>) {
       let start = 0;
       for (let end = chunk.indexOf(lineEnd); end !== -1; end = chunk.indexOf(lineEnd, start)) {
-        yield begun.length === 0
+        yield partial.length === 0
           ? chunk.subarray(start, end + 1)
-          : Buffer.concat([...begun, chunk.subarray(start, end + 1)]);
-        begun = [];
+          : Buffer.concat([...partial, chunk.subarray(start, end + 1)]);
+        partial = [];
         start = end + 1;
       }
-      if (start < chunk.length) begun.push(chunk.subarray(start));
+      if (start < chunk.length) partial.push(chunk.subarray(start));
     }
-    if (begun.length > 0) yield Buffer.concat(begun);
+    if (partial.length > 0) yield Buffer.concat(partial);
   } finally {
     source.destroy();
     bytes.destroy();
   }
 }
 
-function told(error: unknown, file: string): unknown {
+function describeError(error: unknown, file: string): unknown {
   const { code, message, syscall } = error as NodeJS.ErrnoException;
   if (syscall !== undefined)
     return conflict(`The backup ${file} can't be read (${message}). Check the path and its permissions.`);
   if (code === "Z_BUF_ERROR") return truncated(file);
-  if (code === "Z_DATA_ERROR") return message === "incorrect header check" ? notABackup(file) : changed(file);
+  if (code === "Z_DATA_ERROR") return message === "incorrect header check" ? notABackup(file) : damaged(file);
   return error;
 }
 
@@ -146,8 +143,8 @@ function truncated(file: string): AppError {
   return conflict(`The backup ${file} is truncated: its end is missing. Nothing was written; use another backup.`);
 }
 
-function changed(file: string): AppError {
+function damaged(file: string): AppError {
   return conflict(
-    `The backup ${file} was changed or damaged since it was made: it does not fit its checksum. Nothing was written; use another backup.`,
+    `The backup ${file} is damaged: it doesn't match its checksum. Nothing was written; use another backup.`,
   );
 }

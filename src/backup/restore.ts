@@ -1,4 +1,4 @@
-/** Loads a backup of this version or an older one into an empty database: everything in one transaction, or nothing. */
+/** Verifies backups, and loads one of this version or an older one into an empty database in a single transaction. */
 import { type CompiledQuery, sql } from "kysely";
 import type { Database, Tx } from "../database/database.ts";
 import type { Vault } from "../database/vault.ts";
@@ -21,15 +21,15 @@ import { readBackup } from "./read.ts";
 export interface Verified {
   readonly header: Header;
   readonly rows: Footer["rows"];
-  /** Every key that is needed to read what is encrypted in it. */
+  /** Ids of all keys that are needed to decrypt its values. */
   readonly keyIds: readonly string[];
-  /** How many encrypted values were opened; 0 without a vault. */
+  /** How many values were decrypted; 0 without a vault. */
   readonly secrets: number;
 }
 
 /**
- * Reads the whole file and writes nothing; with a vault, opens whatever is encrypted in it. Raises `conflict` for one that can't be
- * restored by this version, or with these keys.
+ * Reads the whole file and writes nothing; with a vault, also decrypts every encrypted value. Throws `conflict` if this version, or these
+ * keys, can't restore the file.
  */
 export async function verifyBackup(file: string, progress: Progress, vault?: Vault): Promise<Verified> {
   const check = vault && new SecretsCheck(vault, file);
@@ -56,17 +56,17 @@ export async function verifyBackup(file: string, progress: Progress, vault?: Vau
   return { header, rows: counts, keyIds, secrets: check?.count ?? 0 };
 }
 
-/** Raises `conflict` for a file with a migration that this version does not know. */
+/** Throws `conflict` if the file has a migration that this version doesn't have. */
 function refuseNewerSchema({ migrations: applied, cadastre }: Header, file: string): void {
   if (unknownOf(applied).length > 0)
     throw conflict(
-      `The backup ${file} was made by a newer version of Cadastre (${cadastre}). Restore it with that version.`,
+      `The backup ${file} was written by a newer version of Cadastre (${cadastre}). Restore it with that version.`,
     );
 }
 
 /**
- * Into a database without a register: makes the schema that the file was written with, loads the rows, and migrates them to this version's
- * schema, as an upgrade would. Raises `conflict` when there is a register, or a newer schema than the file's; nothing is written then.
+ * Creates the schema that the file was written with, loads the rows, and migrates them to the schema of this version. Throws `conflict`
+ * and writes nothing if the database is not empty or has a newer schema than the file.
  */
 export async function loadBackup(
   database: Database,
@@ -74,12 +74,12 @@ export async function loadBackup(
   progress: Progress,
 ): Promise<void> {
   const schemaOfFile = migrations.filter(({ name }) => header.migrations.includes(name));
-  // A transaction that must run again reads the file again, from its start.
+  // A transaction that is retried reads the file again from its start.
   const load = async (tx: Tx) => {
     await createBookkeeping(tx);
     const applied = await appliedIn(tx);
-    await refuseFilled(tx, tablesAfter(applied));
-    refuseNewerTarget(applied, header, file);
+    await requireEmpty(tx, tablesAfter(applied));
+    requireOlderSchema(applied, header, file);
     await migrateIn(tx, schemaOfFile);
     const tables = tablesAfter(header.migrations);
     for (const table of tablesFilledFromStart.filter((name) => tables.includes(name)))
@@ -106,21 +106,21 @@ async function loadRows(tx: Tx, file: string, progress: Progress): Promise<void>
   }
 }
 
-/** Rows can't be loaded into tables that a later migration has changed. */
-function refuseNewerTarget(applied: readonly string[], { migrations: ofFile, cadastre }: Header, file: string): void {
+/** Rows can't be loaded into tables that a later migration changed. */
+function requireOlderSchema(applied: readonly string[], { migrations: ofFile, cadastre }: Header, file: string): void {
   const newer = applied.filter((name) => !ofFile.includes(name));
   if (newer.length > 0)
     throw conflict(
-      `The database is empty, but already has a newer schema (${newer.join(", ")}) than the backup ${file}, which Cadastre ${cadastre} wrote. Name a database without tables by CADASTRE_DATABASE, or for the embedded one a file that is not there yet. Nothing was written.`,
+      `The database is empty, but has a newer schema (${newer.join(", ")}) than the backup ${file}, which Cadastre ${cadastre} wrote. Set CADASTRE_DATABASE to a database without tables, or for SQLite to a file that doesn't exist. Nothing was written.`,
     );
 }
 
-async function refuseFilled(tx: Tx, tables: readonly string[]): Promise<void> {
+async function requireEmpty(tx: Tx, tables: readonly string[]): Promise<void> {
   for (const table of tables.filter((name) => !tablesFilledFromStart.includes(name))) {
     const { rows } = await sql`select 1 from ${sql.table(table)} limit 1`.execute(tx.db);
     if (rows.length > 0)
       throw conflict(
-        `The database already holds a register (there are ${table.replaceAll("_", " ")}). A backup is restored into an empty database: name another one by CADASTRE_DATABASE.`,
+        `The database is not empty (it has ${table.replaceAll("_", " ")}). A backup can only be restored into an empty database: set CADASTRE_DATABASE to another one.`,
       );
   }
 }
@@ -130,18 +130,17 @@ async function verifyCounts(tx: Tx, expected: Footer["rows"]): Promise<void> {
     const { rows } = await sql<{ count: number }>`select count(*) as count from ${sql.table(table)}`.execute(tx.db);
     if (rows[0]?.count !== count)
       throw conflict(
-        `The table ${table} holds ${rows[0]?.count} of ${counted(count, "row")} after the restore. Nothing was written; is something else using the database?`,
+        `The table ${table} has ${rows[0]?.count} of ${counted(count, "row")} after the restore. Nothing was written. Check that nothing else uses the database.`,
       );
   }
 }
 
 const rowsPerStatement = 100;
-/** Both engines bound the parameters of a statement; SQLite at 32,766. */
+/** SQLite and PostgreSQL limit the parameters of a statement; SQLite to 32,766. */
 const parametersMax = 30_000;
-/** Rows with large contents go in smaller batches. */
 const bytesPerStatement = 4 * 1024 * 1024;
 
-/** Gathers a table's rows into statements of many rows each. */
+/** Inserts rows in batches. */
 class Loader {
   readonly #tx: Tx;
   readonly #progress: Progress;
@@ -184,7 +183,7 @@ class Loader {
     return Math.min(rowsPerStatement, Math.floor(parametersMax / this.#section.columns.length));
   }
 
-  /** Compiled once for full batches: building one costs more than running it. */
+  /** The statement for full batches is compiled only once: compiling it costs more than running it. */
   #statement(rows: number): CompiledQuery {
     if (rows < this.#rowsMax()) return this.#compile(rows);
     this.#full ??= this.#compile(rows);

@@ -1,6 +1,6 @@
 /**
- * Backups that are made by themselves: into a folder, every so many hours, and as many as are to be kept. Each is read back before it
- * counts, and what is no backup of this kind in the folder is left alone.
+ * Scheduled backups: writes one to a directory every so many hours, verifies it, and removes the oldest. It must not touch other files in
+ * the directory.
  */
 import { readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
@@ -15,11 +15,10 @@ import { writeBackup } from "./write.ts";
 export interface Schedule {
   readonly directory: string;
   readonly everyHours: number;
-  /** How many of them are kept; the oldest goes first. */
   readonly keep: number;
 }
 
-/** What a job gives: the register, short transactions, and as long as it may go on. */
+/** What the background job provides. */
 export interface Scheduled {
   readonly database: Database;
   readonly vault: Vault;
@@ -35,7 +34,7 @@ export interface LastBackup {
 
 const fact = "last-backup";
 
-/** The last good one; undefined where there was none. */
+/** The last verified backup. */
 export async function lastBackup(tx: Tx): Promise<LastBackup | undefined> {
   const text = await readFact(tx, fact);
   return text === undefined ? undefined : (JSON.parse(text) as LastBackup);
@@ -47,13 +46,13 @@ export async function noteBackup(tx: Tx, backup: LastBackup): Promise<void> {
 
 const hourMs = 3_600_000;
 
-/** Makes one where the last good one is old enough. Gives how many it made. Raises `conflict` where it can't be made or read back. */
+/** Writes a backup if the last one is old enough. Returns how many it wrote. Throws `conflict` if it can't be written or verified. */
 export async function backupIfDue(work: Scheduled, schedule: Schedule, version: string): Promise<number> {
   const { database, vault, signal } = work;
   const last = await lastBackup(database.reader);
   const isDue = last === undefined || nowMs() - Date.parse(last.at) >= schedule.everyHours * hourMs;
   if (!isDue) return 0;
-  await refuseWithoutFolder(schedule.directory);
+  await requireDirectory(schedule.directory);
   await removeUnfinished(schedule.directory);
   const at = now();
   const file = join(schedule.directory, nameAt(at));
@@ -76,17 +75,17 @@ export async function backupIfDue(work: Scheduled, schedule: Schedule, version: 
   return 1;
 }
 
-/** `cadastre-20300131T120000Z.backup`: in the order of their names they are in the order of time. */
+/** `cadastre-20300131T120000Z.backup`: sorting by name sorts by time. */
 const nameAt = (instant: string): string => `cadastre-${instant.replace(/\.\d+/, "").replaceAll(/[-:]/g, "")}.backup`;
 const ownName = /^cadastre-\d{8}T\d{6}Z\.backup$/;
 const unfinishedName = /^cadastre-\d{8}T\d{6}Z\.backup\.[0-9a-f]{8}\.partial$/;
 
-/** It is not made here: a disk that is not mounted would be written past. */
-async function refuseWithoutFolder(directory: string): Promise<void> {
+/** The directory is not created: if its disk isn't mounted, backups would go to another one. */
+async function requireDirectory(directory: string): Promise<void> {
   const found = await stat(directory).catch(() => undefined);
   if (!found?.isDirectory())
     throw conflict(
-      `The folder for backups, ${directory}, is not there. Make it, or mount what it is on, or name another with CADASTRE_BACKUP_DIRECTORY.`,
+      `The backup directory ${directory} doesn't exist. Create it, mount its disk, or set CADASTRE_BACKUP_DIRECTORY to another one.`,
     );
 }
 
@@ -95,7 +94,7 @@ async function removeOldest({ directory, keep }: Schedule): Promise<void> {
   for (const name of own.slice(0, Math.max(0, own.length - keep))) await rm(join(directory, name), { force: true });
 }
 
-/** Of a process that was killed; one that is still being written is younger. */
+/** Removes the partial files of processes that were killed. Files of running backups are younger. */
 async function removeUnfinished(directory: string): Promise<void> {
   for (const name of (await readdir(directory)).filter((each) => unfinishedName.test(each))) {
     const path = join(directory, name);

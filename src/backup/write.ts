@@ -1,6 +1,6 @@
 /**
- * Writes a backup: one moment of the register, streamed with bounded memory to a temporary file that takes its name only
- * when it is complete and on the disk.
+ * Writes a backup of one database snapshot, streamed with bounded memory. The data goes to a temporary file, which is renamed once it is
+ * complete and synced to disk.
  */
 import { createHash, randomBytes } from "node:crypto";
 import { createWriteStream } from "node:fs";
@@ -28,7 +28,7 @@ import {
   type Value,
 } from "./format.ts";
 
-/** Few enough that rows with large contents fit in memory together. */
+/** Small enough to hold rows with large contents in memory. */
 const rowsPerChunk = 64;
 
 export interface BackupRequest {
@@ -38,7 +38,7 @@ export interface BackupRequest {
   /** The version of Cadastre that writes. */
   readonly version: string;
   readonly progress: Progress;
-  /** Stops the work; nothing stays behind. */
+  /** Aborts the backup and removes the temporary file. */
   readonly signal?: AbortSignal;
 }
 
@@ -47,12 +47,12 @@ export interface BackupResult {
   readonly bytes: number;
 }
 
-/** Replaces an older file. Raises `conflict` when it can't be written, or was stopped. */
+/** Replaces an existing file. Throws `conflict` if it can't be written or was aborted. */
 export async function writeBackup(request: BackupRequest): Promise<BackupResult> {
   const { file, signal } = request;
   const temporary = `${file}.${randomBytes(4).toString("hex")}.partial`;
   try {
-    await refuseNoFile(file);
+    await requirePlainFile(file);
     const written: Written = { rows: {}, keyIds: new Set() };
     await request.database.snapshot((tx) =>
       pipeline(
@@ -67,34 +67,32 @@ export async function writeBackup(request: BackupRequest): Promise<BackupResult>
     await syncFolder(dirname(resolve(file)));
     return { rows: written.rows, bytes: size };
   } catch (error) {
-    // Where it can't be removed it can't be there, or the folder is gone: the first error tells more.
+    // Ignored: the first error is more useful.
     await rm(temporary, { force: true }).catch(() => {});
-    throw told(error, file);
+    throw describeError(error, file);
   }
 }
 
-/** A file takes the place of whatever has its name: of a device or a link, too. Raises `conflict`. */
-async function refuseNoFile(file: string): Promise<void> {
+/** The rename would also replace a device or a link. Throws `conflict`. */
+async function requirePlainFile(file: string): Promise<void> {
   const found = await lstat(file).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== "ENOENT") throw error;
   });
   if (found !== undefined && !found.isFile())
     throw conflict(
-      `The backup can't be written to ${file}: what is there is no plain file. Name another, or move it away.`,
+      `The backup can't be written to ${file}, because it exists and is not a regular file. Use another path, or remove it.`,
     );
 }
 
-/** What is known once everything is written. */
 interface Written {
   readonly rows: Record<string, number>;
   readonly keyIds: Set<string>;
 }
 
-/** Some rows at a time. */
 async function* lines(tx: Tx, request: BackupRequest, { rows, keyIds }: Written): AsyncGenerator<string> {
-  // Before the moment itself: whatever was committed by then is in it.
+  // Taken before the snapshot, which contains everything that was committed by then.
   const createdAt = now();
-  // The first statement: from here on, every other sees the same moment.
+  // The first statement starts the snapshot.
   const applied = await appliedIn(tx);
   refuseUnknownTables(applied);
   const header: Header = {
@@ -121,16 +119,16 @@ async function* lines(tx: Tx, request: BackupRequest, { rows, keyIds }: Written)
   }
 }
 
-/** Of a schema that is newer, even of one that can be written to, not all tables are known. Raises `conflict`. */
+/** This version doesn't know all tables of a newer schema, even of a compatible one. Throws `conflict`. */
 function refuseUnknownTables(applied: readonly string[]): void {
   const unknown = unknownOf(applied);
   if (unknown.length > 0)
     throw conflict(
-      `The database was brought to a newer version of Cadastre (it has ${unknown.join(", ")}), so a backup by this one would lack something. Make it with that version.`,
+      `The database has the schema of a newer version of Cadastre (it has ${unknown.join(", ")}), so a backup by this version would be incomplete. Use that newer version.`,
     );
 }
 
-/** A piece is short, so that a server that writes a backup answers others in between, also where rows are large. */
+/** Short, so that a server that writes a backup can answer requests in between. */
 const pieceLength = 256 * 1024;
 
 function* inPieces(rows: readonly Value[][]): Generator<string> {
@@ -144,7 +142,7 @@ function* inPieces(rows: readonly Value[][]): Generator<string> {
   if (piece !== "") yield piece;
 }
 
-/** The text, and at its end the line that vouches for it. */
+/** The text, followed by the footer with its checksum. */
 async function* hashed(text: AsyncIterable<string>, { rows, keyIds }: Written): AsyncGenerator<Buffer> {
   const hash = createHash("sha256");
   for await (const part of text) {
@@ -158,7 +156,7 @@ async function* hashed(text: AsyncIterable<string>, { rows, keyIds }: Written): 
 
 const line = (value: object) => `${JSON.stringify(value)}\n`;
 
-/** Known also for a table without rows: a row that joins nothing has every column. */
+/** Works for empty tables too: an outer join without a match still has every column. */
 async function columnsOf(tx: Tx, table: string): Promise<string[]> {
   const { rows } = await sql<object>`
     select t.* from (select 1 as one) as single left join ${sql.table(table)} as t on 1 = 0`.execute(tx.db);
@@ -180,7 +178,7 @@ async function* chunksOf(tx: Tx, table: string): AsyncGenerator<Record<string, u
   if (chunk.length > 0) yield chunk;
 }
 
-/** Without it, a crash of the machine could forget the file's new name. */
+/** Makes the rename durable. */
 async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder);
   try {
@@ -190,12 +188,12 @@ async function syncFolder(folder: string): Promise<void> {
   }
 }
 
-function told(error: unknown, file: string): unknown {
+function describeError(error: unknown, file: string): unknown {
   const { code, name, message, syscall } = error as NodeJS.ErrnoException;
   if (name === "AbortError") return conflict("The backup was stopped. Nothing was written.");
-  // Only the file system's errors carry a system call; the database's come as they are.
+  // Only errors of the file system have a `syscall`.
   if (code === undefined || syscall === undefined) return error;
   return conflict(
-    `The backup can't be written to ${file} (${message}). Check the folder, its permissions and its space.`,
+    `The backup can't be written to ${file} (${message}). Check the directory, its permissions and the free space.`,
   );
 }

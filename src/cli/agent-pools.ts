@@ -1,4 +1,4 @@
-/** `cadastre agent-pool …`: makes pools of the site, in the database or over the API. The first token is printed once, with the pool. */
+/** `cadastre agent-pool …`: creates agent pools of the site, in the database or over the API. */
 import { parseBody } from "../jsonapi/input.ts";
 import { issueAgentToken } from "../resources/connections/agent-tokens/writes.ts";
 import { siteAgentPools } from "../resources/connections/site-agent-pools/definition.ts";
@@ -12,14 +12,17 @@ import { remoteDetails, remoteOf, type RemoteServer, remoteSettings } from "./re
 
 export const createAgentPoolCommand: Command = {
   name: "agent-pool create",
-  summary: "Make an agent pool of the site, with a token for its agents",
-  argument: { shape: "NAME", doc: "Letters, numbers, dashes and underscores; unique, ignoring case." },
+  summary: "Create an agent pool of the site, and a token for its agents",
+  argument: {
+    shape: "NAME",
+    doc: "Name of the pool: letters, numbers, dashes and underscores; unique regardless of case.",
+  },
   settings: registerSettings,
   ownSettings: remoteSettings,
   options: jsonOption,
   details: [
-    "Its agents execute what workspaces in remote mode ask for, of every organization.",
-    "The token is printed this once: the register keeps only its hash. Give it to 'cadastre agent' as CADASTRE_AGENT_TOKEN.",
+    "Agents of this pool execute the runs of workspaces in remote execution mode, in every organization.",
+    "The token is printed only once; the database stores only its hash. Pass it to 'cadastre agent' as CADASTRE_AGENT_TOKEN.",
     remoteDetails,
     "Example: cadastre agent-pool create everybody",
   ],
@@ -27,10 +30,10 @@ export const createAgentPoolCommand: Command = {
     const { terminal, argument, isOn, settings } = invocation;
     const name = checked(argument);
     const remote = remoteOf(invocation);
-    const made = remote === undefined ? await createHere(settings(), name) : await createOver(remote, name);
-    if (isOn("json")) return terminal.out(JSON.stringify(made, null, 2));
-    terminal.out(`Made the agent pool ${made.name} (${made.id}). The token of its agents, shown this once:`);
-    terminal.out(`\n  ${made.token}\n`);
+    const created = remote === undefined ? await createHere(settings(), name) : await createOver(remote, name);
+    if (isOn("json")) return terminal.out(JSON.stringify(created, null, 2));
+    terminal.out(`Created agent pool ${created.name} (${created.id}). Token for its agents (shown only once):`);
+    terminal.out(`\n  ${created.token}\n`);
   },
 };
 
@@ -40,7 +43,7 @@ interface CreatedPool {
   readonly token: string;
 }
 
-const tokenDescription = "Made with the pool";
+const tokenDescription = "Created with the pool";
 
 async function createHere(settings: Settings, name: string): Promise<CreatedPool> {
   return writing(settings, async (tx, context) => {
@@ -57,7 +60,7 @@ async function createOver(remote: RemoteServer, name: string): Promise<CreatedPo
   return { id, name, token: textOf(made, "token") ?? "" };
 }
 
-/** The API's own rules for the name. Raises `invalid`. */
+/** Applies the API's rules for the name. Throws `invalid`. */
 function checked(name: string): string {
   const body = parseBody(siteAgentPools, "create", { data: { type: siteAgentPools.type, attributes: { name } } });
   return (body as { attributes: { name: string } }).attributes.name;

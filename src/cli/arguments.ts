@@ -1,4 +1,4 @@
-/** The words after a command's name → its options, its argument and its settings. Raises UsageError for what does not fit. */
+/** Parses the words after a command's name into options, argument and settings. Throws UsageError if they don't fit the command. */
 import { parseArgs } from "node:util";
 import { quoted } from "../kernel/text.ts";
 import { fileFlag, flagOf, formerName } from "../kernel/settings.ts";
@@ -15,7 +15,7 @@ export interface Parsed {
 /** `encryptionKey` → `encryption-key` */
 const nameOfFlag = (setting: string) => flagOf(setting).slice(2);
 
-/** The settings that a command takes as flags, and for a secret the flag that names its file. */
+/** The settings that a command accepts as flags; a secret also has a flag for its file. */
 const settingNames = ({ settings = [], ownSettings = {} }: Command): readonly string[] =>
   [...settings.map((name) => [name, settingTable[name]] as const), ...Object.entries(ownSettings)].flatMap(
     ([name, { isSecret, formerly }]) =>
@@ -33,13 +33,13 @@ export function parse(command: Command, words: readonly string[]): Parsed {
   return { values: given, words: positionals, wantsHelp };
 }
 
-/** The argument as the value of the option that it stands for. Raises UsageError where both are given. */
+/** Stores the argument under the option that it is a shorthand for. Throws UsageError if both are given. */
 function withArgument(command: Command, values: Parsed["values"], [word]: readonly string[]): Parsed["values"] {
   const option = command.argument?.option;
   if (option === undefined || word === undefined) return values;
   if (values[option] !== undefined)
     throw new UsageError(
-      `${command.argument?.shape} is given twice, by ${quoted(word)} and by --${option}: give it once. ${seeHelp(command)}`,
+      `${command.argument?.shape} is given twice, as ${quoted(word)} and with --${option}. Give it once. ${seeHelp(command)}`,
     );
   return { ...values, [option]: word };
 }
@@ -60,17 +60,17 @@ function parseWords(command: Command, words: readonly string[]) {
   }
 }
 
-/** Node's own messages explain at length; the option's name and what is wrong with it are enough. */
+/** A one-sentence replacement for the long messages of `parseArgs`. */
 function faultOf({ code, message }: NodeJS.ErrnoException): string {
   const option = /'(?:-\w, )?(-[^ ']*)/.exec(message)?.[1] ?? "";
-  if (code === "ERR_PARSE_ARGS_UNKNOWN_OPTION") return `There is no option ${quoted(option)} here.`;
+  if (code === "ERR_PARSE_ARGS_UNKNOWN_OPTION") return `Unknown option ${quoted(option)}.`;
   if (message.includes("does not take an argument")) return `${option} takes no value.`;
   return `${option} needs a value.`;
 }
 
 function refuseMissing(command: Command, values: Parsed["values"], words: readonly string[]): void {
   const [extra] = command.argument === undefined ? words : words.slice(1);
-  if (extra !== undefined) throw new UsageError(`${quoted(extra)} is one word too many. ${seeHelp(command)}`);
+  if (extra !== undefined) throw new UsageError(`Unexpected argument ${quoted(extra)}. ${seeHelp(command)}`);
   if (command.argument !== undefined && command.argument.option === undefined && !words[0])
     throw new UsageError(`'cadastre ${command.name}' needs ${command.argument.shape}. ${seeHelp(command)}`);
   for (const [name, { shape, required }] of Object.entries(command.options ?? {})) {

@@ -1,4 +1,4 @@
-/** `cadastre backup` and `cadastre restore`: the register to and from one file, on either engine. */
+/** `cadastre backup`, `cadastre backup verify` and `cadastre restore`: the whole database to and from one file, on SQLite and PostgreSQL. */
 import type { Progress } from "../backup/format.ts";
 import { loadBackup, verifyBackup } from "../backup/restore.ts";
 import { writeBackup } from "../backup/write.ts";
@@ -14,41 +14,42 @@ import { registerSettings } from "./register.ts";
 
 export const verify: Command = {
   name: "backup verify",
-  summary: "Read a backup and see whether it could be restored",
-  argument: { shape: "FILE", doc: "What 'cadastre backup' wrote, on either engine, or a server by its schedule." },
+  summary: "Check that a backup can be restored",
+  argument: {
+    shape: "FILE",
+    doc: "A backup from 'cadastre backup' or from a server's schedule, of SQLite or PostgreSQL.",
+  },
   settings: registerSettings,
   details: [
-    "Reads the whole file and compares it with its checksum; with the encryption key, opens every secret in it. Writes nothing and opens no database.",
+    "Reads the whole file and verifies its checksum. If an encryption key is set, also decrypts every secret in it. Writes nothing and opens no database.",
     "Example: cadastre backup verify /backups/cadastre.backup",
   ],
   async run({ terminal, argument: file, settings: read }) {
     const settings = read();
-    const keys = keysAtHand(settings);
+    const keys = availableKeys(settings);
     const vault = keys && createVault(...keys);
     const found = await verifyBackup(file, progress(terminal, "verifying"), vault);
     const { createdAt, cadastre } = found.header;
-    terminal.out(
-      `${file} is whole: ${total(found.rows)}, as they were at ${createdAt}, written by Cadastre ${cadastre}.`,
-    );
+    terminal.out(`${file} is complete: ${total(found.rows)}, created at ${createdAt} by Cadastre ${cadastre}.`);
     terminal.out(
       vault === undefined
-        ? `Whether its secrets can be read was not tried: set CADASTRE_ENCRYPTION_KEY to the key ${found.keyIds.join(", ")} for that.`
-        : `Every secret in it (${found.secrets}) can be read with the key in ${keysPlace(settings)}.`,
+        ? `Its secrets were not checked. To check them, set CADASTRE_ENCRYPTION_KEY to the key ${found.keyIds.join(", ")}.`
+        : `Its ${counted(found.secrets, "secret")} can be decrypted with the key in ${keysPlace(settings)}.`,
     );
   },
 };
 
-/** Undefined where none is set or kept beside the embedded database. */
-const keysAtHand = (settings: Settings) =>
+/** Undefined if no key is set and there is no key file next to an SQLite database. */
+const availableKeys = (settings: Settings) =>
   settings.encryptionKey === undefined && sqlitePath(settings) === undefined ? undefined : existingKeys(settings);
 
 export const backup: Command = {
   name: "backup",
-  summary: "Write the whole register to one file, while it is being served",
-  argument: { shape: "FILE", doc: "Where to write; a file that is there is replaced once the new one is complete." },
+  summary: "Back up the whole database to one file; servers can keep running",
+  argument: { shape: "FILE", doc: "The file to write. An existing file is replaced once the new one is complete." },
   settings: registerSettings,
   details: [
-    "The file holds everything but the encryption key: keep that too, in another place.",
+    "The file contains everything except the encryption key. Keep a copy of the key in another place.",
     "Example: cadastre backup /backups/cadastre.backup",
   ],
   async run({ terminal, argument: file, settings: read }) {
@@ -68,10 +69,13 @@ export const backup: Command = {
 export const restore: Command = {
   name: "restore",
   summary: "Load a backup into an empty database",
-  argument: { shape: "FILE", doc: "What 'cadastre backup' of this version or an older one wrote, on either engine." },
+  argument: {
+    shape: "FILE",
+    doc: "A backup from 'cadastre backup' of this version or an older one, of SQLite or PostgreSQL.",
+  },
   settings: registerSettings,
   details: [
-    "The file is verified before anything is written, and all of it is loaded or nothing. The database is made where there is none. What an older version wrote is migrated. The encryption key must be the one of the register that was backed up.",
+    "Verifies the file first, then loads all of it or nothing. Creates the database if it doesn't exist, and migrates a backup of an older version. The encryption key must be the one of the database that was backed up.",
     "Example: CADASTRE_ENCRYPTION_KEY=$(cat data/cadastre.db.key) cadastre restore cadastre.backup --database postgres://cadastre@db.example/cadastre",
   ],
   async run({ terminal, argument: file, settings: read }) {
@@ -82,14 +86,16 @@ export const restore: Command = {
       await loadBackup(database, { file, header }, progress(terminal, "loading"));
       await checkVault(database, vault);
     });
-    terminal.out(`Restored ${total(rows)} from ${file}, as they were at ${header.createdAt}.`);
+    terminal.out(`Restored ${total(rows)} from ${file}, created at ${header.createdAt}.`);
     const added = migrations.length - header.migrations.length;
     if (added > 0)
-      terminal.out(`It was written by Cadastre ${header.cadastre}; its schema was brought to that of ${version}.`);
+      terminal.out(
+        `The backup was written by Cadastre ${header.cadastre}; the schema was migrated to that of ${version}.`,
+      );
   },
 };
 
-/** Before anything is written: what is encrypted in the backup must be readable afterwards. Raises `conflict`. */
+/** Called before anything is written: the keys must be able to decrypt the backup's secrets. Throws `conflict`. */
 function vaultFor(settings: Settings, keyIds: readonly string[], file: string) {
   const keys = existingKeys(settings);
   const vault = keys === undefined ? undefined : createVault(...keys);
@@ -97,22 +103,21 @@ function vaultFor(settings: Settings, keyIds: readonly string[], file: string) {
   const path = sqlitePath(settings);
   const orFile = path === undefined ? "" : `, or put its key file at ${keyPathBeside(path)}`;
   throw conflict(
-    `The backup ${file} needs the encryption key ${keyIds.join(" and ")} of the register that it was made from, and this is another or none. Set CADASTRE_ENCRYPTION_KEY to that key${orFile}. Nothing was written.`,
+    `The backup ${file} needs the encryption key ${keyIds.join(" and ")}, which is not set. Set CADASTRE_ENCRYPTION_KEY to the key of the database that was backed up${orFile}. Nothing was written.`,
   );
 }
 
 function keyReminder(settings: Settings): string {
-  return `It can only be restored with the encryption key in ${keysPlace(settings)}: keep a copy of that, apart from the backup.`;
+  return `You can only restore it with the encryption key in ${keysPlace(settings)}. Keep a copy of the key, apart from the backup.`;
 }
 
 function total(rows: Readonly<Record<string, number>>): string {
   const counts = Object.values(rows);
   const rowCount = counts.reduce((sum, count) => sum + count, 0);
-  return `${counted(rowCount, "row")} of ${counted(counts.length, "table")}`;
+  return `${counted(rowCount, "row")} in ${counted(counts.length, "table")}`;
 }
 
-/** `doing` is what begins each line: `writing`. */
-function progress({ note }: Terminal, doing: string): Progress {
+function progress({ note }: Terminal, verb: string): Progress {
   const print = progressLines(note);
-  return (table, rows) => print(() => `${doing} ${table}: ${counted(rows, "row")}`);
+  return (table, rows) => print(() => `${verb} ${table}: ${counted(rows, "row")}`);
 }

@@ -1,14 +1,13 @@
-/** The command line's entry: the process's arguments, environment and streams → `run`. */
+/** Entry point of the command line: passes the process's arguments, environment and streams to `run`. */
 import { run } from "./run.ts";
 
-// A reader that has seen enough (`| head`) is no failure.
+// `cadastre … | head` closes the pipe early; that is not a failure.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   if (error.code === "EPIPE") process.exit(0);
   throw error;
 });
 
-// The launcher, where it has to stay between, may be killed without passing that on, and so may the server whose worker this is:
-// then this process must not stay behind.
+// The parent (the launcher, or the server that started this worker) can be killed without forwarding a signal. Exit with it.
 if (process.channel !== undefined) {
   process.once("disconnect", () => process.exit(1));
   process.channel?.unref();

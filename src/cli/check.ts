@@ -1,4 +1,4 @@
-/** `cadastre serve --check`: whether a start would succeed, found out without starting and without changing anything. */
+/** `cadastre serve --check`: finds out whether the server would start. It must not change anything. */
 import { accessSync, constants, existsSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -20,19 +20,18 @@ import { refuseWithoutEngine } from "../workers.ts";
 
 interface CheckedPart {
   readonly title: string;
-  /** Where one of these can't be used, the part can't be judged. */
+  /** The part is skipped if one of these settings is invalid. */
   readonly needs: readonly (keyof Settings)[];
-  /** What was found, in a few words; undefined where there is nothing to check. Raises what a start would raise. */
+  /** Returns a short note, or undefined if there is nothing to check. Throws what a start would throw. */
   readonly check: (settings: Settings) => Promise<string | undefined>;
 }
 
 export interface CheckResult {
   readonly passed: readonly string[];
-  /** A sentence each. */
   readonly faults: readonly string[];
 }
 
-/** Every fault that can be found, not only the first. */
+/** Reports every problem, not only the first. */
 export async function checkService(read: () => Settings): Promise<CheckResult> {
   const { settings, unusable, faults } = readAll(read);
   const results = await Promise.all(
@@ -48,12 +47,12 @@ export async function checkService(read: () => Settings): Promise<CheckResult> {
       }),
   );
   return {
-    passed: [...(faults.length === 0 ? ["settings: can be used"] : []), ...results.flatMap(({ passed }) => passed)],
+    passed: [...(faults.length === 0 ? ["settings: valid"] : []), ...results.flatMap(({ passed }) => passed)],
     faults: [...new Set([...faults, ...results.flatMap((result) => result.faults)])],
   };
 }
 
-/** Also where some settings can't be used: the others are checked with the defaults of those. */
+/** Invalid settings are replaced by their defaults, so that the other parts can still be checked. */
 function readAll(read: () => Settings) {
   try {
     return { settings: read(), unusable: [], faults: [] };
@@ -84,18 +83,18 @@ const parts: readonly CheckedPart[] = [
 async function checkDatabase(settings: Settings): Promise<string> {
   const path = sqlitePath(settings);
   if (path !== undefined && !existsSync(path)) {
-    refuseUnwritable(existingParent(path), `The database ${path} can't be made there`, "CADASTRE_DATABASE");
-    return "the first start makes it";
+    refuseUnwritable(existingParent(path), `The database ${path} can't be created`, "CADASTRE_DATABASE");
+    return "the first start creates it";
   }
   const pending = await inspectRegister(settings);
-  if (pending === undefined) return "can be reached; the first start makes the register";
-  return pending.length === 0 ? "up to date" : `a start applies ${counted(pending.length, "migration")}`;
+  if (pending === undefined) return "reachable; the first start creates the tables";
+  return pending.length === 0 ? "up to date" : `the next start applies ${counted(pending.length, "migration")}`;
 }
 
 async function checkKey(settings: Settings): Promise<string> {
   const path = sqlitePath(settings);
   const isNew = path !== undefined && !existsSync(path);
-  if (isNew && existingKeys(settings) === undefined) return "the first start makes one";
+  if (isNew && existingKeys(settings) === undefined) return "the first start creates one";
   const keys = encryptionKeys(settings);
   if (!isNew) await inspectRegister(settings, keys);
   return `in ${keysPlace(settings)}`;
@@ -106,10 +105,10 @@ async function checkCertificate({ tlsCert, tlsKey }: Settings): Promise<string |
   const { validFromDate, validToDate } = new X509Certificate(readPair({ tlsCert, tlsKey }).cert);
   const until = validToDate.toISOString();
   if (validToDate < new Date())
-    throw new SettingError(`The certificate in ${tlsCert} has expired at ${until}. Put a new one there.`);
+    throw new SettingError(`The certificate in ${tlsCert} expired at ${until}. Replace it.`);
   if (validFromDate > new Date())
     throw new SettingError(
-      `The certificate in ${tlsCert} is valid from ${validFromDate.toISOString()} on. Check it, and this machine's clock.`,
+      `The certificate in ${tlsCert} is not valid before ${validFromDate.toISOString()}. Check the certificate and this machine's clock.`,
     );
   return `valid until ${until}`;
 }
@@ -117,7 +116,7 @@ async function checkCertificate({ tlsCert, tlsKey }: Settings): Promise<string |
 async function checkMail({ smtpUrl: url, smtpFrom: from }: Settings): Promise<string | undefined> {
   if (url === undefined || from === undefined) return undefined;
   await verifyMailServer({ url, from });
-  return "the server takes mail from here";
+  return "the mail server accepts mail from this server";
 }
 
 async function checkEngines(settings: Settings): Promise<string | undefined> {
@@ -126,7 +125,7 @@ async function checkEngines(settings: Settings): Promise<string | undefined> {
   return `in ${settings.engines}`;
 }
 
-/** Workers need one, and so does who asks for one; without either git does with what there is. */
+/** A sandbox is required with workers or if the setting names one; otherwise fetching from git uses what is available. */
 async function checkSandbox({ workers, sandbox }: Settings): Promise<string> {
   if (workers === 0 && sandbox === undefined) return describeFetching(sandbox);
   const agentDirectory = await mkdtemp(join(tmpdir(), "cadastre-check-"));
@@ -144,10 +143,10 @@ async function checkSandbox({ workers, sandbox }: Settings): Promise<string> {
 async function checkBackups({ backupDirectory }: Settings): Promise<string | undefined> {
   if (backupDirectory === undefined) return undefined;
   refuseUnwritable(backupDirectory, "Backups can't be written", "CADASTRE_BACKUP_DIRECTORY");
-  return `go to ${backupDirectory}`;
+  return `in ${backupDirectory}`;
 }
 
-/** The folder itself, or the nearest above it that exists: a start makes the others. */
+/** The nearest parent directory that exists: a start creates the others. */
 function existingParent(path: string): string {
   const folder = dirname(path);
   return existsSync(folder) || folder === path ? folder : existingParent(folder);
@@ -158,6 +157,6 @@ function refuseUnwritable(folder: string, what: string, variable: string): void 
     accessSync(folder, constants.W_OK | constants.X_OK);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    throw new SettingError(`${what} (${folder}: ${code}). Check ${variable} and the folder's permissions.`);
+    throw new SettingError(`${what} (${folder}: ${code}). Check ${variable} and the permissions of the directory.`);
   }
 }

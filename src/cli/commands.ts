@@ -1,4 +1,4 @@
-/** The one table of commands, in the order in which help lists them, with the two that are shortest. */
+/** The table of commands, in the order in which `cadastre help` lists them; also defines `migrate` and `version`. */
 import { openRegister } from "../service.ts";
 import { version } from "../version.ts";
 import { createAgentPoolCommand } from "./agent-pools.ts";
@@ -14,13 +14,12 @@ import { serveCommand } from "./serve.ts";
 import { createTokenCommand, listTokensCommand, revokeTokenCommand } from "./tokens.ts";
 import { createUserCommand, listUsersCommand, setPasswordCommand } from "./users.ts";
 
-/** The one command besides `serve` and `restore` that changes the schema of the database. */
 const migrateCommand: Command = {
   name: "migrate",
-  summary: "Bring the database to the schema that this version needs",
+  summary: "Migrate the database to the schema of this version",
   settings: registerSettings,
   details: [
-    "Makes the database where there is none. 'cadastre serve' does the same when it starts; run this by itself to see an upgrade succeed before any server is started.",
+    "Creates the database if it doesn't exist. 'cadastre serve' also migrates when it starts; run this command first to check that an upgrade works before you start any server.",
     "Example: cadastre migrate --database sqlite:data/cadastre.db",
   ],
   async run({ terminal, settings }) {
@@ -56,7 +55,7 @@ export const commands: readonly Command[] = [
   createAgentPoolCommand,
   listJobsCommand,
   runJobCommand,
-  // Before the command whose name it begins with.
+  // Must come before `backup`: commands are matched by prefix.
   verify,
   backup,
   restore,

@@ -1,14 +1,14 @@
-/** Which variables of the environment are ours, with the settings of commands that call another server. An unknown variable that begins like ours is a fault: mostly a setting that was misspelled. */
+/** Defines the settings of commands that call another server, and reports unknown `CADASTRE_` environment variables, which are usually misspelled settings. */
 import { agentSettingTable } from "../agent/settings.ts";
 import { nearest, parseToken, parseUrl, type Setting, variablesOf } from "../kernel/settings.ts";
 import { settingTable } from "../settings.ts";
 
-/** Neither the server nor the agent has these. */
+/** Settings that neither the server nor the agent has. */
 export const commandSettingTable = {
   address: {
     variable: "CADASTRE_ADDRESS",
     shape: "URL",
-    doc: "The server to ask over its API, instead of opening the database; needs a token.",
+    doc: "Address of a running server. The command then calls its API instead of opening the database; needs a token.",
     initially: undefined,
     parse: parseUrl,
   },
@@ -16,7 +16,7 @@ export const commandSettingTable = {
     variable: "CADASTRE_TOKEN",
     shape: "TOKEN",
     isSecret: true,
-    doc: "The token to call that server with. A flag can be seen by everybody on the machine: better by the environment or a file.",
+    doc: "API token for that server. Other users of this machine can see flags, so prefer the environment variable or a file.",
     initially: undefined,
     parse: parseToken,
   },
@@ -24,27 +24,27 @@ export const commandSettingTable = {
     variable: "CADASTRE_IMPORT_TOKEN",
     shape: "TOKEN",
     isSecret: true,
-    doc: "The token of the server that an organization is imported from.",
+    doc: "API token for the server that an organization is imported from.",
     initially: undefined,
-    // Another server's tokens have whatever form it gives them.
+    // Other servers use other token formats.
     parse: (text) => text,
   },
 } as const satisfies Record<string, Setting<string>>;
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The server's workers and its commands share its environment, so each program knows the others' settings. */
+/** The server, its workers and the commands can share one environment, so each of them accepts the settings of the others. */
 const tables = [settingTable, agentSettingTable, commandSettingTable];
 const settable = [...tables.flatMap(variablesOf), "CADASTRE_CONFIG"];
-/** Without those that name a secret's file. */
+/** Without the `_FILE` variants of secrets. */
 const plain = tables.flatMap((table) => Object.values(table)).map(({ variable }) => variable);
 
-/** What this project's own programs set or read: in runs, in builds and in tests. */
+/** Variables that runs, builds and tests of this project set or read. */
 const internal = /^CADASTRE_(?:AGENT_VERSION|FETCH|PROBE|BUILDER|IMAGE|TERRAFORM|CLUSTER_SMALL_DISKS|TEST_\w+)$/;
 
 /**
- * What Kubernetes gives every container about services whose name begins with `cadastre`. `CADASTRE_PORT` has a URL there, so that one
- * with a number is a person's, who meant `CADASTRE_LISTEN`.
+ * Kubernetes sets such variables in every container for services whose name begins with `cadastre`. Its `CADASTRE_PORT` is a URL; one
+ * with a number was set by a person who meant `CADASTRE_LISTEN`.
  */
 function isOfKubernetes(name: string, value: string): boolean {
   if (/^CADASTRE_(?:\w+_)?SERVICE_(?:HOST|PORT(?:_\w+)?)$/.test(name)) return true;
@@ -52,7 +52,6 @@ function isOfKubernetes(name: string, value: string): boolean {
   return /^CADASTRE_(?:\w+_)?PORT$/.test(name) && /^(?:tcp|udp|sctp):\/\//.test(value);
 }
 
-/** A sentence for each. */
 export function unknownVariables(environment: Environment): string[] {
   return Object.entries(environment)
     .filter(([name, value = ""]) => name.startsWith("CADASTRE_") && value !== "" && !isKnown(name, value))

@@ -1,4 +1,4 @@
-/** `cadastre health`: whether the server on this machine is ready, for whatever has only an exit code to look at. */
+/** `cadastre health`: checks whether the server on this machine is ready, for health checks that only see an exit code. */
 import { request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -9,16 +9,16 @@ import type { Settings } from "../settings.ts";
 import { type Command, UsageError } from "./command.ts";
 
 const timeoutMs = 5_000;
-const askAgainMs = 200;
+const retryMs = 200;
 const waitMaxSeconds = 86_400;
 
 export const healthCommand: Command = {
   name: "health",
-  summary: "Ask the server on this machine whether it is ready",
+  summary: "Check whether the server on this machine is ready",
   settings: ["listen", "tlsCert"],
-  options: { wait: { shape: "SECONDS", doc: "Ask again until it is ready, for so long at most." } },
+  options: { wait: { shape: "SECONDS", doc: "Wait up to this long for the server to become ready." } },
   details: [
-    "Asks /readyz at the address that the server was told to listen on, so give it the same settings. Exit code 0: ready; 1: not. It is for containers and scripts that have no curl.",
+    "Requests /readyz at the server's listen address, so use the same settings as the server. Exit codes: 0 if the server is ready, 1 if not. Use it in containers and scripts that have no curl.",
     "Example: cadastre health --listen 127.0.0.1:8080 --wait 60",
   ],
   async run({ terminal, settings, value }) {
@@ -27,22 +27,22 @@ export const healthCommand: Command = {
     const address = { ...listen, host: loopbackOf(listen.host) };
     await untilReady(async () => {
       const status = await readiness(address, tlsCert !== undefined);
-      if (status !== 200) throw new Error(`it answered with ${status}`);
+      if (status !== 200) throw new Error(`status ${status}`);
     }, seconds);
     terminal.out("ready");
   },
 };
 
-/** Asks again and again for so many seconds. Raises `unavailable` with what it was told last. */
-async function untilReady(ask: () => Promise<void>, seconds: number): Promise<void> {
+/** Retries for so many seconds. Throws `unavailable` with the last failure. */
+async function untilReady(attempt: () => Promise<void>, seconds: number): Promise<void> {
   const end = performance.now() + seconds * 1000;
   for (;;) {
     try {
-      return await ask();
+      return await attempt();
     } catch (error) {
       if (performance.now() >= end) throw notReady((error as Error).message, seconds);
     }
-    await sleep(askAgainMs);
+    await sleep(retryMs);
   }
 }
 
@@ -55,21 +55,21 @@ function secondsOf(text: string | undefined): number {
 
 function readiness({ host, port }: Settings["listen"], isTls: boolean): Promise<number> {
   const { promise, resolve, reject } = Promise.withResolvers<number>();
-  const ask = isTls ? httpsRequest : httpRequest;
-  // Its certificate is for the name by which others call it.
+  const send = isTls ? httpsRequest : httpRequest;
+  // The certificate is for the server's public name, not for this address.
   const options = { host, port, path: "/readyz", timeout: timeoutMs, rejectUnauthorized: false };
-  const request = ask(options, (response) => {
+  const request = send(options, (response) => {
     response.resume();
     resolve(response.statusCode ?? 0);
   });
-  request.on("timeout", () => request.destroy(new Error(`it said nothing for ${counted(timeoutMs / 1000, "second")}`)));
+  request.on("timeout", () => request.destroy(new Error(`no response for ${counted(timeoutMs / 1000, "second")}`)));
   request.on("error", reject);
   request.end();
   return promise;
 }
 
-const notReady = (why: string, seconds: number) =>
+const notReady = (reason: string, seconds: number) =>
   new AppError(
     "unavailable",
-    `The server is not ready${seconds > 0 ? ` after ${counted(seconds, "second")}` : ""} (${why}). Its log tells more.`,
+    `The server is not ready${seconds > 0 ? ` after ${counted(seconds, "second")}` : ""} (${reason}). See the server's log.`,
   );

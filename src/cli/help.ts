@@ -1,4 +1,4 @@
-/** What `--help` prints, made from the tables of commands and settings. */
+/** Builds the text of `--help` from the tables of commands and settings. */
 import { fileVariable, flagOf } from "../kernel/settings.ts";
 import { settingTable } from "../settings.ts";
 import { version } from "../version.ts";
@@ -8,19 +8,19 @@ const widthMax = 100;
 
 export function overview(commands: readonly Command[]): string {
   return [
-    `Cadastre ${version}: a register of infrastructure workspaces, and of who may do what to them.`,
+    `Cadastre ${version}: a self-hosted control plane for Terraform and OpenTofu.`,
     "",
     "Usage: cadastre COMMAND [OPTIONS]",
     "",
     ...summaries(commands),
     "",
-    "'cadastre COMMAND --help' tells how each is used. Start with 'cadastre serve'.",
+    "Run 'cadastre COMMAND --help' for details of a command, and 'cadastre serve' to start a server.",
   ].join("\n");
 }
 
 export function groupHelp(group: string, commands: readonly Command[]): string {
   const lines = [`Usage: cadastre ${group} COMMAND [OPTIONS]`, "", ...summaries(commands)];
-  return [...lines, "", `'cadastre ${group} COMMAND --help' tells how each is used.`].join("\n");
+  return [...lines, "", `Run 'cadastre ${group} COMMAND --help' for details of a command.`].join("\n");
 }
 
 export function commandHelp(command: Command): string {
@@ -34,14 +34,14 @@ export function commandHelp(command: Command): string {
   if (argument !== undefined) lines.push(...entry(argument.shape, [argument.doc]));
   for (const [option, { shape, doc }] of options)
     lines.push(...entry(shape === undefined ? `--${option}` : `--${option} ${shape}`, [doc]));
-  lines.push(...entry("--help", ["Print this."]), ...settingsHelp(command));
-  // An example stays on one line, however long: it is there to be copied.
+  lines.push(...entry("--help", ["Print this help."]), ...settingsHelp(command));
+  // Examples are not wrapped, so that they can be copied.
   for (const detail of details)
     lines.push("", ...(detail.startsWith("Example: ") ? [detail] : wrapped(detail, widthMax)));
   return lines.join("\n");
 }
 
-/** In brackets where it may be left out. */
+/** In brackets if it is optional. */
 function argumentIn({ argument, options = {} }: Command): string | undefined {
   if (argument?.option === undefined || options[argument.option]?.required === true) return argument?.shape;
   return `[${argument.shape}]`;
@@ -50,13 +50,21 @@ function argumentIn({ argument, options = {} }: Command): string | undefined {
 function settingsHelp({ settings = [], ownSettings = {} }: Command): string[] {
   const shown = [...settings.map((name) => [name, settingTable[name]] as const), ...Object.entries(ownSettings)];
   if (shown.length === 0) return [];
-  const lines = ["", "Settings: a flag wins over the environment, the environment over the settings file.", ""];
+  const lines = [
+    "",
+    "Settings: flags take precedence over environment variables, and those over the settings file.",
+    "",
+  ];
   lines.push(
-    ...entry("--config FILE", ["The settings file: lines of NAME=VALUE, by the names below.", "CADASTRE_CONFIG"]),
+    ...entry("--config FILE", [
+      "The settings file: lines of NAME=VALUE with the variable names below.",
+      "CADASTRE_CONFIG",
+    ]),
   );
   for (const [name, { variable, shape, doc, initially, isSecret }] of shown) {
-    const initial = initially === undefined ? "" : `, ${initially} when unset`;
-    const inFile = isSecret === true ? `; or ${fileVariable(variable)}, which names a file that holds it` : "";
+    const initial = initially === undefined ? "" : ` (default: ${initially})`;
+    const inFile =
+      isSecret === true ? `, or ${fileVariable(variable)} with the path of a file that contains the value` : "";
     lines.push(...entry(`${flagOf(name)} ${shape}`, [doc, `${variable}${initial}${inFile}`]));
   }
   return lines;
@@ -68,9 +76,9 @@ function summaries(commands: readonly Command[]): string[] {
   return commands.map((command) => `  ${title(command).padEnd(width)}  ${command.summary}`);
 }
 
-/** A term, and under it, indented, what it means. */
-function entry(term: string, meanings: readonly string[]): string[] {
-  return [`  ${term}`, ...meanings.flatMap((text) => wrapped(text, widthMax - 6).map((line) => `      ${line}`))];
+/** A term with its indented description below it. */
+function entry(term: string, descriptions: readonly string[]): string[] {
+  return [`  ${term}`, ...descriptions.flatMap((text) => wrapped(text, widthMax - 6).map((line) => `      ${line}`))];
 }
 
 function wrapped(text: string, width: number): string[] {

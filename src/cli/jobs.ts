@@ -1,4 +1,4 @@
-/** `cadastre job …`: shows the background jobs, and runs one here and now, under the lease that servers run it under. */
+/** `cadastre job …`: lists the background jobs, and runs one in this process under the same lease that servers use. */
 import type { Tx } from "../database/database.ts";
 import { backupFacts, backupJobs, jobs } from "../jobs/index.ts";
 import { JobRunner } from "../jobs/runner.ts";
@@ -10,37 +10,37 @@ import { reading, registerSettings, withRegister } from "./register.ts";
 
 export const listJobsCommand: Command = {
   name: "job list",
-  summary: "List the background jobs: when each last ran, and how that went",
+  summary: "List the background jobs and the result of their last run",
   settings: registerSettings,
   options: jsonOption,
   details: [
     ...[...jobs, backupFacts].map(({ name, doc }) => `${name} ${doc}`),
-    "HANDLED counts all runs so far. RUNNING ON names the machine, the process and the run.",
+    "HANDLED is the total of all runs. RUNNING ON shows the host, the process and the run.",
     "Example: cadastre job list",
   ],
   async run({ terminal, isOn, settings }) {
     const given = settings();
     const known = await reading(given, readJobs);
-    // Servers may have it, also where these settings name no folder.
+    // Servers can have a backup schedule even if this command's settings name no directory.
     const isScheduled = given.backupDirectory !== undefined || known.some(({ name }) => name === backupFacts.name);
     const shown = [...jobs, ...(isScheduled ? [backupFacts] : [])];
     const rows = shown.map(({ name, everyMs }) => ({
       name,
       every: durationText(everyMs),
-      ...shownOf(known.find((row) => row.name === name)),
+      ...statusOf(known.find((row) => row.name === name)),
     }));
-    printRows(terminal, rows, { json: isOn("json"), none: "There are no jobs." });
+    printRows(terminal, rows, { json: isOn("json"), empty: "There are no jobs." });
   },
 };
 
 export const runJobCommand: Command = {
   name: "job run",
-  summary: "Run a background job now, whenever it is due",
+  summary: "Run a background job now, even if it is not due",
   argument: { shape: "NAME", doc: "The job's name, as 'cadastre job list' shows it." },
   settings: registerSettings,
   details: [
-    "It runs in this process, while servers leave it alone. It is refused while a server runs it. Ctrl+C stops it; what it has done stays done.",
-    "The job 'backup' makes one when the last is old enough; 'cadastre backup FILE' makes one at any time.",
+    "The job runs in this process; servers don't start it meanwhile. The command fails if a server is running the job. Ctrl+C stops the job; completed steps are kept.",
+    "The job 'backup' writes a backup only if the last one is old enough; 'cadastre backup FILE' always writes one.",
     "Example: cadastre job run expired-tokens",
   ],
   async run({ terminal, argument: name, settings: read }) {
@@ -50,9 +50,9 @@ export const runJobCommand: Command = {
       const names = jobs.map((job) => job.name).join(", ");
       if (name === backupFacts.name)
         throw new UsageError(
-          "Backups are made by a job where CADASTRE_BACKUP_DIRECTORY names a folder for them; 'cadastre backup FILE' makes one now.",
+          "There is no backup job because CADASTRE_BACKUP_DIRECTORY is not set. Set it, or run 'cadastre backup FILE'.",
         );
-      throw new UsageError(`There is no job ${quoted(name)}. The jobs are: ${names}.`);
+      throw new UsageError(`There is no job ${quoted(name)}. Jobs: ${names}.`);
     }
     const handled = await withRegister(settings, async ({ database, vault }) => {
       const runner = new JobRunner({ database, vault, options: optionsOf(settings), jobs });
@@ -62,26 +62,26 @@ export const runJobCommand: Command = {
   },
 };
 
-/** The same jobs as a server's with these settings. */
+/** The jobs of a server with these settings. */
 const jobsOf = (settings: Settings) => [...jobs, ...backupJobs(settings, version)];
 
-/** The same options as a server's with these settings. */
+/** The options of a server with these settings. */
 function optionsOf({ organizationCreation, edition, globalRemoteStateDefault, publicUrl = "" }: Settings) {
   return { organizationCreation, edition, globalRemoteStateDefault, publicUrl };
 }
 
-const tellEveryMs = 1_000;
+const progressIntervalMs = 1_000;
 
 async function runHere(runner: JobRunner, name: string, terminal: Terminal): Promise<number> {
   let steps = 0;
-  const telling = setInterval(() => terminal.note(`running ${name}: ${counted(steps, "step")} done`), tellEveryMs);
+  const timer = setInterval(() => terminal.note(`running ${name}: ${counted(steps, "step")} done`), progressIntervalMs);
   const stop = () => void runner.stop();
   process.on("SIGINT", stop).on("SIGTERM", stop);
   try {
     const { handled } = await runner.runNow(name, () => (steps += 1));
     return handled;
   } finally {
-    clearInterval(telling);
+    clearInterval(timer);
     process.off("SIGINT", stop).off("SIGTERM", stop);
     await runner.stop();
   }
@@ -97,7 +97,7 @@ async function readJobs(tx: Tx) {
 
 type JobRow = Awaited<ReturnType<typeof readJobs>>[number];
 
-function shownOf(row: JobRow | undefined) {
+function statusOf(row: JobRow | undefined) {
   const { holder = null, leaseUntilMs = 0, nowMs = 0, finishedMs = null, handledTotal = 0 } = row ?? {};
   return {
     "last-run": finishedMs === null ? null : new Date(finishedMs).toISOString(),
@@ -107,7 +107,7 @@ function shownOf(row: JobRow | undefined) {
   };
 }
 
-/** Of the last run that has ended. */
+/** Of the last run that ended. */
 function outcomeOf({ finishedMs, succeededMs, lastError }: JobRow): string | null {
   if (lastError !== null) return `failed: ${lastError}`;
   if (finishedMs === null) return null;
@@ -120,7 +120,7 @@ const units = [
   ["s", 1_000],
 ] as const;
 
-/** In the largest unit in which it is whole: `1h`, `90s`. */
+/** In the largest unit that divides it: `1h`, `90s`. */
 function durationText(ms: number): string {
   const unit = units.find(([, length]) => ms % length === 0);
   return unit === undefined ? `${ms}ms` : `${ms / unit[1]}${unit[0]}`;

@@ -1,4 +1,4 @@
-/** `cadastre key …` and `cadastre identity-key …`: the keys that encrypt the secrets of the register, and the one that signs the identities of runs. */
+/** `cadastre key …` and `cadastre identity-key …`: lists and rotates the encryption keys of secrets, and rotates the key that signs run identity tokens. */
 import { randomUUID } from "node:crypto";
 import type { Database } from "../database/database.ts";
 import { retiredKeysFact } from "../database/fence.ts";
@@ -15,11 +15,11 @@ import { registerSettings, withRegister } from "./register.ts";
 
 export const listKeysCommand: Command = {
   name: "key list",
-  summary: "List the encryption keys: what each is for, and how many secrets are under it",
+  summary: "List the encryption keys, their use, and how many secrets each encrypts",
   settings: registerSettings,
   options: jsonOption,
   details: [
-    "An id names a key without telling anything of it. Reads the whole register, so it may take a while.",
+    "An id identifies a key without revealing it. The command reads every secret, which can take a while.",
     "Example: cadastre key list",
   ],
   async run({ terminal, isOn, settings }) {
@@ -32,7 +32,7 @@ export const listKeysCommand: Command = {
         secrets: counts.get(id) ?? 0,
       }));
     });
-    printRows(terminal, rows, { json: isOn("json"), none: "There are no keys." });
+    printRows(terminal, rows, { json: isOn("json"), empty: "There are no keys." });
   },
 };
 
@@ -45,11 +45,11 @@ function useOf(id: string, vault: Vault, retired: readonly string[]): string {
 
 export const rotateKeyCommand: Command = {
   name: "key rotate",
-  summary: "Encrypt every secret anew under the first of the keys, while the register is being served",
+  summary: "Re-encrypt every secret with the first encryption key; servers can keep running",
   settings: registerSettings,
   details: [
-    "Name the new key first and the old one after it, separated by a comma, in CADASTRE_ENCRYPTION_KEY of every server, or as the first line of the embedded database's key file, and restart them. Then run this; it can be stopped, killed and run again at any time.",
-    "From its beginning on a server that still encrypts under an old key changes nothing any more. At its end the old keys can be taken out of the setting.",
+    "First set CADASTRE_ENCRYPTION_KEY of every server to the new key and the old one, separated by a comma (or put the new key in the first line of the SQLite database's key file), and restart the servers. Then run this command. You can stop it and run it again at any time.",
+    "Once it has started, a server that still encrypts with an old key can no longer write. When it has finished, remove the old keys from the setting.",
     "Example: CADASTRE_ENCRYPTION_KEY=$NEW,$OLD cadastre key rotate",
   ],
   async run({ terminal, settings: read }) {
@@ -57,35 +57,37 @@ export const rotateKeyCommand: Command = {
     await withRegister(settings, async ({ database, vault }) => {
       const total = await countOutdated(database, vault);
       if (total === 0 && vault.keyIds.length === 1)
-        return terminal.out(`Every secret is under the key ${vault.keyId} already.`);
+        return terminal.out(`Every secret is already encrypted with the key ${vault.keyId}.`);
       await begin(database, vault, operatorContext(database, settings, `cli-${randomUUID()}`));
-      const tell = progressLines(terminal.note);
-      const progress = (count: number) => tell(() => `encrypting anew: ${count} of ${counted(total, "secret")}`);
+      const print = progressLines(terminal.note);
+      const progress = (count: number) => print(() => `re-encrypting: ${count} of ${counted(total, "secret")}`);
       const done = await resealAll(database, vault, progress, stopSignal());
       await finish(database, vault);
-      terminal.out(`Encrypted ${counted(done, "secret")} anew; every secret is under the key ${vault.keyId} now.`);
+      terminal.out(
+        `Re-encrypted ${counted(done, "secret")}; every secret is now encrypted with the key ${vault.keyId}.`,
+      );
       const older = vault.keyIds.slice(1);
       if (older.length > 0)
         terminal.out(
-          `Take ${older.join(", ")} out of ${keysPlace(settings)}; keep it for backups that were made before.`,
+          `Remove ${older.join(", ")} from ${keysPlace(settings)}, but keep a copy to restore older backups.`,
         );
     });
   },
 };
 
-/** How many secrets are under older keys. Raises `conflict` where something is under a key that is not there: it could not be encrypted anew. */
+/** Counts the secrets under older keys. Throws `conflict` if a key is missing: its secrets can't be re-encrypted. */
 async function countOutdated(database: Database, vault: Vault): Promise<number> {
   const counts = await countByKey(database);
   const missing = [...counts.keys()].filter((id) => !vault.keyIds.includes(id));
   if (missing.length > 0)
     throw conflict(
-      `Some secrets are under the key ${missing.join(", ")}, which is not among the given ones (${vault.keyIds.join(", ")}). Add it after them in CADASTRE_ENCRYPTION_KEY. Nothing was changed.`,
+      `Some secrets are encrypted with the key ${missing.join(", ")}, which is not among the configured keys (${vault.keyIds.join(", ")}). Add it to the end of CADASTRE_ENCRYPTION_KEY. Nothing was changed.`,
     );
   const others = [...counts].filter(([id]) => id !== vault.keyId).map(([, count]) => count);
   return others.reduce((sum, count) => sum + count, 0);
 }
 
-/** Its first transaction keeps everybody from encrypting under the old keys, so that what is found afterwards is all that there is. */
+/** Retires the old keys, so that no server encrypts with them while the secrets are re-encrypted. */
 async function begin(database: Database, vault: Vault, context: Parameters<typeof recordEvent>[1]): Promise<void> {
   await database.write(async (tx) => {
     const retired = await retireOlderKeys(tx, vault);
@@ -99,24 +101,26 @@ async function begin(database: Database, vault: Vault, context: Parameters<typeo
   });
 }
 
-/** Whoever starts needs the new key alone from now on. */
+/** From then on a server needs only the new key to start. */
 async function finish(database: Database, vault: Vault): Promise<void> {
   const left = await countOutdated(database, vault);
-  if (left > 0) throw conflict(`${counted(left, "secret")} still under older keys. Run 'cadastre key rotate' again.`);
+  if (left > 0)
+    throw conflict(
+      `${counted(left, "secret is", "secrets are")} still encrypted with older keys. Run 'cadastre key rotate' again.`,
+    );
   if (!(await isCheckCurrent(database.reader, vault))) await database.write((tx) => replaceCheck(tx, vault));
 }
 
 export const rotateIdentityKeyCommand: Command = {
   name: "identity-key rotate",
-  summary: "Sign the identities of runs with a new key from now on",
+  summary: "Create a new signing key for the identity tokens of runs",
   settings: registerSettings,
   options: {
-    revoke: { doc: "Also stop publishing every older key, so that nothing that they signed is trusted any more." },
+    revoke: { doc: "Also stop publishing the older keys, so that tokens signed with them are no longer trusted." },
     ...jsonOption,
   },
   details: [
-    "Servers that run take the new key at once. Without --revoke the older ones stay published for 7 days,",
-    "which is longer than any identity is good for; after a key was stolen, use --revoke.",
+    "Running servers use the new key immediately. Without --revoke the older keys stay published for 7 days, longer than any token is valid. If a key was stolen, use --revoke.",
     "Example: cadastre identity-key rotate",
   ],
   async run({ terminal, isOn, settings }) {
@@ -127,7 +131,10 @@ export const rotateIdentityKeyCommand: Command = {
     });
     if (isOn("json")) return terminal.out(JSON.stringify({ id, published }, null, 2));
     const others = published.length - 1;
-    const older = others === 0 ? "no older key is published" : `${others} older still published`;
-    terminal.out(`The key ${id} signs from now on; ${older}.`);
+    const older =
+      others === 0
+        ? "no older key is published"
+        : `${counted(others, "older key is", "older keys are")} still published`;
+    terminal.out(`The new signing key is ${id}; ${older}.`);
   },
 };

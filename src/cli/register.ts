@@ -1,4 +1,4 @@
-/** How a command works on the register that the settings name: opened, used as the operator, and closed again. */
+/** Opens the database that the settings name, runs a command's work on it as the operator, and closes it. */
 import { randomUUID } from "node:crypto";
 import type { Tx } from "../database/database.ts";
 import { migrations } from "../database/migrate.ts";
@@ -7,15 +7,14 @@ import type { Context } from "../resources/shared/context.ts";
 import { openExisting, operatorContext, type Register } from "../service.ts";
 import type { Settings } from "../settings.ts";
 
-/** The settings that every command which opens the register takes as flags. */
+/** The settings that every command that opens the database accepts as flags. */
 export const registerSettings = ["database", "encryptionKey"] as const satisfies readonly (keyof Settings)[];
 
-/** Reads from a register that is there already and is up to date. */
 export async function reading<T>(settings: Settings, work: (tx: Tx) => Promise<T>): Promise<T> {
   return withRegister(settings, ({ database }) => work(database.reader));
 }
 
-/** Changes it, in one transaction that leaves its audit events in the operator's name. */
+/** Runs `work` in one transaction; its audit events name the operator. */
 export async function writing<T>(
   settings: Settings,
   work: (tx: Tx, context: Omit<Context, "vault">) => Promise<T>,
@@ -26,7 +25,7 @@ export async function writing<T>(
   });
 }
 
-/** For what is more than one transaction. */
+/** For work that needs more than one transaction. Requires an existing database that is up to date. */
 export async function withRegister<T>(
   settings: Settings,
   work: (register: Pick<Register, "database" | "vault">) => Promise<T>,
@@ -40,11 +39,11 @@ export async function withRegister<T>(
   }
 }
 
-/** A look at the users must not change the schema under servers of an older version. Raises `conflict`. */
+/** Commands don't migrate: that would change the schema under running servers of an older version. Throws `conflict`. */
 function refuseOlder(applied: readonly string[]): void {
   const missing = migrations.map((migration) => migration.name).filter((name) => !applied.includes(name));
   if (missing.length > 0)
     throw conflict(
-      `The database was made by an older version of Cadastre (it lacks ${missing.join(", ")}). Stop the servers that use it and run 'cadastre migrate' first, or use that version.`,
+      `The database has the schema of an older version of Cadastre (missing migrations: ${missing.join(", ")}). Stop the servers that use it and run 'cadastre migrate', or use that older version.`,
     );
 }

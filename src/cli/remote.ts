@@ -1,4 +1,4 @@
-/** A server that a command asks over its API, instead of opening the database: found by `--address` and `--token`, or the environment. */
+/** API client for commands that work on a running server instead of the database, selected by `--address` and `--token`. */
 import { AppError } from "../kernel/errors.ts";
 import { SettingError, readTable } from "../kernel/settings.ts";
 import { fold, quoted } from "../kernel/text.ts";
@@ -8,25 +8,24 @@ import { type Invocation, UsageError } from "./command.ts";
 import { commandSettingTable } from "./environment.ts";
 
 const { address, token } = commandSettingTable;
-/** For a command that works on the database, or over the API where an address is given. */
 export const remoteSettings = { address, token };
 
 export const remoteDetails =
-  "With --address and --token (or CADASTRE_ADDRESS and CADASTRE_TOKEN) it asks that server over its API, with the rights of the token; without them it opens the database that the settings name.";
+  "With --address and --token (or CADASTRE_ADDRESS and CADASTRE_TOKEN) the command calls that server's API with the permissions of the token. Without them it opens the database.";
 
 const timeoutMs = 60_000;
 const mediaType = "application/vnd.api+json";
 
-/** Undefined where the command works on the database. Raises SettingError, and UsageError where flags name both. */
+/** Undefined if the command works on the database. Throws SettingError, and UsageError if flags name both. */
 export function remoteOf({ sources }: Pick<Invocation, "sources">): RemoteServer | undefined {
   const { flags = {} } = sources;
   if ((flags["database"] ?? flags["databaseFile"]) !== undefined) {
     if (flags["address"] !== undefined)
-      throw new UsageError("--database and --address exclude each other: give one of them.");
-    // A flag wins over the environment.
+      throw new UsageError("--database and --address can't be combined. Give one of them.");
+    // A flag takes precedence over the environment.
     return undefined;
   }
-  // The settings file is the server's, which has neither.
+  // The settings file is for the server, which has neither setting.
   const given = readTable(remoteSettings, { ...sources, file: undefined }, { help: "cadastre token list --help" }) as {
     readonly [Name in keyof typeof remoteSettings]: string | undefined;
   };
@@ -46,23 +45,23 @@ export class RemoteServer {
   }
 
   async get(path: string): Promise<Thing> {
-    return this.#thing(await this.#ask("GET", path), path);
+    return this.#thing(await this.#send("GET", path), path);
   }
 
   async create(path: string, type: string, attributes: Json): Promise<Thing> {
-    return this.#thing(await this.#ask("POST", path, { data: { type, attributes } }), path);
+    return this.#thing(await this.#send("POST", path, { data: { type, attributes } }), path);
   }
 
   async delete(path: string): Promise<void> {
-    await this.#ask("DELETE", path);
+    await this.#send("DELETE", path);
   }
 
-  /** All pages. */
+  /** Fetches all pages. */
   async list(path: string): Promise<Thing[]> {
     const things: Thing[] = [];
     for (let page: number | undefined = 1; page !== undefined;) {
       const query = `${path.includes("?") ? "&" : "?"}page[number]=${page}&page[size]=100`;
-      const document = await this.#ask("GET", path + query);
+      const document = await this.#send("GET", path + query);
       things.push(...thingsOf(document["data"]));
       const { meta } = document;
       const pagination = isObject(meta) && isObject(meta["pagination"]) ? meta["pagination"] : {};
@@ -72,7 +71,7 @@ export class RemoteServer {
     return things;
   }
 
-  /** By name, ignoring case, or by id; the token's own user where none is named. Raises `not-found`. */
+  /** By name, ignoring case, or by id; without a name, the token's own user. Throws `not-found`. */
   async findUser(nameOrId: string | undefined): Promise<Thing> {
     const self = await this.get("/account/details");
     if (nameOrId === undefined || isNamed(self, nameOrId)) return self;
@@ -80,18 +79,21 @@ export class RemoteServer {
     const users = await this.list(`/admin/users?q=${encodeURIComponent(nameOrId)}`);
     const found = users.find((user) => isNamed(user, nameOrId));
     if (found === undefined)
-      throw new AppError("not-found", `There is no user ${quoted(nameOrId)}. 'cadastre user list' shows who there is.`);
+      throw new AppError(
+        "not-found",
+        `There is no user ${quoted(nameOrId)}. Run 'cadastre user list' to see all users.`,
+      );
     return found;
   }
 
   #thing(document: Json, path: string): Thing {
     const thing = thingOf(document["data"]);
-    if (thing === undefined) throw this.#failure(`it answers ${path} without a document`);
+    if (thing === undefined) throw this.#failure(`the response to ${path} is not a document`);
     return thing;
   }
 
-  /** Raises `unavailable`, or what the server answers. */
-  async #ask(method: string, path: string, body?: unknown): Promise<Json> {
+  /** Throws `unavailable`, or the server's error. */
+  async #send(method: string, path: string, body?: unknown): Promise<Json> {
     let response: Response;
     let document: unknown;
     try {
@@ -104,7 +106,7 @@ export class RemoteServer {
           ...(body !== undefined && { "content-type": mediaType }),
         },
         ...(body !== undefined && { body: JSON.stringify(body) }),
-        // A redirect would take the token elsewhere.
+        // A redirect would send the token to another server.
         redirect: "error",
         signal: AbortSignal.timeout(timeoutMs),
       });
@@ -116,12 +118,12 @@ export class RemoteServer {
     }
     if (response.ok && isObject(document)) return document;
     if (response.status === 401)
-      throw new AppError("unauthorized", `${this.#base} does not know the token. Check CADASTRE_TOKEN.`);
-    throw refusal(document) ?? this.#failure(`it answers ${method} ${path} with ${response.status}`);
+      throw new AppError("unauthorized", `${this.#base} rejected the token. Check CADASTRE_TOKEN.`);
+    throw serverError(document) ?? this.#failure(`${method} ${path} returned status ${response.status}`);
   }
 
   #failure(reason: string): AppError {
-    return new AppError("unavailable", `${this.#base} can't be used (${reason}). Check CADASTRE_ADDRESS.`);
+    return new AppError("unavailable", `The request to ${this.#base} failed (${reason}). Check CADASTRE_ADDRESS.`);
   }
 }
 
@@ -129,8 +131,8 @@ function isNamed(user: Thing, nameOrId: string): boolean {
   return user.id === nameOrId || fold(textOf(user, "username") ?? "") === fold(nameOrId);
 }
 
-/** What the server says is wrong; undefined where it says nothing. */
-function refusal(document: unknown): AppError | undefined {
+/** The errors in the server's response; undefined if it has none. */
+function serverError(document: unknown): AppError | undefined {
   const errors = isObject(document) && Array.isArray(document["errors"]) ? document["errors"] : [];
   const details = errors.flatMap((error: unknown) => {
     const detail = isObject(error) ? (error["detail"] ?? error["title"]) : undefined;

@@ -1,4 +1,4 @@
-/** From the words of a command line to the command's run, and from what it raises to a sentence and an exit code. */
+/** Finds and runs the command that the arguments name, and turns errors into a message and an exit code. */
 import { AppError } from "../kernel/errors.ts";
 import { quoted } from "../kernel/text.ts";
 import { SettingError } from "../kernel/settings.ts";
@@ -8,16 +8,16 @@ import { commands } from "./commands.ts";
 import type { Environment } from "./environment.ts";
 import { commandHelp, groupHelp, overview } from "./help.ts";
 
-const failed = 1;
-const misused = 2;
+const failureCode = 1;
+const usageErrorCode = 2;
 
-/** The exit code: 0, 1 for what failed, 2 for a command that was written wrongly; others are the command's own. */
+/** Returns the exit code: 0 for success, 1 for a failure, 2 for wrong arguments; commands can return others. */
 export async function run(words: readonly string[], environment: Environment, terminal: Terminal): Promise<number> {
   try {
     return (await dispatch(words, environment, terminal))?.exitCode ?? 0;
   } catch (error) {
-    terminal.note(sentenceOf(error));
-    return error instanceof UsageError ? misused : failed;
+    terminal.note(messageOf(error));
+    return error instanceof UsageError ? usageErrorCode : failureCode;
   }
 }
 
@@ -46,22 +46,24 @@ function helpOn(words: readonly string[]): string {
   return found === undefined ? helpOnGroup([words[0] ?? "", "--help"]) : commandHelp(found.command);
 }
 
-/** `user --help` tells of the commands that begin with `user`. Raises UsageError for anything else that is no command. */
+/** Help for a group such as `user`. Throws UsageError if the words are neither a group nor a command. */
 function helpOnGroup([first = "", second]: readonly string[]): string {
   const group = commands.filter((command) => command.name.startsWith(`${first} `));
   if (group.length === 0)
-    throw new UsageError(`There is no command ${quoted(first)}. 'cadastre help' lists the commands.`);
+    throw new UsageError(`Unknown command ${quoted(first)}. Run 'cadastre help' for a list of commands.`);
   if (second === "--help" || second === "-h") return groupHelp(first, group);
   const rest = group.map((command) => command.name.slice(first.length + 1));
-  throw new UsageError(`'cadastre ${first}' is followed by one of ${rest.join(", ")}. See 'cadastre ${first} --help'.`);
+  throw new UsageError(
+    `'cadastre ${first}' needs one of these commands: ${rest.join(", ")}. See 'cadastre ${first} --help'.`,
+  );
 }
 
-/** Only what nobody foresaw is told with its stack: it is for whoever mends it. */
-function sentenceOf(error: unknown): string {
+/** Unexpected errors are printed with their stack, so that they can be reported and fixed. */
+function messageOf(error: unknown): string {
   if (error instanceof AppError) return error.faults.map((fault) => withStop(fault.detail)).join(" ");
   if (error instanceof SettingError) return error.faults.map(withStop).join("\n");
   if (error instanceof UsageError) return withStop(error.message);
-  return `Something failed that should not: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`;
+  return `Unexpected error: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`;
 }
 
 const withStop = (sentence: string) => (/[.!?]$/.test(sentence) ? sentence : `${sentence}.`);

@@ -1,4 +1,4 @@
-/** `cadastre serve`: starts the service, and stops it when the process is told to. */
+/** `cadastre serve`: starts the server, and stops it on SIGTERM or SIGINT. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { deprecatedSettings } from "../kernel/settings.ts";
 import { serve } from "../main.ts";
@@ -8,44 +8,43 @@ import type { Command, Ended, Terminal } from "./command.ts";
 
 export const serveCommand: Command = {
   name: "serve",
-  summary: "Serve the register over HTTP",
+  summary: "Start the server",
   settings: Object.keys(settingTable) as (keyof Settings)[],
   options: {
     check: {
-      doc: "Start nothing: check the settings, the database, the key, the certificate, the mail server, the sandbox and the folder for backups, and exit with 0, or with 1 and a line for each fault.",
+      doc: "Check the settings, database, encryption key, certificate, mail server, sandbox and backup directory without starting the server. Exits with 0, or with 1 and one line per problem.",
     },
   },
   details: [
-    "Brings the database to this version's schema, makes the first admin where there are no users, and serves until it is stopped.",
-    "SIGTERM and SIGINT (Ctrl+C) stop it: /readyz says 503 while it drains, then no new requests are taken and running ones are finished. A second signal ends it at once.",
-    "SIGHUP, where the output is no terminal, has the TLS files read again; so does a change of them.",
-    "A flag can be seen by everybody on the machine: give secrets by the environment or the settings file.",
+    "Migrates the database to the schema of this version, creates the first admin if there are no users, and serves until it is stopped.",
+    "SIGTERM and SIGINT (Ctrl+C) stop the server: /readyz answers 503 while it drains, then it accepts no new requests and finishes the running ones. A second signal stops it immediately.",
+    "SIGHUP reloads the TLS files unless the output is a terminal. The server also reloads them when they change.",
+    "Other users of this machine can see flags: pass secrets in the environment or in the settings file.",
     "Example: cadastre serve --listen 0.0.0.0:8080 --database sqlite:/var/lib/cadastre/cadastre.db",
   ],
   async run({ terminal, settings, sources, isOn }) {
     if (isOn("check")) return check(terminal, settings);
     const given = settings();
-    // Before anything is started: from then on there is something to be ended properly.
-    const { told, forget } = listening();
+    // Before the start: from then on a signal must stop the server properly.
+    const { stopRequested, forget } = watchStopSignals();
     const { out, isTerminal } = terminal;
     const deprecated = deprecatedSettings(settingTable, sources);
     const starting = serve(given, { say: out, isTerminal, deprecated });
     const reload = () => void starting.then((service) => service.reload()).catch(() => {});
-    // On a terminal it means that the terminal is gone.
+    // On a terminal SIGHUP means that the terminal was closed.
     if (!isTerminal) process.on("SIGHUP", reload);
     try {
-      // Whoever is told during the start is stopped as soon as there is something to stop, if that takes not too long.
-      const service = await Promise.race([starting, told.then(() => sleep(given.graceSeconds * 1000))]);
-      await told;
-      if (isTerminal)
-        out("\n  Stopping: running requests are finished first. Ctrl+C once more does not wait for them.");
+      // A signal during the start waits for the start to finish, but not longer than the grace period.
+      const service = await Promise.race([starting, stopRequested.then(() => sleep(given.graceSeconds * 1000))]);
+      await stopRequested;
+      if (isTerminal) out("\n  Stopping: waiting for running requests. Press Ctrl+C again to stop immediately.");
       await service?.stop();
     } catch (error) {
       process.off("SIGHUP", reload);
       forget();
       throw error;
     }
-    // What the grace period cut off may still hold the process.
+    // Requests that the grace period cut off can still keep the process alive.
     process.exit(0);
   },
 };
@@ -57,19 +56,19 @@ async function check(terminal: Terminal, settings: () => Settings): Promise<Ende
   return { exitCode: faults.length === 0 ? 0 : 1 };
 }
 
-/** One Ctrl+C can arrive twice: from the terminal, and passed on by npm, which the terminal has told too. */
+/** One Ctrl+C can arrive twice: from the terminal, and forwarded by npm. */
 const sameKeyPressMs = 100;
 
-/** `told` is resolved by the first signal; a second one ends the process. */
-function listening(): { readonly told: Promise<void>; readonly forget: () => void } {
-  const { promise: told, resolve } = Promise.withResolvers<void>();
-  let toldAt: number | undefined;
+/** The first signal resolves `stopRequested`; a second one ends the process. */
+function watchStopSignals(): { readonly stopRequested: Promise<void>; readonly forget: () => void } {
+  const { promise: stopRequested, resolve } = Promise.withResolvers<void>();
+  let requestedAt: number | undefined;
   const listen = () => {
-    if (toldAt === undefined) {
-      toldAt = performance.now();
+    if (requestedAt === undefined) {
+      requestedAt = performance.now();
       resolve();
-    } else if (performance.now() - toldAt > sameKeyPressMs) process.exit(1);
+    } else if (performance.now() - requestedAt > sameKeyPressMs) process.exit(1);
   };
   process.on("SIGTERM", listen).on("SIGINT", listen);
-  return { told, forget: () => void process.off("SIGTERM", listen).off("SIGINT", listen) };
+  return { stopRequested, forget: () => void process.off("SIGTERM", listen).off("SIGINT", listen) };
 }

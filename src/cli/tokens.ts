@@ -1,4 +1,4 @@
-/** `cadastre token …`: makes, lists and revokes tokens, in the database or over the API. A token's secret is printed once, when it is made. */
+/** `cadastre token …`: creates, lists and revokes tokens, in the database or over the API. */
 import type { Tx } from "../database/database.ts";
 import type { ShownToken } from "../database/schema/identity.ts";
 import { parseBody } from "../jsonapi/input.ts";
@@ -16,38 +16,38 @@ import { findUserNamed } from "./users.ts";
 
 export const createTokenCommand: Command = {
   name: "token create",
-  summary: "Make a token for a user, or for an organization's owners team",
-  argument: { shape: "NAME", doc: "Whose token it is: a username or a user's id.", option: "user" },
+  summary: "Create a token for a user or for an organization's owners team",
+  argument: { shape: "NAME", doc: "Username or user id of the token's owner.", option: "user" },
   settings: registerSettings,
   ownSettings: remoteSettings,
   options: {
-    user: { shape: "NAME", doc: "The same." },
+    user: { shape: "NAME", doc: "Same as the argument NAME." },
     "owners-of": {
       shape: "ORGANIZATION",
-      doc: "Instead of a user: a token of this organization's owners team. The way back into an organization that refuses users' tokens.",
+      doc: "Create a token of this organization's owners team instead. Use it to regain access to an organization that rejects user tokens.",
     },
-    description: { shape: "TEXT", doc: "What it is for." },
+    description: { shape: "TEXT", doc: "Description of the token." },
     "expires-in": {
       shape: "DURATION",
-      doc: "How long it works: 30d or 12h. For ever when neither this nor --expires-at is given.",
+      doc: "Lifetime, such as 30d or 12h. Without this and --expires-at the token never expires.",
     },
-    "expires-at": { shape: "TIMESTAMP", doc: "Until when it works: 2030-01-31T12:00:00Z." },
+    "expires-at": { shape: "TIMESTAMP", doc: "Expiry time, such as 2030-01-31T12:00:00Z." },
     ...jsonOption,
   },
   details: [
-    "The token is printed this once: the register keeps only its hash.",
+    "The token is printed only once; the database stores only its hash.",
     remoteDetails,
     "Example: cadastre token create grace --description laptop --expires-in 30d",
   ],
   async run(invocation) {
     const { terminal, value, isOn, settings } = invocation;
-    const sent = { description: value("description") ?? null, "expired-at": expiry(invocation) ?? null };
+    const sent = { description: value("description") ?? null, "expired-at": expiryOf(invocation) ?? null };
     const attributes = checked(sent);
     const [user, organization] = [value("user"), value("owners-of")];
     if ((user === undefined) === (organization === undefined))
-      throw new UsageError("Say whose token it is: give either NAME or --owners-of ORGANIZATION.");
+      throw new UsageError("A token needs an owner: give either NAME or --owners-of ORGANIZATION.");
     const remote = remoteOf(invocation);
-    const made =
+    const created =
       remote === undefined
         ? await writing(settings(), async (tx, context) => {
             const { holder, name } = await (user === undefined
@@ -59,10 +59,10 @@ export const createTokenCommand: Command = {
         : await (user === undefined
             ? addOwnersToken(remote, organization ?? "", sent)
             : addUserToken(remote, user, sent));
-    if (isOn("json")) return terminal.out(JSON.stringify(made, null, 2));
-    const until = made["expired-at"] === null ? "does not expire" : `works until ${made["expired-at"]}`;
-    terminal.out(`Made the token ${made.id} for ${made.holder}; it ${until}. Shown this once:`);
-    terminal.out(`\n  ${made.token}\n`);
+    if (isOn("json")) return terminal.out(JSON.stringify(created, null, 2));
+    const expiry = created["expired-at"] === null ? "never expires" : `expires at ${created["expired-at"]}`;
+    terminal.out(`Created token ${created.id} for ${created.holder}; it ${expiry}. The token (shown only once):`);
+    terminal.out(`\n  ${created.token}\n`);
   },
 };
 
@@ -74,7 +74,7 @@ async function addUserToken(remote: RemoteServer, name: string, sent: Json): Pro
   return withSecret(made, "user", textOf(user, "username") ?? name);
 }
 
-/** Raises `not-found`. */
+/** Throws `not-found`. */
 async function addOwnersToken(
   remote: RemoteServer,
   organization: string,
@@ -106,7 +106,7 @@ async function personNamed(tx: Tx, name: string): Promise<Holder> {
   return { holder: { kind: "user", userId: id }, name: username };
 }
 
-/** Raises `not-found`. */
+/** Throws `not-found`. */
 async function ownersOf(tx: Tx, organization: string): Promise<Holder> {
   const team = await tx.db
     .selectFrom("teams as t")
@@ -122,12 +122,12 @@ async function ownersOf(tx: Tx, organization: string): Promise<Holder> {
 export const listTokensCommand: Command = {
   name: "token list",
   summary: "List tokens, newest first",
-  argument: { shape: "NAME", doc: "Only this user's: a username or a user's id.", option: "user" },
+  argument: { shape: "NAME", doc: "Username or user id; lists only this user's tokens.", option: "user" },
   settings: registerSettings,
   ownSettings: remoteSettings,
-  options: { user: { shape: "NAME", doc: "The same." }, ...jsonOption },
+  options: { user: { shape: "NAME", doc: "Same as the argument NAME." }, ...jsonOption },
   details: [
-    "Without a name it lists the tokens of users, teams and organizations; over the API, those of the token's own user.",
+    "Without NAME the command lists the tokens of all users, teams and organizations, or over the API those of the token's own user.",
     remoteDetails,
     "Example: cadastre token list grace",
   ],
@@ -142,7 +142,7 @@ export const listTokensCommand: Command = {
             return (await listHeldTokens(tx, userId)).map(toRow);
           })
         : await listUserTokens(remote, name);
-    printRows(terminal, rows, { json: isOn("json"), none: "There are no tokens." });
+    printRows(terminal, rows, { json: isOn("json"), empty: "There are no tokens." });
   },
 };
 
@@ -156,8 +156,8 @@ async function listUserTokens(remote: RemoteServer, name: string | undefined): P
 
 export const revokeTokenCommand: Command = {
   name: "token revoke",
-  summary: "Make a token stop working, at once and for good",
-  argument: { shape: "ID", doc: "The token's id, at-…, as 'cadastre token list' shows it." },
+  summary: "Revoke a token, immediately and permanently",
+  argument: { shape: "ID", doc: "Id of the token (at-…), from 'cadastre token list'." },
   settings: registerSettings,
   ownSettings: remoteSettings,
   details: [remoteDetails, "Example: cadastre token revoke at-Vu8nnHcZRFHrWZVX"],
@@ -166,21 +166,21 @@ export const revokeTokenCommand: Command = {
     const remote = remoteOf(invocation);
     if (remote === undefined) await revokeHere(settings(), argument);
     else await remote.delete(`/authentication-tokens/${encodeURIComponent(argument)}`);
-    terminal.out(`Revoked the token ${argument}.`);
+    terminal.out(`Revoked token ${argument}.`);
   },
 };
 
-/** Raises `not-found`. */
+/** Throws `not-found`. */
 async function revokeHere(settings: Settings, id: string): Promise<void> {
   await writing(settings, async (tx, context) => {
     const token = await tx.db.selectFrom("tokens").select(columns).where("id", "=", id).executeTakeFirst();
     if (token === undefined)
-      throw new AppError("not-found", `There is no token ${quoted(id)}. 'cadastre token list' shows their ids.`);
+      throw new AppError("not-found", `There is no token ${quoted(id)}. Run 'cadastre token list' to see all ids.`);
     await removeToken(tx, context, token);
   });
 }
 
-/** All but the hash, which is nobody's business. */
+/** All except the hash. */
 const columns = [
   "tokens.id",
   "tokens.kind",
@@ -207,7 +207,7 @@ async function listHeldTokens(tx: Tx, userId: string | undefined): Promise<HeldT
       .leftJoin("organizations as o", "o.id", "tokens.organizationId")
       .select(columns)
       .select((select) => select.fn.coalesce("u.username", "t.name", "o.name").as("holder"))
-      // Those who have signed in in a browser end that there.
+      // Sessions of the console are not API tokens.
       .where("tokens.kind", "<>", "session")
       .$if(userId !== undefined, (query) => query.where("tokens.userId", "=", userId ?? ""))
       .orderBy("tokens.createdAt", "desc")
@@ -216,12 +216,12 @@ async function listHeldTokens(tx: Tx, userId: string | undefined): Promise<HeldT
   );
 }
 
-/** Raises UsageError. */
-function expiry({ value }: Invocation): string | undefined {
+/** Throws UsageError. */
+function expiryOf({ value }: Invocation): string | undefined {
   const duration = value("expires-in");
   if (duration === undefined) return value("expires-at");
   if (value("expires-at") !== undefined)
-    throw new UsageError("--expires-in and --expires-at exclude each other: give one of them.");
+    throw new UsageError("--expires-in and --expires-at can't be combined. Give one of them.");
   if (!activityDurationPattern.test(duration))
     throw new UsageError("--expires-in must be a number of days or hours, such as 30d or 12h.");
   return new Date(Date.now() + activityDurationMs(duration)).toISOString();
@@ -232,13 +232,13 @@ interface TokenAttributes {
   readonly expiredAt: string | null;
 }
 
-/** The API's own rules for the attributes. Raises `invalid` with every fault. */
+/** Applies the API's rules for the attributes. Throws `invalid`. */
 function checked(attributes: Record<string, unknown>): TokenAttributes {
   const body = parseBody(authenticationTokens, "create", { data: { type: authenticationTokens.type, attributes } });
   return (body as { attributes: TokenAttributes }).attributes;
 }
 
-/** Named like the attributes of the API. */
+/** Keys are named like the attributes of the API. */
 function toRow(token: HeldToken) {
   return {
     id: token.id,

@@ -1,4 +1,4 @@
-/** `cadastre user …`: adds and lists users under the same rules as the API, in the database or over it. */
+/** `cadastre user …`: creates and lists users under the rules of the API, in the database or over the API. */
 import type { Tx } from "../database/database.ts";
 import type { UserTable } from "../database/schema/identity.ts";
 import type { CreateAttributes } from "../jsonapi/define.ts";
@@ -17,22 +17,26 @@ import { remoteDetails, remoteOf, remoteSettings } from "./remote.ts";
 
 export const createUserCommand: Command = {
   name: "user create",
-  summary: "Add a user",
-  argument: { shape: "NAME", doc: "The username.", option: "username" },
+  summary: "Create a user",
+  argument: { shape: "NAME", doc: "Username.", option: "username" },
   settings: registerSettings,
   ownSettings: remoteSettings,
   options: {
     username: {
       shape: "NAME",
-      doc: "Letters, numbers, dashes, underscores and dots; unique, ignoring case.",
+      doc: "Letters, numbers, dashes, underscores and dots; unique regardless of case.",
       required: true,
     },
-    email: { shape: "ADDRESS", doc: "Unique, ignoring case. Invitations to it become memberships.", required: true },
-    "site-admin": { doc: "Let the user own every organization and manage users." },
+    email: {
+      shape: "ADDRESS",
+      doc: "Email address; unique regardless of case. Pending invitations to it become memberships.",
+      required: true,
+    },
+    "site-admin": { doc: "Make the user a site admin, who owns every organization and manages users." },
     ...jsonOption,
   },
   details: [
-    "Programs use a token: make one with 'cadastre token create NAME'. For a browser, 'cadastre user set-password NAME'.",
+    "To give the user an API token, run 'cadastre token create NAME'; to let them sign in, 'cadastre user set-password NAME'.",
     remoteDetails,
     "Example: cadastre user create grace --email grace@acme.example",
   ],
@@ -46,20 +50,20 @@ export const createUserCommand: Command = {
         ? toRow(await writing(settings(), (tx, context) => addUser(tx, context, attributes)))
         : rowOf(await remote.create("/admin/users", users.type, sent));
     if (isOn("json")) terminal.out(JSON.stringify(user, null, 2));
-    else terminal.out(`Added the user ${user.username} (${user.id})${user["is-site-admin"] ? ", a site admin" : ""}.`);
+    else terminal.out(`Created user ${user.username} (${user.id})${user["is-site-admin"] ? ", a site admin" : ""}.`);
   },
 };
 
 export const setPasswordCommand: Command = {
   name: "user set-password",
-  summary: "Give a user a new password, for signing in in a browser",
-  argument: { shape: "NAME", doc: "A username or a user's id.", option: "user" },
+  summary: "Set a new password for a user",
+  argument: { shape: "NAME", doc: "Username or user id.", option: "user" },
   settings: registerSettings,
   options: {
-    user: { shape: "NAME", doc: "The same.", required: true },
+    user: { shape: "NAME", doc: "Same as the argument NAME.", required: true },
   },
   details: [
-    "The password is made, and shown this once. All of the user's sessions end; tokens stay as they are.",
+    "Generates a password and prints it once. Ends all sessions of the user; tokens keep working.",
     "Example: cadastre user set-password grace",
   ],
   async run({ terminal, value, settings }) {
@@ -70,7 +74,7 @@ export const setPasswordCommand: Command = {
       await setPassword(tx, context, administered(requireSiteAdmin(context.actor), user), password);
       return user.username;
     });
-    terminal.out(`The new password of ${username}, shown this once:\n\n  ${password.password}`);
+    terminal.out(`New password for ${username} (shown only once):\n\n  ${password.password}`);
   },
 };
 
@@ -88,13 +92,13 @@ export const listUsersCommand: Command = {
       remote === undefined
         ? (await reading(settings(), listUsers)).map(toRow)
         : (await remote.list("/admin/users")).map(rowOf);
-    printRows(terminal, rows, { json: isOn("json"), none: "There are no users." });
+    printRows(terminal, rows, { json: isOn("json"), empty: "There are no users." });
   },
 };
 
 const listUsers = (tx: Tx) => tx.db.selectFrom("users").selectAll().orderBy("usernameKey").execute();
 
-/** By name, ignoring case, or by id. Raises `not-found`. */
+/** By name, ignoring case, or by id. Throws `not-found`. */
 export async function findUserNamed(tx: Tx, nameOrId: string): Promise<Pick<UserTable, "id" | "username">> {
   const user = await tx.db
     .selectFrom("users")
@@ -102,17 +106,17 @@ export async function findUserNamed(tx: Tx, nameOrId: string): Promise<Pick<User
     .where((where) => where.or([where("usernameKey", "=", fold(nameOrId)), where("id", "=", nameOrId)]))
     .executeTakeFirst();
   if (user === undefined)
-    throw new AppError("not-found", `There is no user ${quoted(nameOrId)}. 'cadastre user list' shows who there is.`);
+    throw new AppError("not-found", `There is no user ${quoted(nameOrId)}. Run 'cadastre user list' to see all users.`);
   return user;
 }
 
-/** The API's own rules for the attributes. Raises `invalid` with every fault. */
+/** Applies the API's rules for the attributes. Throws `invalid`. */
 function checked(attributes: Record<string, unknown>): CreateAttributes<typeof users> {
   const body = parseBody(users, "create", { data: { type: users.type, attributes } });
   return (body as { attributes: CreateAttributes<typeof users> }).attributes;
 }
 
-/** Named like the attributes of the API. */
+/** Keys are named like the attributes of the API. */
 function toRow(user: UserTable) {
   return {
     id: user.id,

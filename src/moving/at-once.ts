@@ -1,6 +1,6 @@
-/** Several at once, as they come, and no more than so many. */
+/** Runs a function over items with bounded concurrency. */
 
-/** Ends with the first failure, once those that were begun have ended. */
+/** Rejects with the first failure, after the calls that had already started have ended. */
 export async function eachAtOnce<Item>(
   items: AsyncIterable<Item> | Iterable<Item>,
   count: number,

@@ -1,7 +1,4 @@
-/**
- * This register's own operations, called as the operator, without HTTP: a method, a path and a body go in, and what a request would
- * do is done, by the same definitions, rules, checks and trail.
- */
+/** Calls the operations of this server's own API as the operator, without HTTP, under the same rules and with the same audit events. */
 import type { DocumentAnswer, ListAnswer, Method, Operation, Resource, ResourceDefinition } from "../jsonapi/define.ts";
 import { writeResource, writeResources } from "../jsonapi/document.ts";
 import { parseBody } from "../jsonapi/input.ts";
@@ -37,15 +34,15 @@ const routes: readonly Route[] = resources.flatMap((resource) =>
 
 const isParameter = (segment: string) => segment.startsWith(":");
 
-/** Where two fit, the one with more words of its own. */
+/** If several routes match, the one with the most literal segments wins. */
 function routeFor(method: Method, path: string): Route {
   const given = path.split("/");
-  const own = ({ segments }: Route) => segments.filter((segment) => !isParameter(segment)).length;
+  const literalCount = ({ segments }: Route) => segments.filter((segment) => !isParameter(segment)).length;
   const [found] = routes
     .filter(({ operation, segments }) => operation.method === method && segments.length === given.length)
     .filter(({ segments }) => segments.every((segment, at) => isParameter(segment) || segment === given[at]))
-    .toSorted((one, other) => own(other) - own(one));
-  if (found === undefined) throw new Error(`no operation is at ${method} ${path}`);
+    .toSorted((one, other) => literalCount(other) - literalCount(one));
+  if (found === undefined) throw new Error(`no operation at ${method} ${path}`);
   return found;
 }
 
@@ -67,7 +64,7 @@ export class Door implements Origin {
     this.#context = context;
   }
 
-  /** Raises AppError as the operation does; undefined where it answers with nothing. */
+  /** Returns undefined if the operation answers without a document. Throws AppError. */
   async send(method: Exclude<Method, "GET">, path: string, body?: unknown): Promise<Thing | undefined> {
     const { answer, route } = await this.#call(method, path, new URLSearchParams(), body);
     const { view } = (answer ?? {}) as Partial<DocumentAnswer<unknown>>;
@@ -78,11 +75,10 @@ export class Door implements Origin {
     const [plain = "", query] = path.split("?");
     const { answer, route } = await this.#read(plain, new URLSearchParams(query));
     const thing = thingOf(JSON.parse(writeResource(route.answered, (answer as DocumentAnswer<unknown>).view)));
-    if (thing === undefined) throw new Missing(`${path} is no document`);
+    if (thing === undefined) throw new Missing(`${path} is not a document`);
     return thing;
   }
 
-  /** Undefined where there is none. */
   async find(path: string): Promise<Thing | undefined> {
     try {
       return await this.get(path);
@@ -112,7 +108,7 @@ export class Door implements Origin {
     try {
       return await this.#call("GET", path, query, undefined);
     } catch (error) {
-      if (error instanceof AppError && error.code === "not-found") throw new Missing(`there is no ${path} here`);
+      if (error instanceof AppError && error.code === "not-found") throw new Missing(`${path} doesn't exist`);
       throw error;
     }
   }

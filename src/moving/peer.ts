@@ -1,6 +1,6 @@
 /**
- * Any server of this API, read over HTTP. It is asked patiently: rates are respected, what fails for the moment is tried again, and
- * where the API is, is looked up. The token goes to the server itself and to nobody whom it names.
+ * Reads another server of this API over HTTP: discovers the API's address, respects rate limits and retries temporary failures. It must
+ * not send the token to any other host.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { AppError } from "../kernel/errors.ts";
@@ -12,31 +12,31 @@ export interface PeerOptions {
   readonly url: string;
   readonly token: string;
   readonly signal?: AbortSignal | undefined;
-  /** How to wait; tests do not. */
+  /** Replaced in tests. */
   readonly pause?: (ms: number, signal: AbortSignal | undefined) => Promise<void>;
 }
 
 const mediaType = "application/vnd.api+json";
 const pageSize = 100;
-/** For an answer to begin, and for one that is a document. */
+/** Timeout for documents. */
 const answerMs = 60_000;
-/** For the whole of a state. */
+/** Timeout for the content of a state. */
 const contentMs = 30 * 60_000;
 const attemptsMax = 8;
-/** A server that says every time to come back later is believed for this long. */
+/** How long one request can be delayed by rate limits. */
 const rateWaitMsMax = 10 * 60_000;
 const pauseMsMax = 30_000;
 
-const waits = (ms: number, signal: AbortSignal | undefined): Promise<void> => sleep(ms, undefined, { signal });
+const defaultPause = (ms: number, signal: AbortSignal | undefined): Promise<void> => sleep(ms, undefined, { signal });
 
 export class Peer implements Origin {
-  /** The API's address, with its path: `https://app.example/api/v2`. */
+  /** The API's base URL, such as `https://app.example/api/v2`. */
   readonly base: string;
   requests = 0;
   readonly #origin: string;
   readonly #options: PeerOptions;
-  /** Nobody asks before this moment: the server has said so to one of us. */
-  #heldUntil = 0;
+  /** No request is sent before this time, because of a rate limit. */
+  #blockedUntil = 0;
 
   private constructor(base: string, options: PeerOptions) {
     this.base = base;
@@ -44,11 +44,11 @@ export class Peer implements Origin {
     this.#options = options;
   }
 
-  /** Looks up where the API is, and whether the token is known. Raises AppError with a sentence. */
+  /** Discovers the API and checks the token. Throws AppError. */
   static async open(options: PeerOptions): Promise<Peer> {
     const peer = new Peer(await discover(options), options);
     await peer.get("/account/details").catch((error: unknown) => {
-      // A team's or an organization's token is nobody's account everywhere.
+      // On some servers the tokens of teams and organizations have no account.
       if (!(error instanceof Missing)) throw error;
     });
     return peer;
@@ -56,11 +56,11 @@ export class Peer implements Origin {
 
   async get(path: string): Promise<Thing> {
     const thing = thingOf((await this.#document(this.base + path))["data"]);
-    if (thing === undefined) throw new Missing(`its answer to ${path} holds no document`);
+    if (thing === undefined) throw new Missing(`the response to ${path} is not a document`);
     return thing;
   }
 
-  /** Both ways of paging are followed: a link to the next page, and its number. */
+  /** Follows both kinds of pagination: a link to the next page, and its number. */
   async *pages(path: string): AsyncGenerator<Page> {
     const first = new URL(this.base + path);
     first.searchParams.set("page[size]", String(pageSize));
@@ -77,7 +77,7 @@ export class Peer implements Origin {
     const { links, meta } = document;
     const link = isObject(links) ? links["next"] : undefined;
     const href = isObject(link) ? link["href"] : link;
-    // Its public name may be another than the one that we reach it by.
+    // The server's public host can differ from the one that we use.
     if (typeof href === "string" && href !== "") {
       const { pathname, search } = new URL(href, current);
       return new URL(pathname + search, this.#origin);
@@ -90,36 +90,36 @@ export class Peer implements Origin {
     return next;
   }
 
-  /** A content that a document names by its address. Raises Missing; breaks off with an Error where it does not come whole. */
+  /** Downloads content from a URL in a document. Throws Missing; the stream fails if the download is incomplete. */
   async content(address: string): Promise<AsyncIterable<Uint8Array>> {
     const named = new URL(address, `${this.base}/`);
-    // Its public name may be another than the one that we reach it by; what is not of the API is another's, who gets no token.
+    // The server's public host can differ from the one that we use. URLs outside the API belong to other hosts, which get no token.
     const url = named.pathname.startsWith("/api/") ? new URL(named.pathname + named.search, this.#origin) : named;
-    const response = await this.#ask(url.href, contentMs);
-    if (response.body === null) throw new Missing("the source gave no content");
+    const response = await this.#request(url.href, contentMs);
+    if (response.body === null) throw new Missing("the source returned no content");
     return wholeBody(response);
   }
 
   async #document(url: string): Promise<Json> {
     for (let attempt = 0; ; attempt += 1) {
-      const response = await this.#ask(url, answerMs);
+      const response = await this.#request(url, answerMs);
       try {
         const document: unknown = await response.json();
         if (isObject(document)) return document;
-        throw new Error("it is no object");
+        throw new Error("not an object");
       } catch (error) {
         this.#options.signal?.throwIfAborted();
         if (attempt === 2)
-          throw new Missing(`its answer to ${pathOf(url)} is no document (${(error as Error).message})`);
+          throw new Missing(`the response to ${pathOf(url)} is not a document (${(error as Error).message})`);
       }
     }
   }
 
-  /** An answer that is a success. Raises Missing for what is not there or not for us, and AppError for what ends everything. */
-  async #ask(url: string, timeoutMs: number): Promise<Response> {
+  /** Returns a successful response. Throws Missing for 4xx, and AppError for errors that end the import. */
+  async #request(url: string, timeoutMs: number): Promise<Response> {
     let waitedMs = 0;
     for (let attempt = 1; ;) {
-      await this.#hold();
+      await this.#waitForRateLimit();
       const answer = await this.#once(url, timeoutMs);
       if (answer instanceof Response && answer.ok) return answer;
       const status = answer instanceof Response ? answer.status : undefined;
@@ -128,29 +128,29 @@ export class Peer implements Origin {
         const ms = resetMs(answer.headers) ?? pauseMs(attempt);
         waitedMs += ms;
         if (waitedMs > rateWaitMsMax) throw tooBusy(this.base);
-        this.#heldUntil = Math.max(this.#heldUntil, performance.now() + ms);
+        this.#blockedUntil = Math.max(this.#blockedUntil, performance.now() + ms);
         await this.#wait(ms);
         continue;
       }
-      refuseFinal(status, url, this.base, new URL(url).origin === this.#origin);
+      throwIfFinal(status, url, this.base, new URL(url).origin === this.#origin);
       if (attempt === attemptsMax) throw failed(answer, url, this.base);
       await this.#wait(pauseMs(attempt));
       attempt += 1;
     }
   }
 
-  async #hold(): Promise<void> {
-    const ms = this.#heldUntil - performance.now();
+  async #waitForRateLimit(): Promise<void> {
+    const ms = this.#blockedUntil - performance.now();
     if (ms > 0) await this.#wait(ms);
   }
 
   async #wait(ms: number): Promise<void> {
-    const { pause = waits, signal } = this.#options;
+    const { pause = defaultPause, signal } = this.#options;
     await pause(ms, signal);
     signal?.throwIfAborted();
   }
 
-  /** Where nobody answered, the error. */
+  /** Returns the error if there is no response. */
   async #once(url: string, timeoutMs: number): Promise<Response | Error> {
     const { token, signal } = this.#options;
     const timeout = AbortSignal.timeout(timeoutMs);
@@ -173,15 +173,16 @@ export class Peer implements Origin {
     }
   }
 
-  /** Where this was the last that the server allows for now, nobody asks before it allows more. */
+  /** Delays further requests if this one used up the rate limit. */
   #slowDown(headers: Headers): void {
     if (headers.get("x-ratelimit-remaining") !== "0") return;
     const ms = resetMs(headers);
-    if (ms !== undefined) this.#heldUntil = Math.max(this.#heldUntil, performance.now() + Math.min(ms, pauseMsMax));
+    if (ms !== undefined)
+      this.#blockedUntil = Math.max(this.#blockedUntil, performance.now() + Math.min(ms, pauseMsMax));
   }
 }
 
-/** Seconds, by either header; undefined where neither says. */
+/** From either header, both in seconds. */
 function resetMs(headers: Headers): number | undefined {
   for (const name of ["retry-after", "x-ratelimit-reset"]) {
     const seconds = Number.parseFloat(headers.get(name) ?? "");
@@ -192,18 +193,18 @@ function resetMs(headers: Headers): number | undefined {
 
 const pauseMs = (attempt: number): number => Math.min(pauseMsMax, 250 * 2 ** attempt) * (0.5 + Math.random() / 2);
 
-/** What will not get better by asking again. */
-function refuseFinal(status: number | undefined, url: string, base: string, isOwn: boolean): void {
+/** Throws for statuses that a retry can't fix. */
+function throwIfFinal(status: number | undefined, url: string, base: string, isOwn: boolean): void {
   if (status === 401 && isOwn)
     throw new AppError(
       "unauthorized",
-      `${base} does not know the token, or refuses it. Give a token that may read the whole organization, by --token or CADASTRE_IMPORT_TOKEN.`,
+      `${base} rejected the token. Use a token that can read the whole organization, with --token or CADASTRE_IMPORT_TOKEN.`,
     );
   if (status !== undefined && status >= 400 && status < 500 && status !== 408)
     throw new Missing(
       status === 404 || status === 403
-        ? `the source has no ${pathOf(url)}, or does not show it to this token (${status})`
-        : `the source refuses ${pathOf(url)} (${status})`,
+        ? `the source has no ${pathOf(url)}, or the token has no access to it (${status})`
+        : `the source rejected ${pathOf(url)} (${status})`,
     );
 }
 
@@ -212,19 +213,19 @@ const pathOf = (url: string): string => new URL(url).pathname.replace(/^\/api\/v
 const tooBusy = (base: string) =>
   new AppError(
     "unavailable",
-    `${base} has asked to come back later for ten minutes. Import again when it is less busy, or with a smaller --concurrency: what was brought stays.`,
+    `${base} has limited the request rate for ten minutes. Import again later, or with a lower --concurrency. What was imported is kept.`,
   );
 
 function failed(answer: Response | Error, url: string, base: string): Error {
   if (answer instanceof Response && answer.status >= 500)
-    return new Missing(`the source fails at ${pathOf(url)} again and again (${answer.status})`);
+    return new Missing(`${pathOf(url)} failed repeatedly at the source (${answer.status})`);
   return unreachable(base, answer);
 }
 
 const unreachable = (base: string, cause: unknown) =>
   new AppError(
     "unavailable",
-    `${base} can't be reached (${causeOf(cause)}). Check --from and the network, and import again: what was brought stays.`,
+    `${base} can't be reached (${causeOf(cause)}). Check --from and the network, and import again. What was imported is kept.`,
   );
 
 function causeOf(error: unknown): string {
@@ -232,12 +233,12 @@ function causeOf(error: unknown): string {
   return cause?.message || cause?.code || message;
 }
 
-const ownPath = /\/api\/v\d+\/?$/;
+const apiPath = /\/api\/v\d+\/?$/;
 
-/** The API's address: as it was given, where that names the API; else as the server says; else where it is everywhere. */
+/** The API's base URL: the given URL if it has an API path, otherwise from service discovery, otherwise `/api/v2`. */
 async function discover({ url: given, signal }: PeerOptions): Promise<string> {
   const url = new URL(given);
-  if (ownPath.test(url.pathname)) return url.href.replace(/\/$/, "");
+  if (apiPath.test(url.pathname)) return url.href.replace(/\/$/, "");
   try {
     const timeout = AbortSignal.timeout(answerMs);
     const response = await fetch(new URL("/.well-known/terraform.json", url), {

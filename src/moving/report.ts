@@ -1,4 +1,4 @@
-/** What an import or export did, as people read it at its end: counts by kind, what is to be entered, and every gap with its reason. */
+/** The result of an import: counts by kind, the secrets that are still missing, and every gap with its reason. */
 import { sql } from "kysely";
 import type { Tx } from "../database/database.ts";
 import { sealedMoreBytes, type Vault } from "../database/vault.ts";
@@ -9,7 +9,7 @@ export type Outcome = "brought" | "here" | "left";
 
 export interface Gap {
   readonly kind: string;
-  /** Which one: a name with its place. */
+  /** The name of the object, with its owner. */
   readonly thing: string;
   readonly reason: string;
 }
@@ -17,14 +17,14 @@ export interface Gap {
 export interface Count {
   readonly kind: string;
   readonly brought: number;
-  /** Here already: brought before, or made here under the same name. */
+  /** Already here: imported before, or created here under the same name. */
   readonly here: number;
   readonly left: number;
 }
 
 export class Report {
   readonly gaps: Gap[] = [];
-  /** Secrets, which no server gives away: of a dry run those that would come without, and all that are here without. */
+  /** Missing secrets: those of earlier imports and, in a dry run, those that the import would leave empty. */
   readonly toEnter: Gap[] = [];
   readonly notes: string[] = [];
   readonly #counts = new Map<string, Record<Outcome, number>>();
@@ -35,12 +35,12 @@ export class Report {
     this.#counts.set(kind, counts);
   }
 
-  /** Something is there and does not come, or not as it is. */
+  /** Something was not imported, or not as it is at the source. */
   gap(kind: string, thing: string, reason: string): void {
     this.gaps.push({ kind, thing, reason: reason.replace(/\.$/, "") });
   }
 
-  /** The same where all of it stays behind. */
+  /** An object was not imported at all. */
   left(kind: string, thing: string, reason: string): void {
     this.count(kind, "left");
     this.gap(kind, thing, reason);
@@ -64,16 +64,17 @@ export interface MissingSecret extends Gap {
   readonly organization: string;
 }
 
+/** Stored in databases, so it must not change. */
 const keyNotice = "Replace this by the private key: ";
 
-/** The value of an SSH key until the real one is entered: no key, so that a run that uses it fails and says so. */
-export const keyToReplace = (from: string): string => `${keyNotice}${from} does not give it away.`;
+/** The value of an SSH key until the real one is entered. It isn't a valid key, so a run that uses it fails with this text. */
+export const keyToReplace = (from: string): string => `${keyNotice}${from} doesn't reveal it.`;
 
-export const poolReason = "a token for its agents: make one, and start them with it";
+export const poolReason = "a token for its agents; create one and start them with it";
 export const keyReason = "its value";
 export const variableReason = (category: string): string => `its value (${category})`;
 
-/** Of one organization, by its name, or of all that were imported to. */
+/** Of one organization, or of all that something was imported into. */
 export async function listMissingSecrets(tx: Tx, vault: Vault, organization?: string): Promise<MissingSecret[]> {
   const nameKey = organization === undefined ? undefined : fold(organization);
   return [
@@ -83,7 +84,6 @@ export async function listMissingSecrets(tx: Tx, vault: Vault, organization?: st
   ];
 }
 
-/** Organizations that an import has brought something to. */
 function importedTo(tx: Tx, nameKey: string | undefined) {
   return tx.db
     .selectFrom("organizations as o")
@@ -121,7 +121,7 @@ async function listPools(tx: Tx, nameKey: string | undefined): Promise<MissingSe
   return rows.map((row) => ({ ...row, kind: "agent-pools", reason: poolReason }));
 }
 
-/** Those of every workspace and set that was brought: an import that was killed may have had no time to note the variable itself. */
+/** Of every imported workspace and variable set: an interrupted import may not have recorded the variable itself. */
 async function listVariables(tx: Tx, nameKey: string | undefined): Promise<MissingSecret[]> {
   const rows = await importedTo(tx, nameKey)
     .innerJoin("vars as v", "v.organizationId", "o.id")

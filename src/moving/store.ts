@@ -1,4 +1,4 @@
-/** SQL of imports: what was brought, and who of the source is somebody here. */
+/** SQL of imports: the links to what was imported, and lookups of users, states and runs. */
 import type { Capability } from "../access/capability.ts";
 import { sql } from "kysely";
 import type { Tx } from "../database/database.ts";
@@ -17,7 +17,7 @@ export async function readLinks(tx: Tx, organizationId: string, source: string):
     .execute();
 }
 
-/** One that is there already is replaced: what it led to has gone. */
+/** Replaces an existing link, whose target no longer exists. */
 export async function writeLinks(
   tx: Tx,
   by: Capability<"import">,
@@ -37,7 +37,7 @@ export async function writeLinks(
     .execute();
 }
 
-/** By their addresses, folded: the ids of those who are users here, and whose addresses are proven to all. */
+/** User ids by folded email address. Leaves out managed users, whose address is only proven to their own organization. */
 export async function findUsers(tx: Tx, emails: readonly string[]): Promise<ReadonlyMap<string, string>> {
   const rows = await tx.db
     .selectFrom("users")
@@ -48,7 +48,6 @@ export async function findUsers(tx: Tx, emails: readonly string[]): Promise<Read
   return new Map(rows.map(({ id, emailKey }) => [emailKey, id]));
 }
 
-/** What became of versions that were brought. */
 export async function readStatuses(tx: Tx, workspaceId: string): Promise<ReadonlyMap<string, string>> {
   const rows = await tx.db
     .selectFrom("stateVersions")

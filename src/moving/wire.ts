@@ -1,4 +1,4 @@
-/** Documents as they are on the wire, whoever wrote them: nothing in them is taken for granted. */
+/** JSON:API documents of any server, read without assuming that anything in them is present or well-formed. */
 
 export type Json = Readonly<Record<string, unknown>>;
 
@@ -9,26 +9,25 @@ export interface Thing {
   readonly relationships: Json;
 }
 
-/** A page of a list, with what came beside it. */
 export interface Page {
   readonly things: readonly Thing[];
   readonly included: readonly Thing[];
 }
 
-/** Where an organization is read from: another server, or this register. */
+/** Where an organization is read from: another server, or this one. */
 export interface Origin {
-  /** Raises Missing. */
+  /** Throws Missing. */
   get(path: string): Promise<Thing>;
-  /** Page by page. Raises Missing. */
+  /** Throws Missing. */
   pages(path: string): AsyncIterable<Page>;
 }
 
-/** What was asked for is not there, or not for us; the message is a sentence. */
+/** The resource doesn't exist or the token has no access to it. */
 export class Missing extends Error {
   override readonly name = "Missing";
 }
 
-/** The whole list, where it is not long. Raises Missing. */
+/** Reads all pages into memory. Throws Missing. */
 export async function all(origin: Origin, path: string): Promise<Thing[]> {
   const things: Thing[] = [];
   for await (const page of origin.pages(path)) things.push(...page.things);
@@ -38,7 +37,7 @@ export async function all(origin: Origin, path: string): Promise<Thing[]> {
 export const isObject = (value: unknown): value is Json =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** Undefined for what is no thing. */
+/** Undefined if the value is not a resource object. */
 export function thingOf(value: unknown): Thing | undefined {
   if (!isObject(value)) return undefined;
   const { id, type, attributes, relationships } = value;
@@ -93,7 +92,7 @@ export function relatedIds(thing: Thing, name: string): string[] {
   return Array.isArray(linkage) ? linkage.map(idIn).filter((id) => id !== undefined) : [];
 }
 
-/** A body that makes or changes a thing. */
+/** The body of a POST or PATCH. */
 export const bodyOf = (type: string, attributes: Json, relationships: Json = {}) => ({
   data: { type, attributes, relationships },
 });

@@ -1,12 +1,12 @@
 /**
- * Bubblewrap: the job's directory, the engine and the system's programs are all that exists inside; its own processes are all that
- * run there; the environment is its own. The network is shared, because providers need it.
+ * Builds the arguments of bubblewrap. Inside, a job sees only its own directory, the engine, the system's programs and its own processes.
+ * The network is shared, because providers need it.
  */
 import { lstatSync, readlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Command, Launch, Mounts } from "./launch.ts";
 
-/** Where things are inside. A plan contains paths: they are the same in plan and apply, on every agent. */
+/** Paths inside. Plans contain paths, so these must be the same in plan and apply, on every agent. */
 const insideJob = "/job";
 const insideEngine = "/engine";
 const insideMirror = "/mirror";
@@ -15,7 +15,7 @@ const insideKnownHosts = "/etc/cadastre/known_hosts";
 
 export interface BubblewrapOptions {
   readonly tmpBytes: number;
-  /** A directory with passwd and group, so that ssh and git know who they are. */
+  /** A directory with passwd and group, which ssh and git need. */
   readonly identities: string;
 }
 
@@ -29,7 +29,7 @@ export function insideBubblewrap(mounts: Mounts): Mounts {
   };
 }
 
-/** Files of /etc that programs look at: names, certificates, and where Debian's links to programs lead. */
+/** Files of /etc that programs read: name resolution, certificates, and the targets of Debian's alternatives. */
 const etcFiles = [
   "/etc/resolv.conf",
   "/etc/hosts",
@@ -53,7 +53,7 @@ export function bubblewrapArguments(command: Command, mounts: Mounts, options: B
     ["--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try", "--disable-userns"],
     ["--die-with-parent", "--new-session", "--clearenv", "--cap-drop", "ALL"],
     ["--uid", "1000", "--gid", "1000", "--hostname", "run"],
-    // The engine is the first process, so that it can be interrupted by itself; its id comes by descriptor 4.
+    // The engine is PID 1, so that it can be interrupted alone; bubblewrap writes its host PID to descriptor 4.
     ["--as-pid-1", "--info-fd", "4"],
     readOnly("/usr", "/usr"),
     ...systemDirectories(),
@@ -74,7 +74,7 @@ export function bubblewrapArguments(command: Command, mounts: Mounts, options: B
 const readOnly = (source: string | undefined, inside: string): string[] =>
   source === undefined ? [] : ["--ro-bind", source, inside];
 
-/** Beside /usr: links into it on most systems, and real directories on the rest. */
+/** Symbolic links into /usr on most systems, directories on others. */
 function systemDirectories(): string[][] {
   return ["/bin", "/sbin", "/lib", "/lib32", "/lib64"].map((path) => {
     const kind = lstatSync(path, { throwIfNoEntry: false });
@@ -83,7 +83,7 @@ function systemDirectories(): string[][] {
   });
 }
 
-/** Arguments are visible to everybody on the machine and inside; so all but the engine's own go through a descriptor. */
+/** Arguments are visible to every user of the machine, so secret ones are passed through a descriptor. */
 export function bubblewrapLaunch(bwrap: string, command: Command, mounts: Mounts, options: BubblewrapOptions): Launch {
   return {
     words: [bwrap, "--args", "3", "--", command.program, ...command.words],

@@ -1,4 +1,4 @@
-/** Memory and numbers of processes for each slot, by cgroups (v2), where the agent was given a subtree to divide. */
+/** Limits the memory and processes of each slot with cgroups (v2), if the agent runs in a delegated cgroup. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -13,7 +13,7 @@ export interface Cgroup {
   readonly path: string;
   readonly add: (pid: number) => Promise<void>;
   readonly kill: () => void;
-  /** How often a process was ended because there was no more memory for the job. */
+  /** Number of out-of-memory kills so far. */
   readonly outOfMemory: () => number;
 }
 
@@ -22,37 +22,36 @@ export interface CgroupTree {
   readonly slot: ((slot: number) => Cgroup) | undefined;
 }
 
-/** Tries what is needed, and says what came of it. */
 export function openCgroups(limits: CgroupLimits, own = ownCgroup()): CgroupTree {
   if (limits.memoryBytes === 0 && limits.processes === 0)
-    return { sentence: "Memory and processes of jobs are not limited, as the settings say.", slot: undefined };
-  const missing = (why: string): CgroupTree => ({
-    sentence: `Memory and processes of jobs are not limited: ${why}. Start the agent in a delegated cgroup (systemd: Delegate=yes) to have the limits kept.`,
+    return { sentence: "Memory and processes of jobs are not limited, as configured.", slot: undefined };
+  const unlimited = (reason: string): CgroupTree => ({
+    sentence: `Memory and processes of jobs are not limited: ${reason}. Start the agent in a delegated cgroup (systemd: Delegate=yes) to enforce the limits.`,
     slot: undefined,
   });
-  if (own === undefined) return missing("there is no cgroup (v2) here");
+  if (own === undefined) return unlimited("this machine has no cgroup v2");
   const offered = readText(join(own, "cgroup.controllers")).split(/\s+/);
   if (!offered.includes("memory") || !offered.includes("pids"))
-    return missing("the agent's cgroup has no controllers for them");
+    return unlimited("the agent's cgroup lacks the memory and pids controllers");
   try {
-    divide(own);
+    delegate(own);
   } catch (error) {
-    return missing(`the agent's cgroup is not its own to divide (${(error as Error).message})`);
+    return unlimited(`the agent's cgroup is not delegated (${(error as Error).message})`);
   }
   return {
-    sentence: `Each job has ${told(limits)}, by cgroups.`,
+    sentence: `Each job is limited to ${describeLimits(limits)}.`,
     slot: (slot) => slotCgroup(join(own, `job-${slot}`), limits),
   };
 }
 
-const told = ({ memoryBytes, processes }: CgroupLimits) =>
+const describeLimits = ({ memoryBytes, processes }: CgroupLimits) =>
   [
-    memoryBytes === 0 ? "memory without limit" : `${Math.round(memoryBytes / 2 ** 20)} MB of memory`,
-    processes === 0 ? "processes without limit" : counted(processes, "process", "processes"),
+    memoryBytes === 0 ? "unlimited memory" : `${Math.round(memoryBytes / 2 ** 20)} MB of memory`,
+    processes === 0 ? "unlimited processes" : counted(processes, "process", "processes"),
   ].join(" and ");
 
-/** A cgroup with processes can't be divided: the agent moves into one of its own first. */
-function divide(own: string): void {
+/** A cgroup that has processes can't have children with controllers, so the agent moves into a child first. */
+function delegate(own: string): void {
   const agent = join(own, "agent");
   mkdirSync(agent, { recursive: true });
   for (const pid of readText(join(own, "cgroup.procs")).split("\n").filter(Boolean))
@@ -68,7 +67,7 @@ function slotCgroup(path: string, { memoryBytes, processes }: CgroupLimits): Cgr
   return cgroupAt(path);
 }
 
-/** One whose limits are set already. */
+/** A cgroup whose limits are already set. */
 export function cgroupAt(path: string): Cgroup {
   return {
     path,

@@ -1,4 +1,4 @@
-/** Which sandbox works here: each is tried by running something in it. Refuses to go without one unless told so. */
+/** Chooses the sandbox by running a test program in each. It must not fall back to none unless the settings say so. */
 import { accessSync, chmodSync, constants, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { SettingError } from "../kernel/settings.ts";
@@ -14,10 +14,10 @@ export interface SandboxSettings {
   readonly jobOpenFiles: number;
 }
 
-const places = ["/usr/bin", "/bin", "/usr/local/bin", "/usr/sbin", "/sbin"];
+const programDirectories = ["/usr/bin", "/bin", "/usr/local/bin", "/usr/sbin", "/sbin"];
 
 export function findTools(): Tools {
-  const find = (name: string) => places.map((place) => join(place, name)).find(isExecutable);
+  const find = (name: string) => programDirectories.map((directory) => join(directory, name)).find(isExecutable);
   return { bwrap: find("bwrap"), setpriv: find("setpriv"), prlimit: find("prlimit") };
 }
 
@@ -32,27 +32,28 @@ function isExecutable(path: string): boolean {
 
 export const isRoot = (): boolean => process.getuid?.() === 0;
 
-/** The strongest that works, or the one that is asked for. Raises SettingError with what is missing. */
+/** Returns the strongest sandbox that works, or the configured one. Throws SettingError with the reasons. */
 export async function chooseSandbox(
   settings: SandboxSettings,
   mounts: Omit<Mounts, "job" | "engine">,
   uids: readonly number[] = [],
 ): Promise<Sandbox> {
   const tools = findTools();
-  const asked: readonly SandboxKind[] = settings.sandbox === undefined ? ["bubblewrap", "user"] : [settings.sandbox];
+  const candidates: readonly SandboxKind[] =
+    settings.sandbox === undefined ? ["bubblewrap", "user"] : [settings.sandbox];
   const reasons: string[] = [];
-  for (const kind of asked) {
+  for (const kind of candidates) {
     const sandbox = makeSandbox(kind, settings, tools, uids);
     const reason = typeof sandbox === "string" ? sandbox : await probe(sandbox, settings, mounts);
     if (reason === undefined) return sandbox as Sandbox;
     reasons.push(`${kind}: ${reason}`);
   }
   throw new SettingError(
-    `No sandbox works here (${reasons.join("; ")}). Install bubblewrap and allow unprivileged user namespaces, or start the agent as root, or set CADASTRE_SANDBOX=none to execute other people's code without any protection.`,
+    `No sandbox works here (${reasons.join("; ")}). Install bubblewrap and allow unprivileged user namespaces, start the agent as root, or set CADASTRE_SANDBOX=none to run other people's code without any protection.`,
   );
 }
 
-/** A sandbox, or why there is none. */
+/** Returns the sandbox, or the reason why it can't be used. */
 export function makeSandbox(
   kind: SandboxKind,
   settings: SandboxSettings,
@@ -64,11 +65,13 @@ export function makeSandbox(
   if (kind === "bubblewrap") {
     const { bwrap } = tools;
     if (bwrap === undefined) return "the program bwrap is not installed";
-    const options = { tmpBytes: settings.jobTmpMegabytes * 2 ** 20, identities: identities(settings.agentDirectory) };
+    const options = {
+      tmpBytes: settings.jobTmpMegabytes * 2 ** 20,
+      identities: writeIdentities(settings.agentDirectory),
+    };
     return {
       kind,
-      sentence:
-        "Jobs are executed in bubblewrap: they see their own files, processes and environment, and the network.",
+      sentence: "Jobs run in bubblewrap: they see only their own files, processes and environment, and the network.",
       uidOf,
       inside: insideBubblewrap,
       launch: (command, mounts) => {
@@ -77,7 +80,7 @@ export function makeSandbox(
       },
     };
   }
-  if (isRoot() && kind !== "none" && uids.length === 0) return "there is no user for it";
+  if (isRoot() && kind !== "none" && uids.length === 0) return "there is no user id for it";
   if (kind === "user" && !isRoot()) return "the agent was not started as root";
   if (kind === "user" && tools.setpriv === undefined) return "the program setpriv is not installed";
   return {
@@ -96,16 +99,16 @@ export function makeSandbox(
 }
 
 const sentences = {
-  user: "Jobs are executed as users of their own, one for each slot: they see this machine's processes and what is readable to everybody.",
-  none: "Jobs are executed WITHOUT a sandbox: whoever may start a run can read and do what this agent can, its token included.",
+  user: "Jobs run as separate users, one per slot: they see this machine's processes and world-readable files.",
+  none: "Jobs run WITHOUT a sandbox: anyone who can start a run can read and do whatever this agent can, including its token.",
 } as const;
 
-/** Who one is inside. */
-function identities(directory: string): string {
+/** Writes the passwd and group files that programs see inside. */
+function writeIdentities(directory: string): string {
   const folder = join(directory, "etc");
   mkdirSync(folder, { recursive: true, mode: 0o755 });
   chmodSync(folder, 0o755);
-  // Only once: jobs that run already see these files.
+  // Written only if they differ, because running jobs see these files.
   const write = (name: string, text: string) => {
     const path = join(folder, name);
     if (!existsSync(path) || readFileSync(path, "utf8") !== text) writeFileSync(path, text, { mode: 0o644 });
@@ -117,7 +120,7 @@ function identities(directory: string): string {
 
 const probeMs = 15_000;
 
-/** Why it does not work, or undefined. */
+/** Returns the reason why the sandbox doesn't work, or undefined. */
 async function probe(
   sandbox: Sandbox,
   { agentDirectory }: SandboxSettings,
@@ -142,10 +145,10 @@ async function probe(
   });
   const timer = setTimeout(() => tried.kill(), probeMs);
   try {
-    let said = "";
-    for await (const chunk of tried.stdout) said += String(chunk);
+    let output = "";
+    for await (const chunk of tried.stdout) output += String(chunk);
     const { code } = await tried.ended;
-    return code === 0 && said === "works\n" ? undefined : said.trim() || `it ended with ${code}`;
+    return code === 0 && output === "works\n" ? undefined : output.trim() || `exit code ${code}`;
   } finally {
     clearTimeout(timer);
     rmSync(job, { recursive: true, force: true });

@@ -1,29 +1,29 @@
-/** How a program is started, whatever the sandbox: the words before its own, what goes through which descriptor, as which user. */
+/** The types that describe how a sandbox starts a program, and the wrappers that limit it. */
 
 export const sandboxKinds = ["bubblewrap", "user", "none"] as const;
 export type SandboxKind = (typeof sandboxKinds)[number];
 
 export interface Command {
-  /** As the program itself will see it. */
+  /** As seen inside the sandbox. */
   readonly program: string;
   readonly words: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
-  /** As the program itself will see it. */
+  /** As seen inside the sandbox. */
   readonly directory: string;
 }
 
 export interface Launch {
   readonly words: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
-  /** On this machine; undefined where the sandbox goes there itself. */
+  /** On this machine; undefined if the sandbox changes to it. */
   readonly directory: string | undefined;
-  /** Written to descriptor 3, for arguments that nobody else may see. */
+  /** Arguments that other users must not see; written to descriptor 3. */
   readonly secretArguments: string | undefined;
-  /** Whether descriptor 4 tells the program's own process id, as JSON. */
+  /** Whether the sandbox writes the program's process id to descriptor 4, as JSON. */
   readonly tellsProcess: boolean;
 }
 
-/** What is where for a job, on this machine and for the program. */
+/** The paths of a job, on this machine or as seen inside the sandbox. */
 export interface Mounts {
   readonly job: string;
   readonly engine: string;
@@ -34,16 +34,16 @@ export interface Mounts {
 
 export interface Sandbox {
   readonly kind: SandboxKind;
-  /** One sentence for whoever starts the agent. */
+  /** A sentence for the agent's output. */
   readonly sentence: string;
-  /** As which user programs of a slot are started; undefined for the agent's own. */
+  /** The user id of a slot; undefined for the agent's own. */
   readonly uidOf: (slot: number) => number | undefined;
-  /** The mounts as programs see them. */
+  /** The mounts as seen inside the sandbox. */
   readonly inside: (mounts: Mounts) => Mounts;
   readonly launch: (command: Command, mounts: Mounts) => Launch;
 }
 
-/** Found once, at the start; the sandbox's own programs are not looked for by a job's PATH. */
+/** Absolute paths: these programs must not be looked up in a job's PATH. */
 export interface Tools {
   readonly bwrap: string | undefined;
   readonly setpriv: string | undefined;
@@ -55,18 +55,18 @@ export interface FileLimits {
   readonly openFiles: number;
 }
 
-/** Limits that each process has by itself. None on address space: programs in Go reserve far more than they use. */
+/** Limits per process. Address space is not limited, because Go programs reserve far more than they use. */
 export function withLimits({ prlimit }: Tools, limits: FileLimits, words: readonly string[]): string[] {
   if (prlimit === undefined) return [...words];
   return [prlimit, `--fsize=${limits.fileBytes}`, `--nofile=${limits.openFiles}`, "--core=0", "--", ...words];
 }
 
-/** Dies with the process that started it, also where it can't notice that end. */
+/** Kills the program when its parent dies. */
 export function withDeathOfParent({ setpriv }: Tools, words: readonly string[]): string[] {
   return setpriv === undefined ? [...words] : [setpriv, "--pdeathsig", "KILL", "--", ...words];
 }
 
-/** Dies with the job's process, and gains nothing by programs that are set-uid. */
+/** Kills the program when its parent dies, and disables set-uid. */
 export function withoutPrivileges({ setpriv }: Tools, words: readonly string[]): string[] {
   return setpriv === undefined ? [...words] : [setpriv, "--no-new-privs", "--pdeathsig", "KILL", "--", ...words];
 }

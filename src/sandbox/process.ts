@@ -1,6 +1,6 @@
 /**
- * One program of a job while it runs: started in its sandbox and its cgroup, interrupted alone, killed with everything that it
- * started. When `ended` is told, nothing of it runs any more.
+ * A running program of a job: started in its sandbox and cgroup, interrupted alone, and killed with all of its children. Once `ended`
+ * resolves, none of its processes is left.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -10,11 +10,11 @@ import type { Cgroup } from "./cgroup.ts";
 import type { Launch } from "./launch.ts";
 
 export interface ProcessOptions {
-  /** Whether errors go where the output goes, in the order in which they were written. */
+  /** Whether standard error goes to standard output, in order. */
   readonly merged: boolean;
   readonly uid: number | undefined;
   readonly cgroup: Cgroup | undefined;
-  /** Something in the environment of everything that this job starts, to find it by. */
+  /** An environment variable that identifies all processes of this job. */
   readonly mark: string;
 }
 
@@ -23,7 +23,7 @@ export interface Ended {
   readonly signal: NodeJS.Signals | null;
 }
 
-/** It waits for a word on descriptor 5: until then it is not yet in its cgroup. Without the word, because the agent died, it ends. */
+/** Waits for a line on descriptor 5, which is written once the process is in its cgroup. Exits if the agent dies before that. */
 const script = 'read -r go <&5 || exit 126; exec 5<&-; exec "$@"';
 
 export class JobProcess {
@@ -42,7 +42,7 @@ export class JobProcess {
       ...(uid === undefined ? {} : { uid, gid: uid }),
       ...(launch.directory === undefined ? { cwd: "/" } : { cwd: launch.directory }),
       env: { ...launch.environment },
-      // A session of its own: Ctrl+C at the agent's terminal is not for it.
+      // A separate session, so that Ctrl+C in the agent's terminal doesn't reach it.
       detached: true,
       stdio: ["ignore", "pipe", "pipe", "pipe", "pipe", "pipe"],
     });
@@ -57,20 +57,20 @@ export class JobProcess {
     void this.#begin((child.stdio as readonly unknown[])[5] as Writable);
   }
 
-  /** The engine alone is told: it stops what it started in its own time. */
+  /** Signals only the engine, which then stops its own children. */
   interrupt(): void {
-    void this.#tellInner("SIGINT");
+    void this.#signalInner("SIGINT");
   }
 
   kill(): void {
     if (this.#isOver) return;
     const { pid } = this.#child;
     if (pid !== undefined && this.#child.exitCode === null && this.#child.signalCode === null) signal(pid, "SIGKILL");
-    void this.#tellInner("SIGKILL");
+    void this.#signalInner("SIGKILL");
     this.#killRest();
   }
 
-  async #tellInner(name: NodeJS.Signals): Promise<void> {
+  async #signalInner(name: NodeJS.Signals): Promise<void> {
     const pid = await this.#inner;
     const hasEnded = this.#child.exitCode !== null || this.#child.signalCode !== null;
     if (pid !== undefined && !hasEnded) signal(pid, name);
@@ -83,7 +83,7 @@ export class JobProcess {
       await this.#options.cgroup?.add(pid);
       go.end("go\n");
     } catch {
-      // Without its limits it does not begin.
+      // It must not start without its limits.
       go.destroy();
     }
   }
@@ -92,14 +92,14 @@ export class JobProcess {
     const closed = once(this.#child, "close");
     closed.catch(() => undefined);
     const [code, name] = (await once(this.#child, "exit")) as [number | null, NodeJS.Signals | null];
-    // What it left behind would go on, and hold its output open.
+    // Remaining children would keep running and keep the output open.
     this.#killRest();
     await closed;
     this.#isOver = true;
     return { code, signal: name };
   }
 
-  /** All but the program itself, whose number may be another's by now. */
+  /** Not the program itself, whose PID may have been reused. */
   #killRest(): void {
     const { pid } = this.#child;
     if (pid !== undefined) signal(-pid, "SIGKILL");
@@ -112,14 +112,11 @@ function signal(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name);
   } catch {
-    // It has ended.
+    // It has already exited.
   }
 }
 
-/**
- * Bubblewrap tells the id that its first process has out here; undefined when it ends without. It is heard to its end: it would die
- * of a reader that goes away.
- */
+/** The host PID of bubblewrap's first process; undefined if bubblewrap exits before. Reads to the end, or bubblewrap would die of SIGPIPE. */
 function innerProcess(info: Readable): Promise<number | undefined> {
   return new Promise((resolve) => {
     let text = "";
@@ -137,12 +134,11 @@ export interface Belongings {
   readonly mark: string;
 }
 
-/** What everything that a run's job starts has in its environment. */
 export const runMark = (runId: string): string => `TFE_RUN_ID=${runId}`;
 
 const roundsMax = 50;
 
-/** Everything that can be found is killed, again and again while there is more: it may be multiplying. */
+/** Repeats until no process is left, because processes may be forking meanwhile. */
 export function killEverythingOf(belongings: Belongings): void {
   for (let round = 0; round < roundsMax; round += 1) {
     const found = processesOf(belongings);
@@ -151,7 +147,7 @@ export function killEverythingOf(belongings: Belongings): void {
       try {
         process.kill(pid, "SIGKILL");
       } catch {
-        // It has ended, or is ending.
+        // It has already exited.
       }
     }
   }
@@ -166,7 +162,7 @@ function processesOf(belongings: Belongings): number[] {
 
 function belongs(pid: number, { uid, mark }: Belongings): boolean {
   try {
-    if (isEnding(pid)) return false;
+    if (hasExited(pid)) return false;
     if (uid !== undefined) return statSync(`/proc/${pid}`).uid === uid;
     return readFileSync(`/proc/${pid}/environ`, "latin1").split("\0").includes(mark);
   } catch {
@@ -174,5 +170,5 @@ function belongs(pid: number, { uid, mark }: Belongings): boolean {
   }
 }
 
-/** A zombie has ended already; its parent has only not asked yet. */
-const isEnding = (pid: number) => /^State:\s+[ZX]/m.test(readFileSync(`/proc/${pid}/status`, "latin1"));
+/** Zombies and dead processes. */
+const hasExited = (pid: number) => /^State:\s+[ZX]/m.test(readFileSync(`/proc/${pid}/status`, "latin1"));

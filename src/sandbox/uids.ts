@@ -1,6 +1,6 @@
 /**
- * User ids for the jobs of an agent that is root. Everything that runs as one of them is killed with the job, so no two agents of a
- * machine may have the same: each is held by an abstract socket of its name, which goes with the process that has it.
+ * Claims user ids for the jobs of an agent that runs as root. Ending a job kills every process of its user, so two agents on a machine must
+ * not share an id: each claim is an abstract socket, which the kernel releases when the process exits.
  */
 import { once } from "node:events";
 import { createServer, type Server } from "node:net";
@@ -11,24 +11,23 @@ export interface Uids {
   readonly release: () => void;
 }
 
-/** How many taken ones are passed over. */
 const triesMax = 1000;
 
-/** The first free ones from `base` on. Raises SettingError. */
+/** Claims the first free ids from `base`. Throws SettingError. */
 export async function claimUids(base: number, count: number): Promise<Uids> {
   const holds: Hold[] = [];
   const list: number[] = [];
   const release = () => {
-    for (const held of holds.splice(0)) held.close();
+    for (const hold of holds.splice(0)) hold.close();
   };
   for (let uid = base; list.length < count; uid += 1) {
     if (uid > base + count + triesMax) {
       release();
-      throw new SettingError(`There are no free user ids from ${base} on. Choose others with CADASTRE_SANDBOX_UID.`);
+      throw new SettingError(`There are no free user ids from ${base}. Set CADASTRE_SANDBOX_UID to another value.`);
     }
-    const held = await holdName(`cadastre-agent-uid-${uid}`);
-    if (held === undefined) continue;
-    holds.push(held);
+    const hold = await holdName(`cadastre-agent-uid-${uid}`);
+    if (hold === undefined) continue;
+    holds.push(hold);
     list.push(uid);
   }
   return { list, release };
@@ -36,7 +35,7 @@ export async function claimUids(base: number, count: number): Promise<Uids> {
 
 export type Hold = Pick<Server, "close">;
 
-/** A name that one process of the machine has at a time, until it ends or gives it back. Undefined where another has it. */
+/** Claims a machine-wide name until it is closed or the process exits. Undefined if another process has it. */
 export async function holdName(name: string): Promise<Hold | undefined> {
   const server = createServer((socket) => socket.destroy());
   server.unref();

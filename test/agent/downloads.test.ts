@@ -31,7 +31,7 @@ async function served(answer: RequestListener): Promise<Server> {
 }
 
 const call = { method: "GET", path: "/plan", token: null, timeoutMs: 60_000 } as const;
-const patient = { ...call, patienceMs: scaled(60_000) } as const;
+const patient = { ...call, retryMs: scaled(60_000) } as const;
 
 /** An answer that is cut in the middle, as by a server that is killed. */
 const cut: RequestListener = (_, response) => {

@@ -96,7 +96,7 @@ describe.each(["sqlite", "postgres"] as const)("on %s", { timeout: scaled(400_00
       const apply = data(await site.admin.get(`/runs/${run}/apply`));
       const log = await (await fetch(apply.attributes["log-read-url"])).text();
       expect(log).toContain("look at the state before you apply again");
-      await until(async () => site.said.includes("a state that it left is in"), "its state is kept");
+      await until(async () => site.said.includes("state saved "), "its state is kept");
       const [name = ""] = readdirSync(join(folder, "agent", "lost"));
       expect(readFileSync(join(folder, "agent", "lost", name), "utf8")).toContain('"name": "one"');
       expect(isRunning(run)).toBe(false);
@@ -125,7 +125,7 @@ describe("memory", () => {
         const unknown = Array.from({ length: 25_000_000 }, () => empty);
         const hostile = stage.server.add({ files: files({}), attributes: { unknown } });
         await until(
-          async () => stage.said.some((line) => line.startsWith("A job that had not begun: given up")),
+          async () => stage.said.some((line) => line.startsWith("job abandoned run=unknown ")),
           "its process is ended",
           300,
         );

@@ -131,7 +131,7 @@ async function checkTruth(site: Site, scene: Scene, ended: Readonly<Record<strin
 
 /** Runs of which the agent says that it could not reach the server; and who waits behind one finds its work half done. */
 function givenUp({ said }: Site, { runs }: Scene): string[] {
-  const names = [...runs].filter(([, id]) => new RegExp(`${id} \\w+: given up .*for too long`).test(said));
+  const names = [...runs].filter(([, id]) => new RegExp(`job abandoned run=${id} .*for too long`).test(said));
   return names.flatMap(([name]) => (name === "apply" ? [name, "pending"] : [name]));
 }
 

@@ -61,7 +61,7 @@ describe("an agent in this process", () => {
     folders.push(folder);
     const stage = await startStage({ engines: folder, sandbox: "none" });
     try {
-      expect(stage.said.join("\n")).toContain("There are no engines in");
+      expect(stage.said.join("\n")).toContain("no engines found directory=");
       const plan = stage.server.add({ files: config({}), attributes: { engine: "tofu", "engine-version": "1.9.0" } });
       addStandIn(folder, "tofu", "1.9.0");
       await finished(plan);
@@ -93,7 +93,7 @@ describe("an agent in this process", () => {
       await until(() => apply.log.includes("Creation complete"));
       server.troubles.push({ path: new RegExp(`${apply.id}/`), status: 409, times: 1000 });
       server.signals.set(apply.id, "cancel");
-      await until(() => stage.said.find((line) => line.includes("the state that it left is in")));
+      await until(() => stage.said.find((line) => line.startsWith("state saved ")));
       const [name = ""] = readdirSync(join(settings.agentDirectory, "lost"));
       expect(name.startsWith(plan.runId)).toBe(true);
       expect(readFileSync(join(settings.agentDirectory, "lost", name), "utf8")).toContain('"name": "a"');
@@ -166,7 +166,7 @@ describe("cadastre agent", () => {
     await until(() => plan.log.includes("begun"));
     const other = server.add({ files: config({}) });
     running.process.kill("SIGTERM");
-    expect(await running.ended).toMatchObject({ code: 0, out: expect.stringContaining("1 job is finished first") });
+    expect(await running.ended).toMatchObject({ code: 0, out: expect.stringContaining("agent draining jobs=1") });
     expect(plan.finished).toMatchObject({ result: "finished" });
     expect(other.log).toBe("");
     expect(server.pings.at(-1)).toMatchObject({ status: "exited" });
@@ -186,16 +186,16 @@ describe("cadastre agent", () => {
     });
     await until(() => apply.starts === 1);
     running.process.kill("SIGTERM");
-    await until(() => running.out().includes("is finished first"));
+    await until(() => running.out().includes("agent draining jobs=1"));
     // Two signals in the same moment are one key press, so they are sent until one counts.
-    while (!running.out().includes("Told to end at once")) {
+    while (!running.out().includes("agent stopping, killing engines")) {
       running.process.kill("SIGTERM");
       await pause(20);
     }
     await running.ended;
     expect(apply.finished).toMatchObject({
       result: "errored",
-      "error-message": expect.stringContaining("told to end at once"),
+      "error-message": expect.stringContaining("the agent was shut down"),
     });
     expect(isRunning(plan.runId)).toBe(false);
   });
@@ -214,9 +214,9 @@ describe("cadastre agent", () => {
       await running.ended;
       await until(() => !isRunning(plan.runId));
       const again = start(["agent"], running.settings);
-      await until(() => again.out().includes("a state that it left is in"));
+      await until(() => again.out().includes("state saved "));
       expect(existsSync(join(running.home, "lost"))).toBe(true);
-      await until(() => again.out().includes("Registered"));
+      await until(() => again.out().includes("agent registered"));
       again.process.kill("SIGTERM");
       expect(await again.ended).toMatchObject({ code: 0 });
     },
@@ -282,7 +282,7 @@ describe("cgroups", () => {
   it("are divided: the agent into one of its own, each slot into another with its limits", async () => {
     const folder = fakeCgroup("cpu memory pids");
     const { sentence, slot } = openCgroups(limits, folder);
-    expect(sentence).toBe("Each job has 1024 MB of memory and 100 processes, by cgroups.");
+    expect(sentence).toBe("Each job is limited to 1024 MB of memory and 100 processes.");
     expect(readFileSync(join(folder, "agent", "cgroup.procs"), "utf8")).toBe("4711");
     expect(readFileSync(join(folder, "cgroup.subtree_control"), "utf8")).toBe("+memory +pids");
     const cgroup = slot!(0);
@@ -296,11 +296,11 @@ describe("cgroups", () => {
   it("say why there are none", () => {
     expect(openCgroups(limits, fakeCgroup("cpu"))).toMatchObject({
       slot: undefined,
-      sentence: expect.stringContaining("no controllers"),
+      sentence: expect.stringContaining("lacks the memory and pids controllers"),
     });
     expect(openCgroups({ memoryBytes: 0, processes: 0 })).toMatchObject({
       slot: undefined,
-      sentence: expect.stringContaining("as the settings say"),
+      sentence: expect.stringContaining("as configured"),
     });
   });
 });

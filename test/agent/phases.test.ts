@@ -119,9 +119,9 @@ describe.each(kinds)("in the sandbox %s", (sandbox) => {
     await finished(plan);
     const apply = server.add({ files, phase: "apply", runId: plan.runId, plan });
     expect(await finished(apply)).toMatchObject({ result: "errored" });
-    expect(apply.finished?.["error-message"]).toContain("could not be stored (The serial is not larger.)");
+    expect(apply.finished?.["error-message"]).toContain("could not be saved to the workspace (The serial is not larger.)");
     expect(JSON.parse(String(apply.contents["errored-state"]))).toMatchObject({ serial: 0 });
-    expect(logOf(apply)).toContain("errored-state");
+    expect(logOf(apply)).toContain("errored state of this apply");
   });
 
   it("tells an engine's failure once, with its words", async () => {
@@ -143,9 +143,9 @@ describe.each(kinds)("in the sandbox %s", (sandbox) => {
       "a working directory that is not there",
       { "working-directory": "deep/inside" },
       {},
-      /no directory 'deep\/inside'/,
+      /doesn't contain the workspace's working directory 'deep\/inside'/,
     ],
-    ["a working directory outside", { "working-directory": "../../.." }, {}, /leads out of the configuration/],
+    ["a working directory outside", { "working-directory": "../../.." }, {}, /is outside the configuration/],
     [
       "an override file that would win",
       {},
@@ -219,7 +219,7 @@ describe.each(kinds)("in the sandbox %s", (sandbox) => {
     expect(log).toContain(
       "TFC_WORKSPACE_SLUG = acme/network\nTFC_WORKLOAD_IDENTITY_TOKEN = ***\nCADASTRE_AGENT_TOKEN = undefined\n",
     );
-    expect(log).toContain("Not taken over, because the agent sets them itself: PATH, LD_PRELOAD.");
+    expect(log).toContain("Ignored environment variables, which the agent sets or reserves: PATH, LD_PRELOAD.");
   });
 
   it("interrupts the engine on cancel, and says canceled", async () => {
@@ -257,7 +257,7 @@ describe.each(kinds)("in the sandbox %s", (sandbox) => {
     const plan = server.add({ files: config({ planMs: 60_000 }), attributes: { "timeout-seconds": 2 } });
     expect(await finished(plan)).toMatchObject({
       result: "errored",
-      "error-message": expect.stringContaining("longer than the 2 seconds"),
+      "error-message": expect.stringContaining("longer than its timeout of 2 seconds"),
     });
   });
 
@@ -295,7 +295,7 @@ describe.each(kinds)("in the sandbox %s", (sandbox) => {
     const plan = server.add({ files: config({ planMs: 60_000, print: ["begun"] }) });
     await until(() => plan.log.includes("begun"));
     server.troubles.push({ path: new RegExp(`${plan.id}/actions/heartbeat`), status: 409, times: 1 });
-    await until(() => stage.said.find((line) => line.startsWith(`${plan.runId} plan: given up`)));
+    await until(() => stage.said.find((line) => line.startsWith(`job abandoned run=${plan.runId} phase=plan `)));
     expect(plan.finished).toBeUndefined();
   });
 

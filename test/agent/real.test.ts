@@ -244,7 +244,7 @@ describe.runIf(isThere).each(sandboxes.flatMap((sandbox) => engines.map((engine)
 
     it("leaves nothing running", async () => {
       await until(() => stage.agent.jobCount === 0);
-      expect(stage.said.filter((line) => /can't be removed|given up/.test(line))).toEqual([]);
+      expect(stage.said.filter((line) => /not removed|job abandoned/.test(line))).toEqual([]);
     });
   },
 );

@@ -58,7 +58,7 @@ it.each([
   const { keeper, serials, kept } = keeping(60_000);
   keeper.start();
   writeFileSync(join(root, "terraform.tfstate"), text);
-  expect(await keeper.end()).toContain("It is kept with this apply, as its errored-state");
+  expect(await keeper.end()).toContain("It was saved as the errored state of this apply");
   expect({ serials, kept }).toEqual({ serials: [], kept: [text] });
 });
 

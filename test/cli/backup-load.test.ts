@@ -1,4 +1,4 @@
-/** Backups of a register that everybody writes to; `npm run machine -- backup` makes more of them, for longer. */
+/** Backups under load; `npm run proof:faults -- backup` makes more of them, for longer. */
 import { expect, test } from "vitest";
 import { proveBackups } from "../../proof/backups.ts";
 import type { Engine } from "../support/database.ts";

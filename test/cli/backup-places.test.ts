@@ -22,7 +22,7 @@ test("replaces nothing but a file: neither a device, nor a pipe, nor a link", as
     const { code, err } = await cadastre(["backup", path], register);
     expect({ code, err }).toEqual({
       code: 1,
-      err: `The backup can't be written to ${path}: what is there is no plain file. Name another, or move it away.`,
+      err: `The backup can't be written to ${path}, because it exists and is not a regular file. Use another path, or remove it.`,
     });
   }
   expect(lstatSync(pipe).isFIFO()).toBe(true);
@@ -36,5 +36,5 @@ test("that can't even be looked for is told in a line, too", async () => {
   writeFileSync(join(folder, "no-folder"), "but a file");
   const { code, err } = await cadastre(["backup", path], register);
   expect(code).toBe(1);
-  expect(err).toMatch(/^The backup can't be written to .*in-a-file\.backup \(ENOTDIR.*\)\. Check the folder/);
+  expect(err).toMatch(/^The backup can't be written to .*in-a-file\.backup \(ENOTDIR.*\)\. Check the directory/);
 });

@@ -25,13 +25,13 @@ describe.each(["sqlite", "postgres"] as const)("serve --check on %s", (engine) =
     });
     expect({ code, err }).toEqual({ code: 0, err: "" });
     expect(out.split("\n")).toEqual([
-      "settings: can be used",
+      "settings: valid",
       "database: up to date",
       "key: in CADASTRE_ENCRYPTION_KEY",
       expect.stringMatching(/^certificate: valid until \d{4}-/),
-      "mail: the server takes mail from here",
+      "mail: the mail server accepts mail from this server",
       "sandbox: none",
-      `backups: go to ${folder}`,
+      `backups: in ${folder}`,
     ]);
     expect(mailbox.letters).toEqual([]);
   });
@@ -42,7 +42,7 @@ describe.each(["sqlite", "postgres"] as const)("serve --check on %s", (engine) =
     expect(first).toMatchObject({
       code: 0,
       err: "",
-      out: expect.stringMatching(/^database: .*the first start makes/m),
+      out: expect.stringMatching(/^database: .*the first start creates/m),
     });
     expect(await check(register)).toEqual(first);
     expect((await cadastre(["user", "list"], register)).err).toContain("There is no register");
@@ -111,7 +111,7 @@ test("tells every fault at once, a line each", async () => {
 test("finds what an embedded database lacks", async () => {
   const path = join(folder, "cadastre.db");
   const settings = { CADASTRE_DATABASE: `sqlite:${path}` };
-  expect((await check(settings)).out).toContain("key: the first start makes one");
+  expect((await check(settings)).out).toContain("key: the first start creates one");
   expect(existsSync(path)).toBe(false);
   expect((await cadastre(["migrate"], settings)).code).toBe(0);
   expect((await check(settings)).out).toContain("database: up to date");
@@ -125,7 +125,7 @@ test("finds what an embedded database lacks", async () => {
   writeFileSync(`${path}.key`, kept);
   const { code, err } = await check({ CADASTRE_DATABASE: `sqlite:${path}/inside/cadastre.db` });
   expect(code).toBe(1);
-  expect(err).toMatch(/^The database .*\/inside\/cadastre\.db can't be made there \(.*: EACCES\)/);
+  expect(err).toMatch(/^The database .*\/inside\/cadastre\.db can't be created \(.*: EACCES\)/);
 });
 
 test("finds a certificate that has expired", async () => {
@@ -135,9 +135,7 @@ test("finds a certificate that has expired", async () => {
     CADASTRE_TLS_KEY: fixture("localhost-key.pem"),
   });
   expect(code).toBe(1);
-  expect(err).toMatch(
-    /^The certificate in .*expired-cert\.pem has expired at 2020-01-02T00:00:00\.000Z\. Put a new one there\.$/,
-  );
+  expect(err).toMatch(/^The certificate in .*expired-cert\.pem expired at 2020-01-02T00:00:00\.000Z\. Replace it\.$/);
 });
 
 test("finds a sandbox that is asked for and does not work", async () => {

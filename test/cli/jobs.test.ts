@@ -150,7 +150,7 @@ test("the job for backups is named with what it takes, where that is not set", a
   expect(await cadastre(["job", "run", "backup"])).toEqual({
     code: 2,
     out: "",
-    err: "Backups are made by a job where CADASTRE_BACKUP_DIRECTORY names a folder for them; 'cadastre backup FILE' makes one now.",
+    err: "There is no backup job because CADASTRE_BACKUP_DIRECTORY is not set. Set it, or run 'cadastre backup FILE'.",
   });
 });
 
@@ -158,6 +158,6 @@ test("an unknown job is refused with the names of all", async () => {
   expect(await cadastre(["job", "run", "fly"])).toEqual({
     code: 2,
     out: "",
-    err: `There is no job 'fly'. The jobs are: ${jobs.map((job) => job.name).join(", ")}.`,
+    err: `There is no job 'fly'. Jobs: ${jobs.map((job) => job.name).join(", ")}.`,
   });
 });

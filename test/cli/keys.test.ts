@@ -55,7 +55,7 @@ describe.each(["sqlite", "postgres"] as const)("on %s", (engine) => {
 
   test("with the one key that everything is under there is nothing to do", async () => {
     const { code, out } = await cadastre(["key", "rotate"], given(older));
-    expect({ code, out }).toEqual({ code: 0, out: `Every secret is under the key ${idOf(older)} already.` });
+    expect({ code, out }).toEqual({ code: 0, out: `Every secret is already encrypted with the key ${idOf(older)}.` });
   });
 
   test("without the key that something is under it is refused, and nothing is changed", async () => {
@@ -76,7 +76,7 @@ describe.each(["sqlite", "postgres"] as const)("on %s", (engine) => {
     expect(again.code).toBe(0);
     expect(again.out).toMatch(
       new RegExp(
-        `^Encrypted \\d+ secrets anew; every secret is under the key ${idOf(newer)} now\\.\nTake ${idOf(older)} out of CADASTRE_ENCRYPTION_KEY`,
+        `^Re-encrypted \\d+ secrets; every secret is now encrypted with the key ${idOf(newer)}\\.\nRemove ${idOf(older)} from CADASTRE_ENCRYPTION_KEY`,
       ),
     );
     expect(await counts()).toEqual({ [idOf(newer)]: secrets });
@@ -104,7 +104,7 @@ test("the lines of the embedded database's key file are its keys, the first of w
   writeFileSync(file, `${newer}\n${readFileSync(file, "utf8")}`);
   const { code, out } = await cadastre(["key", "rotate"], settings);
   expect(code).toBe(0);
-  expect(out).toContain(`out of the file ${file}`);
+  expect(out).toContain(`from the file ${file}`);
   writeFileSync(file, `${newer}\n`);
   expect((await cadastre(["user", "list"], settings)).code).toBe(0);
   writeFileSync(file, `${newer}\nnonsense\n`);

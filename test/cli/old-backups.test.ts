@@ -96,7 +96,7 @@ describe.each(files)("%s", (name) => {
   test("is verified, every secret in it too", async () => {
     const { code, out } = await cadastre(["backup", "verify", file], { CADASTRE_DATABASE: "sqlite:/none", ...key });
     expect(code).toBe(0);
-    expect(out).toMatch(/ is whole: [\s\S]*\nEvery secret in it \((?:[6-9]|\d\d)\) can be read/);
+    expect(out).toMatch(/ is complete: [\s\S]*\nIts (?:[6-9]|\d\d) secrets can be decrypted/);
   });
 
   test.each(engines)("is restored into %s, migrated as by an upgrade, and served", async (engine) => {
@@ -138,6 +138,6 @@ describe("an older backup", () => {
     const register = await emptyRegister(engine, true);
     const { code, err } = await cadastre(["restore", file], register);
     expect(code).toBe(1);
-    expect(err).toMatch(/The database is empty, but already has a newer schema .* Nothing was written\.$/);
+    expect(err).toMatch(/The database is empty, but has a newer schema .* Nothing was written\.$/);
   });
 });

@@ -31,7 +31,7 @@ describe.each(["sqlite", "postgres"] as const)("on %s", (engine) => {
     const register = await migrated(engine);
     expect((await cadastre(["user", "list"], register)).out).toBe("There are no users.");
     expect((await cadastre([...ada, "--site-admin"], register)).out).toMatch(
-      /^Added the user Ada \(user-\w{16}\), a site admin\.$/,
+      /^Created user Ada \(user-\w{16}\), a site admin\.$/,
     );
     const grace = await cadastre(
       ["user", "create", "--username", "grace", "--email", "g@acme.example", "--json"],
@@ -59,7 +59,7 @@ describe.each(["sqlite", "postgres"] as const)("on %s", (engine) => {
     const { code, out } = await cadastre(["user", "set-password", "ada"], register);
     expect({ code, out }).toEqual({
       code: 0,
-      out: expect.stringMatching(/^The new password of Ada, shown this once:\n\n {2}\w{5}(-\w{5}){3}$/),
+      out: expect.stringMatching(/^New password for Ada \(shown only once\):\n\n {2}\w{5}(-\w{5}){3}$/),
     });
     const password = out.trim().split(/\s+/).at(-1) ?? "";
     const database = openDatabase(register.CADASTRE_DATABASE);
@@ -74,8 +74,8 @@ describe.each(["sqlite", "postgres"] as const)("on %s", (engine) => {
     const register = await migrated(engine);
     const first = await cadastre(["identity-key", "rotate"], register);
     expect(first).toMatchObject({ code: 0, err: "" });
-    expect(first.out).toMatch(/^The key idkey-\w{16} signs from now on; no older key is published\.$/);
-    expect((await cadastre(["identity-key", "rotate"], register)).out).toMatch(/; 1 older still published\.$/);
+    expect(first.out).toMatch(/^The new signing key is idkey-\w{16}; no older key is published\.$/);
+    expect((await cadastre(["identity-key", "rotate"], register)).out).toMatch(/; 1 older key is still published\.$/);
     const last = JSON.parse((await cadastre(["identity-key", "rotate", "--revoke", "--json"], register)).out);
     expect(last.published).toEqual([last.id]);
     expect(await auditEvents(register)).toMatchObject([
@@ -89,7 +89,7 @@ describe.each(["sqlite", "postgres"] as const)("on %s", (engine) => {
     const register = await migrated(engine);
     const { out } = await cadastre(["agent-pool", "create", "everybody"], register);
     expect(out).toMatch(
-      /^Made the agent pool everybody \(apool-\w{16}\)\. The token of its agents, shown this once:\n\n {2}cadastre-\S{43}\n$/,
+      /^Created agent pool everybody \(apool-\w{16}\)\. Token for its agents \(shown only once\):\n\n {2}cadastre-\S{43}\n$/,
     );
     const secret = out.trim().split(/\s+/).at(-1) ?? "";
     expect(await cadastre(["agent-pool", "create", "EVERYBODY"], register)).toMatchObject({
@@ -123,19 +123,19 @@ describe.each(["sqlite", "postgres"] as const)("on %s", (engine) => {
     await cadastre(ada, register);
     const made = await cadastre(["token", "create", "--user", "ada", "--description", "lap\u001btop"], register);
     const [, id = "", secret = ""] =
-      /^Made the token (at-\w+) for Ada; it does not expire[\s\S]*(cadastre-\S{43})/.exec(made.out) ?? [];
+      /^Created token (at-\w+) for Ada; it never expires[\s\S]*(cadastre-\S{43})/.exec(made.out) ?? [];
     expect(await hashes(register)).toEqual([tokenHash(secret)]);
     const listed = await cadastre(["token", "list", "--user", "ADA"], register);
     expect(listed.out).toContain(`${id}  user  Ada     lap top`);
     expect(listed.out).not.toContain(secret);
     expect(await cadastre(["token", "revoke", id], register)).toEqual({
       code: 0,
-      out: `Revoked the token ${id}.`,
+      out: `Revoked token ${id}.`,
       err: "",
     });
     expect((await cadastre(["token", "list"], register)).out).toBe("There are no tokens.");
     expect((await cadastre(["token", "revoke", id], register)).err).toBe(
-      `There is no token '${id}'. 'cadastre token list' shows their ids.`,
+      `There is no token '${id}'. Run 'cadastre token list' to see all ids.`,
     );
     const actions = (await auditEvents(register)).map(({ action }) => action);
     expect(actions.sort()).toEqual(["authentication-tokens.create", "authentication-tokens.delete", "users.create"]);
@@ -185,7 +185,7 @@ describe.each(["sqlite", "postgres"] as const)("on %s", (engine) => {
     ]) {
       expect(await cadastre([...command, "--user", "bob"], register)).toMatchObject({
         code: 1,
-        err: "There is no user 'bob'. 'cadastre user list' shows who there is.",
+        err: "There is no user 'bob'. Run 'cadastre user list' to see all users.",
       });
     }
   });
@@ -220,7 +220,7 @@ describe.each(["sqlite", "postgres"] as const)("on %s", (engine) => {
     }
     await changeMigrations(register, undefined);
     expect((await cadastre(["user", "list"], register)).err).toMatch(
-      /^The database was made by an older version of Cadastre \(it lacks 0001-foundation.*run 'cadastre migrate' first/,
+      /^The database has the schema of an older version of Cadastre \(missing migrations: 0001-foundation.*run 'cadastre migrate'/,
     );
   });
 });

@@ -37,7 +37,7 @@ describe.each(["sqlite", "postgres"] as const)("over the API of a server on %s",
     expect(added).toMatchObject({
       code: 0,
       err: "",
-      out: expect.stringMatching(/^Added the user grace \(user-\w{16}\)/),
+      out: expect.stringMatching(/^Created user grace \(user-\w{16}\)/),
     });
     const { out } = await cadastre(["user", "list", "--json"], remote);
     expect(JSON.parse(out)).toMatchObject([
@@ -68,11 +68,11 @@ describe.each(["sqlite", "postgres"] as const)("over the API of a server on %s",
     });
     expect(await cadastre(["token", "list", "admin", ...own])).toMatchObject({ code: 1 });
 
-    expect((await cadastre(["token", "revoke", id], remote)).out).toBe(`Revoked the token ${id}.`);
+    expect((await cadastre(["token", "revoke", id], remote)).out).toBe(`Revoked token ${id}.`);
     expect((await account(service.url, token)).status).toBe(401);
     expect(await cadastre(["token", "list", ...own])).toMatchObject({
       code: 1,
-      err: `${service.url}/api/v2 does not know the token. Check CADASTRE_TOKEN.`,
+      err: `${service.url}/api/v2 rejected the token. Check CADASTRE_TOKEN.`,
     });
   });
 
@@ -119,7 +119,7 @@ test("a database that a flag names wins over an address in the environment", asy
   expect((await cadastre(["user", "list", "--database-file", file], remote)).out).toBe("There are no users.");
   expect(await cadastre(["user", "list", ...database, "--address", "http://127.0.0.1:1"], remote)).toMatchObject({
     code: 2,
-    err: "--database and --address exclude each other: give one of them.",
+    err: "--database and --address can't be combined. Give one of them.",
   });
 });
 
@@ -129,5 +129,5 @@ test("a server that is not there is a sentence", async () => {
     CADASTRE_TOKEN: adminToken,
   });
   expect(code).toBe(1);
-  expect(err).toMatch(/^http:\/\/127\.0\.0\.1:1\/api\/v2 can't be used \(.+\)\. Check CADASTRE_ADDRESS\.$/);
+  expect(err).toMatch(/^The request to http:\/\/127\.0\.0\.1:1\/api\/v2 failed \(.+\)\. Check CADASTRE_ADDRESS\.$/);
 });

@@ -143,7 +143,7 @@ describe("ends with one line, and no stack, for", () => {
     expect(await start(["fly"], {}).ended).toEqual({
       code: 2,
       out: "",
-      err: "There is no command 'fly'. 'cadastre help' lists the commands.\n",
+      err: "Unknown command 'fly'. Run 'cadastre help' for a list of commands.\n",
     });
   });
 

@@ -54,7 +54,7 @@ describe.skipIf(isWithoutScript)("on a terminal", () => {
     expect((await fetch(`${url}/api/v2/nothing`)).status).toBe(401);
     terminal.type("\u0003");
     expect(await terminal.ended).toBe(0);
-    expect(terminal.out()).toContain("Stopping: running requests are finished first.");
+    expect(terminal.out()).toContain("Stopping: waiting for running requests.");
     expect(terminal.out()).not.toMatch(/[{}]|info|nothing/);
   });
 
@@ -183,7 +183,7 @@ describe("cadastre health", () => {
     await stopService(service);
     const { code, out, err } = await cadastre(["health", "--listen", listen]);
     expect({ code, out }).toEqual({ code: 1, out: "" });
-    expect(err).toMatch(/^The server is not ready \(.*ECONNREFUSED.*\)\. Its log tells more\.$/);
+    expect(err).toMatch(/^The server is not ready \(.*ECONNREFUSED.*\)\. See the server's log\.$/);
   });
 
   test("waits for one that is about to start, for as long as it is told to", async () => {
@@ -197,7 +197,7 @@ describe("cadastre health", () => {
     await stopService(service);
     const { code, err } = await cadastre(["health", "--listen", listen, "--wait", "0.2"]);
     expect(code).toBe(1);
-    expect(err).toMatch(/^The server is not ready after 0\.2 seconds \(.*ECONNREFUSED.*\)\. Its log tells more\.$/);
+    expect(err).toMatch(/^The server is not ready after 0\.2 seconds \(.*ECONNREFUSED.*\)\. See the server's log\.$/);
   });
 
   test.each(["soon", "", "86401"])("--wait %j is refused", async (words) => {

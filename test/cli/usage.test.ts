@@ -33,7 +33,7 @@ describe("help", () => {
     const text = out.replace(/\s+/g, " ");
     for (const [name, { variable, shape, doc, initially }] of Object.entries(settingTable)) {
       expect(text).toContain(`${flagOf(name)} ${shape} ${doc} ${variable}`);
-      if (initially !== undefined) expect(text).toContain(`${variable}, ${initially} when unset`);
+      if (initially !== undefined) expect(text).toContain(`${variable} (default: ${initially})`);
     }
   });
 
@@ -55,15 +55,18 @@ test.each([["version"], ["--version"], ["-v"]])("%s prints the version", async (
 
 describe("a command that was written wrongly", () => {
   test.each([
-    ["destroy", "There is no command 'destroy'. 'cadastre help' lists the commands."],
-    ["--database x", "There is no command '--database'. 'cadastre help' lists the commands."],
-    ["help destroy", "There is no command 'destroy'. 'cadastre help' lists the commands."],
-    ["user", "'cadastre user' is followed by one of create, set-password, list. See 'cadastre user --help'."],
-    ["user remove", "'cadastre user' is followed by one of create, set-password, list. See 'cadastre user --help'."],
-    ["user list --colour", "There is no option '--colour' here. See 'cadastre user list --help'."],
-    ["user list -x", "There is no option '-x' here. See 'cadastre user list --help'."],
-    ["user list --listen a:1", "There is no option '--listen' here. See 'cadastre user list --help'."],
-    ["user list extra", "'extra' is one word too many. See 'cadastre user list --help'."],
+    ["destroy", "Unknown command 'destroy'. Run 'cadastre help' for a list of commands."],
+    ["--database x", "Unknown command '--database'. Run 'cadastre help' for a list of commands."],
+    ["help destroy", "Unknown command 'destroy'. Run 'cadastre help' for a list of commands."],
+    ["user", "'cadastre user' needs one of these commands: create, set-password, list. See 'cadastre user --help'."],
+    [
+      "user remove",
+      "'cadastre user' needs one of these commands: create, set-password, list. See 'cadastre user --help'.",
+    ],
+    ["user list --colour", "Unknown option '--colour'. See 'cadastre user list --help'."],
+    ["user list -x", "Unknown option '-x'. See 'cadastre user list --help'."],
+    ["user list --listen a:1", "Unknown option '--listen'. See 'cadastre user list --help'."],
+    ["user list extra", "Unexpected argument 'extra'. See 'cadastre user list --help'."],
     ["user list --json=yes", "--json takes no value. See 'cadastre user list --help'."],
     ["user list --database", "--database needs a value. See 'cadastre user list --help'."],
     ["user list --database --json", "--database needs a value. See 'cadastre user list --help'."],
@@ -71,20 +74,20 @@ describe("a command that was written wrongly", () => {
     ["user set-password", "'cadastre user set-password' needs NAME. See 'cadastre user set-password --help'."],
     [
       "user set-password ada --user ada",
-      "NAME is given twice, by 'ada' and by --user: give it once. See 'cadastre user set-password --help'.",
+      "NAME is given twice, as 'ada' and with --user. Give it once. See 'cadastre user set-password --help'.",
     ],
-    ["user set-password ada bob", "'bob' is one word too many. See 'cadastre user set-password --help'."],
+    ["user set-password ada bob", "Unexpected argument 'bob'. See 'cadastre user set-password --help'."],
     ["user create --username a", "'cadastre user create' needs --email ADDRESS. See 'cadastre user create --help'."],
-    ["token create", "Say whose token it is: give either NAME or --owners-of ORGANIZATION."],
-    ["token create --user a --owners-of b", "Say whose token it is: give either NAME or --owners-of ORGANIZATION."],
+    ["token create", "A token needs an owner: give either NAME or --owners-of ORGANIZATION."],
+    ["token create --user a --owners-of b", "A token needs an owner: give either NAME or --owners-of ORGANIZATION."],
     ["token create --user a --expires-in soon", "--expires-in must be a number of days or hours, such as 30d or 12h."],
     [
       "token create --user a --expires-in 1d --expires-at 2090-01-01T00:00:00Z",
-      "--expires-in and --expires-at exclude each other: give one of them.",
+      "--expires-in and --expires-at can't be combined. Give one of them.",
     ],
     ["token revoke", "'cadastre token revoke' needs ID. See 'cadastre token revoke --help'."],
     ["backup", "'cadastre backup' needs FILE. See 'cadastre backup --help'."],
-    ["backup a b", "'b' is one word too many. See 'cadastre backup --help'."],
+    ["backup a b", "Unexpected argument 'b'. See 'cadastre backup --help'."],
     ["restore", "'cadastre restore' needs FILE. See 'cadastre restore --help'."],
   ])("'%s' ends with 2 and one line", async (line, sentence) => {
     expect(await cadastre(line.split(" "))).toEqual({ code: 2, out: "", err: sentence });

@@ -108,7 +108,7 @@ describe("CADASTRE_WORKERS", () => {
     await until(async () => (isAlive(worker) ? undefined : true), "the workers of a killed server end");
 
     const next = await startService(settings);
-    await until(async () => (next.out().includes("waiting for jobs") ? true : undefined), "new workers register");
+    await until(async () => (next.out().includes("agent registered") ? true : undefined), "new workers register");
     expect((await stopService(next)).code).toBe(0);
     const database = openDatabase(register.CADASTRE_DATABASE);
     expect(await database.reader.db.selectFrom("agentTokens").select("id").execute()).toEqual([]);
@@ -128,7 +128,7 @@ describe("CADASTRE_WORKERS", () => {
       CADASTRE_CONFIG: config,
       CADASTRE_AGENT_DIRECTORY: join(folder, "configured"),
     });
-    await until(async () => (service.out().includes("waiting for jobs") ? true : undefined), "the workers register");
+    await until(async () => (service.out().includes("agent registered") ? true : undefined), "the workers register");
     const child = Number(/"worker":(\d+)/.exec(service.out())?.[1]);
     const environment = readFileSync(`/proc/${child}/environ`, "utf8").split("\0");
     await stopService(service);
@@ -156,7 +156,7 @@ describe("CADASTRE_WORKERS", () => {
         const second = await start(["serve"], { ...settings, CADASTRE_LISTEN: "127.0.0.1:0" }).ended;
         expect(second.code).toBe(1);
         expect(second.err).toMatch(
-          /^CADASTRE_WORKERS is 1, but the workers can't start: Another agent \(process \d+\) uses \S+-shared\. Give each its own CADASTRE_AGENT_DIRECTORY\.$/m,
+          /^CADASTRE_WORKERS is 1, but the workers can't start: Another agent \(process \d+\) uses \S+-shared\. Give each agent its own CADASTRE_AGENT_DIRECTORY\.$/m,
         );
         expect(second.out).not.toContain("Ctrl+C");
         const admin = callerOn(service.url, adminToken);
@@ -168,7 +168,7 @@ describe("CADASTRE_WORKERS", () => {
 
         const own = { ...settings, CADASTRE_AGENT_DIRECTORY: join(folder, `${engine}-own`) };
         const third = await startService({ ...own, CADASTRE_LISTEN: "127.0.0.1:0" });
-        await until(async () => (third.out().includes("waiting for jobs") ? true : undefined), "its workers register");
+        await until(async () => (third.out().includes("agent registered") ? true : undefined), "its workers register");
         expect((await stopService(third)).code).toBe(0);
       } finally {
         await stopService(service);

@@ -134,7 +134,9 @@ describe("an older server, once the database has a migration more that it can wo
     await startVersion(address, [...migrations, usable]);
     const file = join(newFolder("cadastre-fence-"), "cadastre.backup");
     const request = { database: older.database, file, keyId: "", version: "0.0.0", progress: () => {} };
-    await expect(writeBackup(request)).rejects.toThrow(/brought to a newer version of Cadastre \(it has 9998-usable\)/);
+    await expect(writeBackup(request)).rejects.toThrow(
+      /has the schema of a newer version of Cadastre \(it has 9998-usable\)/,
+    );
   });
 
   it("stops at the version after that one, which goes on", async () => {

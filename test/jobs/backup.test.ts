@@ -51,7 +51,7 @@ async function metrics(): Promise<string> {
 
 describe("backups on a schedule", () => {
   it("need a folder that is there: what is not mounted is not written past", async () => {
-    await expect(runner().runNow("backup")).rejects.toThrow(/^The folder for backups, .*, is not there\. Make it/);
+    await expect(runner().runNow("backup")).rejects.toThrow(/^The backup directory .* doesn't exist\. Create it/);
     expect(await metrics()).not.toMatch(/^cadastre_backup_last_success_timestamp_seconds/m);
     mkdirSync(directory);
   });
@@ -95,7 +95,9 @@ describe("backups on a schedule", () => {
     await age(3);
     const [before, files] = [await last(), readdirSync(directory)];
     const stranger = createVault(Buffer.alloc(32, 9));
-    await expect(runner(stranger).runNow("backup")).rejects.toThrow(/is whole, but vars\.value of .* can't be opened/);
+    await expect(runner(stranger).runNow("backup")).rejects.toThrow(
+      /is complete, but vars\.value of .* can't be decrypted/,
+    );
     expect(await last()).toEqual(before);
     expect(readdirSync(directory).length).toBeLessThanOrEqual(files.length);
   });

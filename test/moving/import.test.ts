@@ -110,7 +110,7 @@ describe("cadastre import", () => {
     data(await target.admin.patch(`/ssh-keys/${key.id}`, resource("ssh-keys", { value })));
     expect(await stillToEnter()).toEqual([]);
     const report = await cadastre(["import", name, "--report"], settingsOf(target));
-    expect(report).toMatchObject({ code: 0, out: "Nothing is to be entered." });
+    expect(report).toMatchObject({ code: 0, out: "No secrets are missing." });
   });
 
   test("a dry run in between lists what is still to be entered, and what would be", async () => {

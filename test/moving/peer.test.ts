@@ -113,9 +113,9 @@ describe("a peer", () => {
   test("ends everything where the token is refused, and where it always asks to come back later", async () => {
     const { peer } = await open();
     answers["/api/v2/secret"] = status(401);
-    await expect(peer.get("/secret")).rejects.toThrow("does not know the token");
+    await expect(peer.get("/secret")).rejects.toThrow("rejected the token");
     answers["/api/v2/never"] = status(429, { "retry-after": "120" });
-    await expect(peer.get("/never")).rejects.toThrow("come back later");
+    await expect(peer.get("/never")).rejects.toThrow("has limited the request rate");
   });
 
   test("the token goes to the server alone, and a content that breaks off is not taken for the whole", async () => {
@@ -183,7 +183,7 @@ describe("an import from a server that has little, and fails in between", () => 
     const report = new Report();
     const operator = operatorContext(api.database, { organizationCreation: "site-admins" }, "test");
     const context = { ...operator, vault: createVault(Buffer.alloc(32, 7)) };
-    await importOrganization({ context, peer, from: name, to: name, dry: false, concurrency: 2, report });
+    await importOrganization({ context, source: peer, from: name, to: name, dry: false, concurrency: 2, report });
 
     const gaps = report.gaps.map(({ kind, thing }) => `${kind}: ${thing}`);
     expect(gaps.toSorted()).toEqual(

@@ -1,4 +1,4 @@
-/** An organization, read whole: everything that its files tell of. States and runs are not: a backup has them. */
+/** Reads everything of an organization that an export contains. States and runs are not part of it. */
 import { eachAtOnce } from "../at-once.ts";
 import { all, Missing, type Origin, type Thing } from "../wire.ts";
 
@@ -29,10 +29,10 @@ export interface Collected {
   readonly retention: Thing | undefined;
 }
 
-const atOnce = 4;
+const concurrency = 4;
 const retentionPath = "/relationships/data-retention-policy";
 
-/** Raises Missing where there is no such organization. */
+/** Throws Missing if there is no such organization. */
 export async function collect(origin: Origin, name: string): Promise<Collected> {
   const inside = (rest: string) => `/organizations/${encodeURIComponent(name)}${rest}`;
   const organization = await origin.get(inside(""));
@@ -54,12 +54,14 @@ export async function collect(origin: Origin, name: string): Promise<Collected> 
     sshKeys: await all(origin, inside("/ssh-keys")),
     agentPools: await all(origin, inside("/agent-pools")),
     reservedTagKeys: await all(origin, inside("/reserved-tag-keys")),
-    workspaces: await each(await all(origin, inside("/workspaces")), (workspace) => ofWorkspace(origin, workspace)),
+    workspaces: await each(await all(origin, inside("/workspaces")), (workspace) =>
+      collectWorkspace(origin, workspace),
+    ),
     retention: await find(origin, inside(retentionPath)),
   };
 }
 
-async function ofWorkspace(origin: Origin, workspace: Thing): Promise<CollectedWorkspace> {
+async function collectWorkspace(origin: Origin, workspace: Thing): Promise<CollectedWorkspace> {
   const of = (rest: string) => `/workspaces/${workspace.id}${rest}`;
   const shares =
     workspace.attributes["global-remote-state"] !== true && workspace.attributes["project-remote-state"] !== true;
@@ -71,7 +73,7 @@ async function ofWorkspace(origin: Origin, workspace: Thing): Promise<CollectedW
     bindings: await all(origin, of("/tag-bindings")),
     consumers: shares ? await all(origin, of("/relationships/remote-state-consumers")) : [],
     triggers: await all(origin, of("/run-triggers?filter[run-trigger][type]=inbound")),
-    // Where it has none of its own it shows the organization's.
+    // A workspace without a policy shows that of its organization.
     retention:
       retention !== undefined && JSON.stringify(retention.relationships).includes(workspace.id) ? retention : undefined,
   };
@@ -86,10 +88,10 @@ async function find(origin: Origin, path: string): Promise<Thing | undefined> {
   }
 }
 
-/** In their order. */
+/** Keeps the order. */
 async function each<T>(things: readonly Thing[], work: (thing: Thing) => Promise<T>): Promise<T[]> {
   const found: T[] = [];
-  await eachAtOnce(things.entries(), atOnce, async ([index, thing]) => {
+  await eachAtOnce(things.entries(), concurrency, async ([index, thing]) => {
     found[index] = await work(thing);
   });
   return found;

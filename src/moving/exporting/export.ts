@@ -1,4 +1,4 @@
-/** An organization as files that people read: JSON for each thing, and HCL for the official provider. */
+/** Writes an organization as files: JSON for each object, and HCL for the official provider. */
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { conflict } from "../../kernel/errors.ts";
@@ -11,7 +11,7 @@ export interface ExportRequest {
   readonly origin: Origin;
   readonly organization: string;
   readonly folder: string;
-  /** Where the provider finds the server. */
+  /** The provider's hostname. */
   readonly hostname: string;
 }
 
@@ -21,9 +21,9 @@ export interface Exported {
   readonly beyond: readonly string[];
 }
 
-/** Raises Missing where there is no such organization, and `conflict` for a folder that holds something. */
+/** Throws Missing if there is no such organization, and `conflict` if the directory isn't empty. */
 export async function exportOrganization({ origin, organization, folder, hostname }: ExportRequest): Promise<Exported> {
-  refuseFull(folder);
+  requireEmpty(folder);
   const collected = await collect(origin, organization);
   const written = writeResources(collected, hostname);
   const files = [
@@ -35,20 +35,20 @@ export async function exportOrganization({ origin, organization, folder, hostnam
   ];
   for (const [path, text] of files) {
     mkdirSync(dirname(join(folder, path)), { recursive: true });
-    // Values of variables are in some of them.
+    // Some files contain values of variables.
     writeFileSync(join(folder, path), text, { mode: 0o600 });
   }
   return { fileCount: files.length, writeOnly: written.writeOnly, beyond: written.beyond };
 }
 
-function refuseFull(folder: string): void {
+function requireEmpty(folder: string): void {
   mkdirSync(folder, { recursive: true });
   if (readdirSync(folder).length > 0)
-    throw conflict(`The folder ${quoted(folder)} is not empty. Name one that is, or that is not there yet.`);
+    throw conflict(`The directory ${quoted(folder)} is not empty. Use an empty directory, or one that doesn't exist.`);
 }
 
-/** What a document tells of its reader is left out, and so are links. */
-const shown = ({ id, type, attributes, relationships }: Thing): object => {
+/** Without links, and without the reader's own permissions. */
+const documentOf = ({ id, type, attributes, relationships }: Thing): object => {
   const { permissions: _, ...facts } = attributes;
   return { id, type, attributes: facts, relationships };
 };
@@ -58,24 +58,28 @@ function jsonFiles(collected: Collected): [path: string, content: object][] {
     `${folder}/${fileName(textOf(thing, "name") ?? textOf(thing, "email") ?? textOf(thing, "key") ?? thing.id)}.json`,
     content,
   ];
-  const each = (folder: string, things: readonly Thing[]) => things.map((thing) => named(folder, thing, shown(thing)));
-  const all = (things: readonly Thing[]) => things.map(shown);
+  const each = (folder: string, things: readonly Thing[]) =>
+    things.map((thing) => named(folder, thing, documentOf(thing)));
+  const all = (things: readonly Thing[]) => things.map(documentOf);
   return [
-    ["organization.json", { ...shown(collected.organization), "data-retention-policy": collected.retention ?? null }],
+    [
+      "organization.json",
+      { ...documentOf(collected.organization), "data-retention-policy": collected.retention ?? null },
+    ],
     ...each("teams", collected.teams),
     ...each("members", collected.memberships),
     ...each("ssh-keys", collected.sshKeys),
     ...each("agent-pools", collected.agentPools),
     ...each("reserved-tag-keys", collected.reservedTagKeys),
     ...collected.projects.map(({ project, access, bindings }) =>
-      named("projects", project, { ...shown(project), access: all(access), "tag-bindings": all(bindings) }),
+      named("projects", project, { ...documentOf(project), access: all(access), "tag-bindings": all(bindings) }),
     ),
     ...collected.varsets.map(({ varset, variables }) =>
-      named("variable-sets", varset, { ...shown(varset), variables: all(variables) }),
+      named("variable-sets", varset, { ...documentOf(varset), variables: all(variables) }),
     ),
     ...collected.workspaces.map(({ workspace, variables, access, bindings, consumers, triggers, retention }) =>
       named("workspaces", workspace, {
-        ...shown(workspace),
+        ...documentOf(workspace),
         variables: all(variables),
         access: all(access),
         "tag-bindings": all(bindings),
@@ -87,7 +91,7 @@ function jsonFiles(collected: Collected): [path: string, content: object][] {
   ];
 }
 
-/** What no file system minds. Names are unique by themselves, ignoring case, but for those of workspaces. */
+/** Safe on every file system. Names are unique regardless of case, except those of workspaces. */
 const fileName = (name: string): string => name.replaceAll(/[^A-Za-z0-9._@-]+/g, "_").replace(/^\./, "_");
 
 function readme(organization: string, { writeOnly, beyond }: Written): string {
@@ -95,9 +99,9 @@ function readme(organization: string, { writeOnly, beyond }: Written): string {
     lines.length === 0 ? "" : `\n${title}\n\n${lines.map((line) => `- ${line}`).join("\n")}\n`;
   return `# ${organization}
 
-Written by \`cadastre export\`. \`json/\` holds a file for each thing, as the API shows it. \`terraform/\` holds the same as resources of the
-official provider, each with a block that imports it: \`terraform init && terraform plan\` there imports everything and changes nothing.
+Written by \`cadastre export\`. \`json/\` contains one file per object, as the API returns it. \`terraform/\` contains the same objects as
+resources of the official provider, each with an import block: \`terraform init && terraform plan\` there imports everything and changes nothing.
 
-Values of variables that are not sensitive are in these files. States and runs are not: \`cadastre backup\` has them.
-${list("Write-only values, which are in no file, and which no plan touches:", writeOnly)}${list("What the provider has no word for, which is in `json/` alone:", beyond)}`;
+These files contain the values of variables that are not sensitive. They don't contain states and runs; use \`cadastre backup\` for those.
+${list("Write-only values, which are in no file and which the plan leaves alone:", writeOnly)}${list("Only in `json/`, because the provider doesn't support it:", beyond)}`;
 }

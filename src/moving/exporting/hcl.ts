@@ -1,6 +1,6 @@
-/** HCL as text: values, blocks, and names that are allowed in it. Knows nothing of what is written. */
+/** Writes HCL: values, blocks and labels. */
 
-/** An expression that is written as it is: a reference to another resource. */
+/** An expression that is written unquoted, such as a reference to another resource. */
 export class Expression {
   readonly text: string;
 
@@ -11,18 +11,18 @@ export class Expression {
 
 export type Value = string | number | boolean | Expression | readonly Value[] | { readonly [key: string]: Value };
 
-/** What stands in a block: attributes by name, and blocks within it. What is undefined is left out. */
+/** The body of a block. Undefined attributes and blocks are left out. */
 export interface Body {
   readonly attributes: Readonly<Record<string, Value | undefined>>;
   readonly blocks?: Readonly<Record<string, Body | undefined>>;
 }
 
-/** Template sequences would be evaluated. */
+/** Escapes template sequences, which HCL would evaluate. */
 export const quotedText = (text: string): string =>
   JSON.stringify(text)
     .replaceAll("${", () => "$${")
     .replaceAll("%{", "%%{")
-    // JSON's escapes that HCL does not know.
+    // JSON escapes that HCL doesn't have.
     .replaceAll(
       /(?<!\\)((?:\\\\)*)\\([bf])/g,
       (_, before: string, letter: string) => `${before}\\u${letter === "b" ? "0008" : "000c"}`,
@@ -53,7 +53,7 @@ export function block(head: string, { attributes, blocks = {} }: Body, indent = 
   return `${indent}${head} {\n${lines.join("")}${nested.join("")}${indent}}\n`;
 }
 
-/** Names for resources: letters, digits and underscores, each once of a kind. */
+/** Assigns resource labels of letters, digits and underscores, unique per kind. */
 export class Labels {
   readonly #taken = new Set<string>();
 

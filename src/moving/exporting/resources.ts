@@ -1,6 +1,6 @@
 /**
- * An organization as resources of the official Terraform provider, each with a block that imports it: planned against the server
- * that it comes from, nothing changes. What can't be read, or what the provider has no word for, is named beside them.
+ * Writes an organization as resources of the official Terraform provider with import blocks. A plan against the same server shows no
+ * changes. Values that can't be read, and settings that the provider doesn't support, are listed separately.
  */
 import { flagOf, numberOf, objectOf, relatedId, relatedIds, textOf, type Thing } from "../wire.ts";
 import type { Collected } from "./collect.ts";
@@ -8,12 +8,11 @@ import { block, type Body, type Value } from "./hcl.ts";
 import { workspaceResources } from "./workspace-resources.ts";
 import { noteTerms, retentionResource, tagsOf, variableResource, Writer } from "./writer.ts";
 
-/** Files of HCL by name, and what they leave out. */
 export interface Written {
   readonly files: ReadonlyMap<string, string>;
-  /** Values that are written and never read: they are ignored by the plan. */
+  /** Values that can't be read; the plan ignores them. */
   readonly writeOnly: readonly string[];
-  /** What the provider has no resource or argument for. */
+  /** What the provider doesn't support. */
   readonly beyond: readonly string[];
 }
 
@@ -103,9 +102,9 @@ function peopleResources(writer: Writer, { teams, memberships }: Collected): voi
     });
   }
   for (const team of teams) {
-    const seated = memberships.filter((membership) => relatedIds(membership, "teams").includes(team.id));
-    if (seated.length === 0) continue;
-    const ids = writer.refs(seated.map(({ id }) => id));
+    const members = memberships.filter((membership) => relatedIds(membership, "teams").includes(team.id));
+    if (members.length === 0) continue;
+    const ids = writer.refs(members.map(({ id }) => id));
     const attributes = { team_id: writer.ref(team.id), organization_membership_ids: ids };
     writer.add("members.tf", "tfe_team_organization_members", textOf(team, "name") ?? team.id, {
       importId: team.id,
@@ -155,7 +154,7 @@ const poolScopes = [
   ["excluded-workspaces", "tfe_agent_pool_excluded_workspaces", "excluded_workspace_ids"],
 ] as const;
 
-/** Once projects and workspaces have names. */
+/** Must come after projects and workspaces, which it references. */
 function poolScopeResources(writer: Writer, { agentPools }: Collected): void {
   for (const pool of agentPools)
     for (const [scope, type, argument] of poolScopes) {

@@ -1,4 +1,4 @@
-/** Workspaces, and what hangs on them, as resources of the official provider. */
+/** Writes workspaces, and everything that belongs to them, as resources of the official provider. */
 import { flagOf, isObject, objectOf, relatedId, textOf, type Thing } from "../wire.ts";
 import type { Collected, CollectedWorkspace } from "./collect.ts";
 import type { Body, Value } from "./hcl.ts";
@@ -6,10 +6,10 @@ import { ignoring, noteTerms, retentionResource, tagsOf, variableResource, type 
 
 export function workspaceResources(writer: Writer, { workspaces }: Collected): void {
   for (const collected of workspaces) workspaceResource(writer, collected);
-  // Workspaces refer to each other.
+  // After all workspaces: these resources reference other workspaces.
   for (const collected of workspaces) {
     settingsResource(writer, collected);
-    besides(writer, collected);
+    childResources(writer, collected);
   }
 }
 
@@ -25,7 +25,7 @@ function workspaceResource(writer: Writer, { workspace, bindings }: CollectedWor
   const own = workspace.attributes["inherits-project-auto-destroy"] === false;
   const duration = own ? textOf(workspace, "auto-destroy-activity-duration") : undefined;
   const made = [textOf(workspace, "source-name"), textOf(workspace, "source-url")];
-  // The provider takes both or neither.
+  // The provider requires both or neither.
   const isHalf = made.filter((each) => each !== undefined).length === 1;
   if (textOf(workspace, "engine") !== undefined) writer.beyond.push(`the engine of the workspace ${name}`);
   writer.add("workspaces.tf", "tfe_workspace", name, {
@@ -42,7 +42,7 @@ function workspaceResource(writer: Writer, { workspace, bindings }: CollectedWor
         auto_apply_run_trigger: flag("auto-apply-run-trigger"),
         assessments_enabled: flag("assessments-enabled") || undefined,
         auto_destroy_activity_duration: duration,
-        // The provider takes one of the two, and reads a time without its milliseconds.
+        // The provider accepts only one of the two, and times without milliseconds.
         auto_destroy_at: own && !duration ? textOf(workspace, "auto-destroy-at")?.replace(/\.\d+Z$/, "Z") : undefined,
         file_triggers_enabled: flag("file-triggers-enabled"),
         queue_all_runs: flag("queue-all-runs"),
@@ -57,7 +57,7 @@ function workspaceResource(writer: Writer, { workspace, bindings }: CollectedWor
         trigger_prefixes: texts(workspace, "trigger-prefixes"),
         trigger_patterns: texts(workspace, "trigger-patterns"),
         working_directory: textOf(workspace, "working-directory"),
-        // Where all may read its state, the provider imports nothing here, and would then want to find it out.
+        // With global remote state the provider imports no value, and would then plan a change.
         remote_state_consumer_ids: flag("global-remote-state") ? [] : undefined,
       },
       blocks: {
@@ -84,7 +84,7 @@ function repositoryOf(workspace: Thing): Body | undefined {
   };
 }
 
-/** Where it runs and who reads its state: the provider keeps these apart from the rest. */
+/** Execution mode and remote-state sharing, which the provider has in a separate resource. */
 function settingsResource(writer: Writer, { workspace, consumers }: CollectedWorkspace): void {
   const name = textOf(workspace, "name") ?? workspace.id;
   const own = objectOf(workspace, "setting-overwrites")["execution-mode"] === true;
@@ -104,7 +104,7 @@ function settingsResource(writer: Writer, { workspace, consumers }: CollectedWor
   });
 }
 
-function besides(writer: Writer, collected: CollectedWorkspace): void {
+function childResources(writer: Writer, collected: CollectedWorkspace): void {
   const { workspace, variables, access, triggers, retention } = collected;
   const { organization } = writer;
   const name = textOf(workspace, "name") ?? workspace.id;

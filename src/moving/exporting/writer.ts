@@ -1,8 +1,7 @@
-/** Where resources are gathered, each with the block that imports it, and the pieces that several kinds of them are made of. */
+/** Collects HCL resources with their import blocks, and builds the resources that several kinds of objects share. */
 import { flagOf, textOf, type Thing } from "../wire.ts";
 import { block, type Body, Expression, Labels, quotedText, type Value } from "./hcl.ts";
 
-/** Collects resources, and knows under which name each thing of the register is written. */
 export class Writer {
   readonly organization: string;
   readonly writeOnly: string[] = [];
@@ -15,7 +14,7 @@ export class Writer {
     this.organization = organization;
   }
 
-  /** `id` is what the register calls it, `importId` what the provider imports it by. */
+  /** `id` is Cadastre's own id, `importId` the one that the provider imports by. */
   add(file: string, type: string, name: string, { importId, id, body }: Resource): void {
     const label = this.#labels.for(type, name);
     const address = `${type}.${label}`;
@@ -25,7 +24,7 @@ export class Writer {
     this.#texts.set(file, [...(this.#texts.get(file) ?? []), text]);
   }
 
-  /** The same as a comment: to be taken in by whoever completes it. */
+  /** Writes the resource as a comment, for the reader to complete. */
   suggest(file: string, type: string, name: string, why: string, { importId, body }: Resource): void {
     const address = `${type}.${this.#labels.for(type, name)}`;
     const label = address.slice(type.length + 1);
@@ -40,7 +39,7 @@ export class Writer {
     ]);
   }
 
-  /** A reference to what is written, or the id itself of what is not. */
+  /** A reference to an exported resource, or the plain id of any other. */
   ref(id: string | undefined): Value | undefined {
     if (id === undefined) return undefined;
     const reference = this.#references.get(id);
@@ -80,10 +79,10 @@ export function retentionResource(
   writer.add("retention.tf", "tfe_data_retention_policy", name, { importId, body: { attributes, blocks } });
 }
 
-/** The provider knows neither when a record of access ends nor why it was made. */
+/** The provider supports neither the expiry of an access record nor its reason. */
 export function noteTerms(writer: Writer, what: string, record: Thing): void {
   const [end, reason] = [textOf(record, "expires-at"), textOf(record, "reason")];
-  if (end !== undefined) writer.beyond.push(`${what} (${record.id}) ends at ${end}`);
+  if (end !== undefined) writer.beyond.push(`${what} (${record.id}) expires at ${end}`);
   if (reason) writer.beyond.push(`${what} (${record.id}) has a reason: ${reason}`);
 }
 
@@ -122,7 +121,7 @@ export function variableResource(writer: Writer, variable: Thing, { name, import
       "variables.tf",
       "tfe_variable",
       `${name}_${key}`,
-      "Sensitive: nobody can read its value. As it stands here it would be replaced by nothing; enter it before you take this in.",
+      "Sensitive: its value can't be exported. Enter the value before you uncomment this, or the variable becomes empty.",
       resource,
     );
 }

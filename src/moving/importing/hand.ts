@@ -1,6 +1,6 @@
 /**
- * How one thing is brought: found here by what was brought before or by its name, else made, and remembered. What was brought once is
- * never changed again, and what was deleted here stays deleted. A dry run goes the same way and makes nothing.
+ * Imports one resource: finds it here by an earlier import or by its name, otherwise creates it, and records the link. It must not change
+ * what was imported before, nor recreate what was deleted here. A dry run takes the same path and writes nothing.
  */
 import { Capability } from "../../access/capability.ts";
 import type { Tx } from "../../database/database.ts";
@@ -17,9 +17,10 @@ import { all, bodyOf, type Json, Missing, textOf, type Thing } from "../wire.ts"
 
 export interface ImportRequest {
   readonly context: Context;
-  readonly peer: Peer;
-  /** The organization there, and here. */
+  readonly source: Peer;
+  /** Name of the organization on the source server. */
   readonly from: string;
+  /** Name of the organization here. */
   readonly to: string;
   readonly dry: boolean;
   readonly concurrency: number;
@@ -27,131 +28,134 @@ export interface ImportRequest {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** What there is here of one kind. */
-export interface Shelf {
-  /** By what tells them apart: mostly the name, folded. */
+/** The resources of one kind that exist here. */
+export interface ExistingResources {
+  /** Ids by natural key, which is usually the case-folded name. */
   readonly byKey: ReadonlyMap<string, string>;
   readonly ids: ReadonlySet<string>;
 }
 
-const nothing: Shelf = { byKey: new Map(), ids: new Set() };
+const noResources: ExistingResources = { byKey: new Map(), ids: new Set() };
 
-/** The id of what a dry run would have made. */
-const unmade = (sourceId: string) => `unmade ${sourceId}`;
-export const isUnmade = (id: string): boolean => id.startsWith("unmade ");
+/** Stands for the id of a resource that a dry run would have created. */
+const placeholderId = (sourceId: string) => `placeholder ${sourceId}`;
+export const isPlaceholder = (id: string): boolean => id.startsWith("placeholder ");
 
-/** One thing of the source. */
-export interface Brought {
+/** A resource of the source server that is to be imported. */
+export interface ImportItem {
   /** A JSON:API type, or the name of a step. */
   readonly kind: string;
   readonly sourceId: string;
-  /** As the report names it. */
+  /** Its name in the report. */
   readonly label: string;
   readonly key?: string;
-  readonly shelf: Shelf;
-  /** Gives the id here. Raises AppError. */
-  readonly make: () => Promise<string>;
+  readonly existing: ExistingResources;
+  /** Returns the new id. Throws AppError. */
+  readonly create: () => Promise<string>;
 }
 
 const issueCapability = Capability.issuer("import");
 
-export class Hand {
-  readonly door: Door;
-  readonly peer: Peer;
+export class Importer {
+  readonly api: Door;
+  readonly source: Peer;
   readonly report: Report;
   readonly request: ImportRequest;
   readonly dry: boolean;
-  readonly #source: string;
+  readonly #sourceKey: string;
   #links = new Map<string, string>();
-  #brought = new Set<string>();
+  #imported = new Set<string>();
   #organizationId: string | undefined;
 
   constructor(request: ImportRequest) {
     this.request = request;
-    this.door = new Door(request.context);
-    this.peer = request.peer;
+    this.api = new Door(request.context);
+    this.source = request.source;
     this.report = request.report;
     this.dry = request.dry;
-    this.#source = `${request.peer.base} ${request.from}`;
+    this.#sourceKey = `${request.source.base} ${request.from}`;
   }
 
-  /** The path of something of the organization here. */
-  here = (rest: string): string => `/organizations/${encodeURIComponent(this.request.to)}${rest}`;
-  /** The same of the one there. */
-  there = (rest: string): string => `/organizations/${encodeURIComponent(this.request.from)}${rest}`;
+  /** A path of the API below the organization here. */
+  localPath = (rest: string): string => `/organizations/${encodeURIComponent(this.request.to)}${rest}`;
+  /** A path of the API below the organization on the source server. */
+  sourcePath = (rest: string): string => `/organizations/${encodeURIComponent(this.request.from)}${rest}`;
 
-  /** The organization is there, and what was brought to it before is known from now on. */
-  async settle(organizationId: string): Promise<void> {
+  /** Loads the links of earlier imports into this organization. Call it once the organization exists. */
+  async useOrganization(organizationId: string): Promise<void> {
     this.#organizationId = organizationId;
-    const links = await readLinks(this.request.context.database.reader, organizationId, this.#source);
+    const links = await readLinks(this.request.context.database.reader, organizationId, this.#sourceKey);
     this.#links = new Map(links.map(({ kind, sourceId, ourId }) => [`${kind} ${sourceId}`, ourId]));
-    this.#brought = new Set(links.map(({ kind, ourId }) => `${kind} ${ourId}`));
+    this.#imported = new Set(links.map(({ kind, ourId }) => `${kind} ${ourId}`));
   }
 
-  /** What has become of a thing of the source here; undefined where it was not brought. */
-  ours = (kind: string, sourceId: string | undefined): string | undefined =>
+  /** The id here of a resource of the source; undefined if it was not imported. */
+  localIdOf = (kind: string, sourceId: string | undefined): string | undefined =>
     sourceId === undefined ? undefined : this.#links.get(`${kind} ${sourceId}`);
 
-  /** Whether one of our things came from the source. */
-  wasBrought = (kind: string, ourId: string): boolean => this.#brought.has(`${kind} ${ourId}`);
+  wasImported = (kind: string, ourId: string): boolean => this.#imported.has(`${kind} ${ourId}`);
 
-  /** In a transaction of its own, or in one that is under way. */
+  /** Records links, in the given transaction or in a new one. */
   async link(links: readonly Link[], tx?: Tx): Promise<void> {
     for (const { kind, sourceId, ourId } of links) {
       this.#links.set(`${kind} ${sourceId}`, ourId);
-      this.#brought.add(`${kind} ${ourId}`);
+      this.#imported.add(`${kind} ${ourId}`);
     }
     const organizationId = this.#organizationId;
     if (this.dry || organizationId === undefined) return;
-    const place = { organizationId, source: this.#source };
+    const owner = { organizationId, source: this.#sourceKey };
     const capability = issueCapability(organizationId);
-    if (tx !== undefined) await writeLinks(tx, capability, place, links);
-    else await this.request.context.database.write((own) => writeLinks(own, capability, place, links));
+    if (tx !== undefined) await writeLinks(tx, capability, owner, links);
+    else await this.request.context.database.write((own) => writeLinks(own, capability, owner, links));
   }
 
-  /** What this register has of a kind, by name unless told otherwise. */
-  async shelf(path: string, keyOf: (thing: Thing) => string | undefined = nameKey): Promise<Shelf> {
-    if (this.#organizationId === undefined) return nothing;
-    const things = await all(this.door, path);
+  /** The resources that exist here at this path, by name unless `keyOf` is given. */
+  async listExisting(path: string, keyOf: (thing: Thing) => string | undefined = nameKey): Promise<ExistingResources> {
+    if (this.#organizationId === undefined) return noResources;
+    const things = await all(this.api, path);
     return {
       byKey: new Map(things.map((thing) => [keyOf(thing) ?? thing.id, thing.id])),
       ids: new Set(things.map(({ id }) => id)),
     };
   }
 
-  /** The same of what belongs to a thing here, which a dry run may not have made. */
-  async shelfOf(ourId: string, path: string, keyOf?: (thing: Thing) => string | undefined): Promise<Shelf> {
-    return isUnmade(ourId) ? nothing : this.shelf(path, keyOf);
+  /** Like `listExisting`, for the children of a resource that a dry run may not have created. */
+  async listExistingOf(
+    ourId: string,
+    path: string,
+    keyOf?: (thing: Thing) => string | undefined,
+  ): Promise<ExistingResources> {
+    return isPlaceholder(ourId) ? noResources : this.listExisting(path, keyOf);
   }
 
-  /** Its id here; undefined where it does not come, which is then in the report. */
-  async bring({ kind, sourceId, label, key, shelf, make }: Brought): Promise<string | undefined> {
+  /** Returns the id here; undefined if it can't be imported, which is then in the report. */
+  async importOne({ kind, sourceId, label, key, existing, create }: ImportItem): Promise<string | undefined> {
     this.request.signal?.throwIfAborted();
-    const linked = this.ours(kind, sourceId);
-    if (linked !== undefined && (shelf.ids.has(linked) || isUnmade(linked))) {
+    const linked = this.localIdOf(kind, sourceId);
+    if (linked !== undefined && (existing.ids.has(linked) || isPlaceholder(linked))) {
       this.report.count(kind, "here");
       return linked;
     }
     if (linked !== undefined) {
-      this.report.left(kind, label, "it was brought before, and deleted here since: it stays so");
+      this.report.left(kind, label, "it was imported before and has been deleted here since");
       return undefined;
     }
-    const known = shelf.byKey.get(key ?? fold(label));
+    const known = existing.byKey.get(key ?? fold(label));
     if (known !== undefined) {
       await this.link([{ kind, sourceId, ourId: known }]);
       this.report.count(kind, "here");
       return known;
     }
-    const made = await this.attempt(kind, label, async () => (this.dry ? unmade(sourceId) : make()));
-    if (made === undefined) return undefined;
-    await this.link([{ kind, sourceId, ourId: made }]);
+    const created = await this.attempt(kind, label, async () => (this.dry ? placeholderId(sourceId) : create()));
+    if (created === undefined) return undefined;
+    await this.link([{ kind, sourceId, ourId: created }]);
     this.report.count(kind, "brought");
-    return made;
+    return created;
   }
 
-  /** A step that is done once. Gives whether it was done now. */
-  async once(kind: string, sourceId: string, label: string, work: () => Promise<void>): Promise<boolean> {
-    if (this.ours(kind, sourceId) !== undefined) return false;
+  /** Runs a step that must happen only once over all imports. Returns whether it ran now. */
+  async runOnce(kind: string, sourceId: string, label: string, work: () => Promise<void>): Promise<boolean> {
+    if (this.localIdOf(kind, sourceId) !== undefined) return false;
     const done = await this.attempt(kind, label, async () => {
       if (!this.dry) await work();
       return true;
@@ -161,7 +165,7 @@ export class Hand {
     return true;
   }
 
-  /** Undefined where the register refuses it, or the source does not give it; the reason is in the report. */
+  /** Returns undefined if this server rejects it or the source doesn't provide it; the reason is then in the report. */
   async attempt<T>(kind: string, label: string, work: () => Promise<T>): Promise<T | undefined> {
     try {
       return await work();
@@ -173,10 +177,10 @@ export class Hand {
     }
   }
 
-  /** A list of the source; undefined where it does not give it, which is then in the report. */
-  async listThere(kind: string, label: string, path: string): Promise<Thing[] | undefined> {
+  /** Lists resources of the source; undefined if it doesn't provide the list, which is then in the report. */
+  async listSource(kind: string, label: string, path: string): Promise<Thing[] | undefined> {
     try {
-      return await all(this.peer, path);
+      return await all(this.source, path);
     } catch (error) {
       if (!(error instanceof Missing)) throw error;
       this.report.gap(kind, label, error.message);
@@ -184,48 +188,45 @@ export class Hand {
     }
   }
 
-  /** What comes beside another thing, and is not missed where the source knows no such list. */
-  async listIfThere(path: string): Promise<Thing[]> {
+  /** Lists resources that a source may not support; empty if it doesn't. */
+  async listSourceIfAny(path: string): Promise<Thing[]> {
     try {
-      return await all(this.peer, path);
+      return await all(this.source, path);
     } catch (error) {
       if (error instanceof Missing) return [];
       throw error;
     }
   }
 
-  /**
-   * Makes a thing. An attribute that is refused is left out, with its reason in the report, unless the thing is nothing without it.
-   * Raises AppError.
-   */
-  async make(
-    told: { kind: string; label: string },
+  /** Creates a resource. Rejected attributes are left out and reported, unless they are required. Throws AppError. */
+  async create(
+    item: { kind: string; label: string },
     method: "POST" | "PATCH",
     path: string,
-    body: Made,
+    body: ResourceBody,
   ): Promise<string> {
     const attributes: Record<string, unknown> = { ...body.attributes };
     for (;;) {
       try {
-        const thing = await this.door.send(method, path, bodyOf(body.type, attributes, body.relationships));
+        const thing = await this.api.send(method, path, bodyOf(body.type, attributes, body.relationships));
         return thing?.id ?? "";
       } catch (error) {
         const refused = refusedAttributes(error, attributes, body.required ?? ["name"]);
         if (refused.length === 0) throw error;
         for (const { name, reason } of refused) {
           Reflect.deleteProperty(attributes, name);
-          this.report.gap(told.kind, `${told.label}, ${name}`, `${reason}; the default is taken`);
+          this.report.gap(item.kind, `${item.label}, ${name}`, `${reason}; the default is used instead`);
         }
       }
     }
   }
 }
 
-export interface Made {
+export interface ResourceBody {
   readonly type: string;
   readonly attributes: Json;
   readonly relationships?: Json;
-  /** What it is nothing without. */
+  /** Attributes without which the resource can't be created. */
   readonly required?: readonly string[];
 }
 
@@ -243,7 +244,7 @@ function refusedAttributes(error: unknown, attributes: Json, required: readonly 
   return [...new Map(named.map((each) => [each.name, each])).values()];
 }
 
-/** What is wrong with one thing alone; undefined for what ends the whole import. */
+/** Why one resource can't be imported; undefined for errors that end the whole import. */
 function reasonOf(error: unknown): string | undefined {
   if (error instanceof Missing) return error.message;
   if (!(error instanceof AppError)) return undefined;
@@ -251,8 +252,8 @@ function reasonOf(error: unknown): string | undefined {
   return fatal ? undefined : error.faults.map(({ detail }) => detail).join("; ");
 }
 
-/** The attributes of a thing that may be sent to make one like it; what is null is as if it were not there. */
-export function sendable(
+/** The attributes that can be set on creation; null values are left out. */
+export function writableAttributes(
   { attributes }: Thing,
   definition: ResourceDefinition,
   except: readonly string[] = [],

@@ -1,97 +1,97 @@
-/** The order in which an organization is brought: nothing comes before what it depends on. */
+/** Imports an organization: runs the steps in the order of their dependencies. */
 import { AppError } from "../../kernel/errors.ts";
 import { eachAtOnce } from "../at-once.ts";
 import { listMissingSecrets } from "../report.ts";
 import { bodyOf, linkage, relatedId, type Thing } from "../wire.ts";
-import { bringAgentPools, bringSshKeys, findVersionControl, settleAgentPools } from "./connections.ts";
-import { Hand, type ImportRequest } from "./hand.ts";
-import { bringOrganization, bringRules, nameUnknown, settleDefaults } from "./organization.ts";
-import { bringMembers, bringTeams } from "./people.ts";
-import { bringProjects } from "./projects.ts";
-import { bringVarsets } from "./variables.ts";
-import { bringWorkspaces, type Followed } from "./workspaces.ts";
+import { importAgentPools, importSshKeys, findVcsTokens, restrictAgentPools } from "./connections.ts";
+import { Importer, type ImportRequest } from "./hand.ts";
+import { importOrganizationRecord, importRules, reportUnsupported, importDefaults } from "./organization.ts";
+import { importMembers, importTeams } from "./people.ts";
+import { importProjects } from "./projects.ts";
+import { importVarsets } from "./variables.ts";
+import { importWorkspaces, type ImportedWorkspace } from "./workspaces.ts";
 
-/** What was done is in the report. Raises AppError for what ends the whole; what was brought by then stays. */
+/** Fills the report. Throws AppError for errors that end the import; what was imported by then is kept. */
 export async function importOrganization(request: ImportRequest): Promise<void> {
-  const hand = new Hand(request);
-  const organization = await bringOrganization(hand);
-  await bringRules(hand, organization);
-  await bringTeams(hand);
-  const people = await bringMembers(hand);
-  await bringSshKeys(hand);
-  const pools = await bringAgentPools(hand);
-  const versionControl = await findVersionControl(hand);
-  await settleDefaults(hand, organization, relatedId(organization, "default-agent-pool"));
-  await bringProjects(hand, organization);
-  const followed = await bringWorkspaces(hand, { people, versionControl });
-  await bringVarsets(hand);
-  await bringTies(hand, followed);
-  await settleAgentPools(hand, pools);
-  await nameUnknown(hand);
+  const importer = new Importer(request);
+  const organization = await importOrganizationRecord(importer);
+  await importRules(importer, organization);
+  await importTeams(importer);
+  const people = await importMembers(importer);
+  await importSshKeys(importer);
+  const pools = await importAgentPools(importer);
+  const vcsTokens = await findVcsTokens(importer);
+  await importDefaults(importer, organization, relatedId(organization, "default-agent-pool"));
+  await importProjects(importer, organization);
+  const imported = await importWorkspaces(importer, { people, vcsTokens });
+  await importVarsets(importer);
+  await importWorkspaceLinks(importer, imported);
+  await restrictAgentPools(importer, pools);
+  await reportUnsupported(importer);
   await listSecrets(request);
 }
 
-/** Whichever run of this import brought them; a dry run has named what would come besides. */
+/** The secrets that are missing after this import and earlier ones; a dry run has already added those that it would import. */
 async function listSecrets({ context: { database, vault }, to, report }: ImportRequest): Promise<void> {
   for (const { kind, thing, reason } of await listMissingSecrets(database.reader, vault, to))
     report.enter(kind, thing, reason);
 }
 
-/** What ties workspaces to each other, once all of them are here: consumers of states, and run triggers. */
-async function bringTies(hand: Hand, followed: readonly Followed[]): Promise<void> {
-  await eachAtOnce(followed, hand.request.concurrency, async (workspace) => {
-    if (workspace.sharesOneByOne) await bringConsumers(hand, workspace);
-    await bringTriggers(hand, workspace);
+/** Imports what links workspaces to each other: remote-state consumers and run triggers. Needs all workspaces to exist. */
+async function importWorkspaceLinks(importer: Importer, imported: readonly ImportedWorkspace[]): Promise<void> {
+  await eachAtOnce(imported, importer.request.concurrency, async (workspace) => {
+    if (workspace.sharesOneByOne) await importConsumers(importer, workspace);
+    await importTriggers(importer, workspace);
   });
 }
 
 const consumersKind = "remote-state-consumers";
 
-async function bringConsumers(hand: Hand, { sourceId, ours, label }: Followed): Promise<void> {
+async function importConsumers(importer: Importer, { sourceId, localId, label }: ImportedWorkspace): Promise<void> {
   const rest = `/relationships/${consumersKind}`;
-  const consumers = (await hand.listThere(consumersKind, label, `/workspaces/${sourceId}${rest}`)) ?? [];
-  const wanted = pairs(hand, consumersKind, sourceId, label, consumers);
-  if (wanted.length === 0) return;
-  const ids = wanted.map(({ ourId }) => ourId);
-  const done = await hand.attempt(consumersKind, label, async () => {
-    if (!hand.dry) await hand.door.send("POST", `/workspaces/${ours}${rest}`, linkage("workspaces", ids));
+  const consumers = (await importer.listSource(consumersKind, label, `/workspaces/${sourceId}${rest}`)) ?? [];
+  const pending = pairs(importer, consumersKind, sourceId, label, consumers);
+  if (pending.length === 0) return;
+  const ids = pending.map(({ ourId }) => ourId);
+  const done = await importer.attempt(consumersKind, label, async () => {
+    if (!importer.dry) await importer.api.send("POST", `/workspaces/${localId}${rest}`, linkage("workspaces", ids));
     return true;
   });
   if (done === undefined) return;
-  await hand.link(wanted);
-  hand.report.count(consumersKind, "brought", wanted.length);
+  await importer.link(pending);
+  importer.report.count(consumersKind, "brought", pending.length);
 }
 
-/** Those that were not brought yet, with the workspaces that they are here. */
-function pairs(hand: Hand, kind: string, sourceId: string, label: string, others: readonly Thing[]) {
+/** The pairs that were not imported yet. */
+function pairs(importer: Importer, kind: string, sourceId: string, label: string, others: readonly Thing[]) {
   return others.flatMap((other) => {
-    const [ourId, pair] = [hand.ours("workspaces", other.id), `${sourceId} ${other.id}`];
-    if (hand.ours(kind, pair) !== undefined) hand.report.count(kind, "here");
-    else if (ourId === undefined) hand.report.left(kind, `${label}, ${other.id}`, "that workspace is not here");
+    const [ourId, pair] = [importer.localIdOf("workspaces", other.id), `${sourceId} ${other.id}`];
+    if (importer.localIdOf(kind, pair) !== undefined) importer.report.count(kind, "here");
+    else if (ourId === undefined) importer.report.left(kind, `${label}, ${other.id}`, "the workspace was not imported");
     else return [{ kind, sourceId: pair, ourId }];
     return [];
   });
 }
 
-async function bringTriggers(hand: Hand, { sourceId, ours, label }: Followed): Promise<void> {
+async function importTriggers(importer: Importer, { sourceId, localId, label }: ImportedWorkspace): Promise<void> {
   const kind = "run-triggers";
   const query = "filter[run-trigger][type]=inbound";
-  for (const trigger of await hand.listIfThere(`/workspaces/${sourceId}/${kind}?${query}`)) {
+  for (const trigger of await importer.listSourceIfAny(`/workspaces/${sourceId}/${kind}?${query}`)) {
     const theirs = relatedId(trigger, "sourceable") ?? "";
-    const source = hand.ours("workspaces", theirs);
+    const source = importer.localIdOf("workspaces", theirs);
     if (source === undefined) {
-      hand.report.left(kind, `${label}, ${theirs}`, "that workspace is not here");
+      importer.report.left(kind, `${label}, ${theirs}`, "the workspace was not imported");
       continue;
     }
-    const done = await hand.once(kind, trigger.id, label, async () => {
+    const done = await importer.runOnce(kind, trigger.id, label, async () => {
       const relationships = { sourceable: { data: { type: "workspaces", id: source } } };
       try {
-        await hand.door.send("POST", `/workspaces/${ours}/${kind}`, bodyOf(kind, {}, relationships));
+        await importer.api.send("POST", `/workspaces/${localId}/${kind}`, bodyOf(kind, {}, relationships));
       } catch (error) {
-        // An import that was interrupted made it, and had no time to remember.
+        // An interrupted import can have created it without recording the link.
         if (!(error instanceof AppError) || !error.message.includes("already")) throw error;
       }
     });
-    hand.report.count(kind, done ? "brought" : "here");
+    importer.report.count(kind, done ? "brought" : "here");
   }
 }

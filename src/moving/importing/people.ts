@@ -1,66 +1,65 @@
-/** Teams, members by their addresses, and who is in which team. */
+/** Imports teams, members (by email address) and team memberships. */
 import { fold } from "../../kernel/text.ts";
 import { teams as teamDefinition } from "../../resources/identity/teams/definition.ts";
 import { findUsers } from "../store.ts";
 import { linkage, relatedId, relatedIds, textOf, type Thing } from "../wire.ts";
-import { type Hand, sendable } from "./hand.ts";
+import { type Importer, writableAttributes } from "./hand.ts";
 
-/** Who somebody at the source is here. */
-export interface People {
-  /** Null for nobody. */
+/** Maps users of the source to users here. */
+export interface MemberDirectory {
+  /** Null if the user is unknown here. */
   userId(sourceUserId: string | undefined): string | null;
   name(sourceUserId: string | undefined): string | undefined;
 }
 
-export async function bringTeams(hand: Hand): Promise<void> {
-  const teams = (await hand.listThere("teams", "all", hand.there("/teams"))) ?? [];
-  const shelf = await hand.shelf(hand.here("/teams"));
+export async function importTeams(importer: Importer): Promise<void> {
+  const teams = (await importer.listSource("teams", "all", importer.sourcePath("/teams"))) ?? [];
+  const existing = await importer.listExisting(importer.localPath("/teams"));
   for (const team of teams) {
     const name = textOf(team, "name") ?? team.id;
-    await hand.bring({
+    await importer.importOne({
       kind: "teams",
       sourceId: team.id,
       label: name,
-      shelf,
-      make: () =>
-        hand.make({ kind: "teams", label: name }, "POST", hand.here("/teams"), {
+      existing,
+      create: () =>
+        importer.create({ kind: "teams", label: name }, "POST", importer.localPath("/teams"), {
           type: "teams",
-          attributes: sendable(team, teamDefinition),
+          attributes: writableAttributes(team, teamDefinition),
         }),
     });
   }
 }
 
-interface Member {
+interface SourceMember {
   readonly sourceUserId: string | undefined;
   readonly email: string | undefined;
   readonly username: string | undefined;
 }
 
-/** Members, and their seats in teams. */
-export async function bringMembers(hand: Hand): Promise<People> {
-  const members: Member[] = [];
-  const seats: { readonly membership: Thing; readonly ours: string }[] = [];
-  const shelf = await hand.shelf(hand.here("/organization-memberships"), emailKey);
-  for await (const page of memberships(hand)) {
+export async function importMembers(importer: Importer): Promise<MemberDirectory> {
+  const members: SourceMember[] = [];
+  const teamMembers: { readonly membership: Thing; readonly localId: string }[] = [];
+  const existing = await importer.listExisting(importer.localPath("/organization-memberships"), emailKey);
+  for await (const page of memberships(importer)) {
     for (const membership of page.things) {
       const sourceUserId = relatedId(membership, "user");
       const user = page.included.find(({ id, type }) => type === "users" && id === sourceUserId);
       const email = textOf(membership, "email") ?? (user && textOf(user, "email"));
       members.push({ sourceUserId, email, username: user && textOf(user, "username") });
-      const ours = await bringMember(hand, membership, email, shelf);
-      if (ours !== undefined) seats.push({ membership, ours });
+      const localId = await importMember(importer, membership, email, existing);
+      if (localId !== undefined) teamMembers.push({ membership, localId });
     }
   }
-  await bringSeats(hand, seats);
-  return peopleOf(hand, members);
+  await importTeamMembers(importer, teamMembers);
+  return peopleOf(importer, members);
 }
 
-async function* memberships(hand: Hand) {
+async function* memberships(importer: Importer) {
   try {
-    yield* hand.peer.pages(hand.there("/organization-memberships?include=user"));
+    yield* importer.source.pages(importer.sourcePath("/organization-memberships?include=user"));
   } catch (error) {
-    await hand.attempt("organization-memberships", "all", () => Promise.reject(error as Error));
+    await importer.attempt("organization-memberships", "all", () => Promise.reject(error as Error));
   }
 }
 
@@ -70,59 +69,70 @@ const emailKey = (thing: Thing) => {
   return email === undefined ? undefined : fold(email);
 };
 
-async function bringMember(
-  hand: Hand,
+async function importMember(
+  importer: Importer,
   membership: Thing,
   email: string | undefined,
-  shelf: Awaited<ReturnType<Hand["shelf"]>>,
+  existing: Awaited<ReturnType<Importer["listExisting"]>>,
 ): Promise<string | undefined> {
   if (email === undefined) {
-    hand.report.left(kind, membership.id, "the source does not show the member's address");
+    importer.report.left(kind, membership.id, "the source doesn't show the member's email address");
     return undefined;
   }
-  return hand.bring({
+  return importer.importOne({
     kind,
     sourceId: membership.id,
     label: email,
-    shelf,
-    make: () => hand.make({ kind, label: email }, "POST", hand.here(`/${kind}`), { type: kind, attributes: { email } }),
+    existing,
+    create: () =>
+      importer.create({ kind, label: email }, "POST", importer.localPath(`/${kind}`), {
+        type: kind,
+        attributes: { email },
+      }),
   });
 }
 
-/** In one request for each team. */
-async function bringSeats(hand: Hand, seats: readonly { membership: Thing; ours: string }[]): Promise<void> {
-  const byTeam = new Map<string, { readonly pair: string; readonly ours: string }[]>();
-  for (const { membership, ours } of seats)
+/** One request per team, up to 500 members each. */
+async function importTeamMembers(
+  importer: Importer,
+  teamMembers: readonly { membership: Thing; localId: string }[],
+): Promise<void> {
+  const byTeam = new Map<string, { readonly pair: string; readonly localId: string }[]>();
+  for (const { membership, localId } of teamMembers)
     for (const team of relatedIds(membership, "teams")) {
       const pair = `${team} ${membership.id}`;
-      if (hand.ours("team-members", pair) !== undefined) hand.report.count("team-members", "here");
-      else byTeam.set(team, [...(byTeam.get(team) ?? []), { pair, ours }]);
+      if (importer.localIdOf("team-members", pair) !== undefined) importer.report.count("team-members", "here");
+      else byTeam.set(team, [...(byTeam.get(team) ?? []), { pair, localId }]);
     }
-  for (const [team, wanted] of byTeam) {
-    const ourTeam = hand.ours("teams", team);
+  for (const [team, pending] of byTeam) {
+    const ourTeam = importer.localIdOf("teams", team);
     if (ourTeam === undefined) {
-      hand.report.left("team-members", `${wanted.length} of ${team}`, "the team is not here");
+      importer.report.left("team-members", `${pending.length} of ${team}`, "the team was not imported");
       continue;
     }
-    for (let start = 0; start < wanted.length; start += 500)
-      await seat(hand, ourTeam, wanted.slice(start, start + 500));
+    for (let start = 0; start < pending.length; start += 500)
+      await addTeamMembers(importer, ourTeam, pending.slice(start, start + 500));
   }
 }
 
-async function seat(hand: Hand, team: string, wanted: readonly { pair: string; ours: string }[]): Promise<void> {
-  const ids = wanted.map(({ ours }) => ours);
-  const done = await hand.attempt("team-members", `${ids.length} of ${team}`, async () => {
-    if (!hand.dry) await hand.door.send("POST", `/teams/${team}/relationships/${kind}`, linkage(kind, ids));
+async function addTeamMembers(
+  importer: Importer,
+  team: string,
+  pending: readonly { pair: string; localId: string }[],
+): Promise<void> {
+  const ids = pending.map(({ localId }) => localId);
+  const done = await importer.attempt("team-members", `${ids.length} of ${team}`, async () => {
+    if (!importer.dry) await importer.api.send("POST", `/teams/${team}/relationships/${kind}`, linkage(kind, ids));
     return true;
   });
   if (done === undefined) return;
-  await hand.link(wanted.map(({ pair, ours }) => ({ kind: "team-members", sourceId: pair, ourId: ours })));
-  hand.report.count("team-members", "brought", wanted.length);
+  await importer.link(pending.map(({ pair, localId }) => ({ kind: "team-members", sourceId: pair, ourId: localId })));
+  importer.report.count("team-members", "brought", pending.length);
 }
 
-async function peopleOf(hand: Hand, members: readonly Member[]): Promise<People> {
+async function peopleOf(importer: Importer, members: readonly SourceMember[]): Promise<MemberDirectory> {
   const emails = members.flatMap(({ email }) => (email === undefined ? [] : [email]));
-  const known = await findUsers(hand.request.context.database.reader, emails);
+  const known = await findUsers(importer.request.context.database.reader, emails);
   const bySource = new Map(members.map((member) => [member.sourceUserId, member]));
   return {
     userId: (id) => known.get(fold(bySource.get(id)?.email ?? "")) ?? null,

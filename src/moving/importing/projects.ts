@@ -1,76 +1,81 @@
-/** Projects with their key-value tags, and the access of teams to them. The default project is the default project. */
+/** Imports projects with their tag bindings and team access. The default project of the source is mapped to the one here. */
 import { projects as projectDefinition } from "../../resources/register/projects/definition.ts";
 import { teamProjects } from "../../resources/sharing/team-access/team-projects/definition.ts";
 import { teamWorkspaces } from "../../resources/sharing/team-access/team-workspaces/definition.ts";
 import { eachAtOnce } from "../at-once.ts";
 import { bodyOf, objectOf, relatedId, textOf, type Thing } from "../wire.ts";
-import { type Hand, isUnmade, sendable } from "./hand.ts";
+import { type Importer, isPlaceholder, writableAttributes } from "./hand.ts";
 
 const kind = "projects";
 
-export async function bringProjects(hand: Hand, organization: Thing): Promise<void> {
-  const projects = (await hand.listThere(kind, "all", hand.there("/projects"))) ?? [];
-  const shelf = await hand.shelf(hand.here("/projects"));
-  const ourDefault = await defaultHere(hand);
+export async function importProjects(importer: Importer, organization: Thing): Promise<void> {
+  const projects = (await importer.listSource(kind, "all", importer.sourcePath("/projects"))) ?? [];
+  const existing = await importer.listExisting(importer.localPath("/projects"));
+  const ourDefault = await defaultHere(importer);
   const theirDefault = relatedId(organization, "default-project") ?? projects.find(isDefault)?.id;
-  await eachAtOnce(projects, hand.request.concurrency, async (project) => {
+  await eachAtOnce(projects, importer.request.concurrency, async (project) => {
     const label = textOf(project, "name") ?? project.id;
-    const ours =
+    const localId =
       project.id === theirDefault && ourDefault !== undefined
-        ? await bringDefault(hand, project, ourDefault)
-        : await hand.bring({
+        ? await importDefault(importer, project, ourDefault)
+        : await importer.importOne({
             kind,
             sourceId: project.id,
             label,
-            shelf,
-            make: async () =>
-              hand.make({ kind, label }, "POST", hand.here("/projects"), await settingsOf(hand, project)),
+            existing,
+            create: async () =>
+              importer.create(
+                { kind, label },
+                "POST",
+                importer.localPath("/projects"),
+                await settingsOf(importer, project),
+              ),
           });
-    if (ours !== undefined) await bringProjectAccess(hand, project, label, ours);
+    if (localId !== undefined) await importProjectAccess(importer, project, label, localId);
   });
 }
 
 const isDefault = (project: Thing) => textOf(project, "name") === "Default Project";
 
-async function defaultHere(hand: Hand): Promise<string | undefined> {
-  const organization = await hand.door.find(hand.here(""));
+async function defaultHere(importer: Importer): Promise<string | undefined> {
+  const organization = await importer.api.find(importer.localPath(""));
   return organization && relatedId(organization, "default-project");
 }
 
-/** It is here from the first; it takes over what the source's is, once. */
-async function bringDefault(hand: Hand, project: Thing, ours: string): Promise<string> {
+/** The default project always exists here; it takes the settings of the source's default project, once. */
+async function importDefault(importer: Importer, project: Thing, localId: string): Promise<string> {
   const label = textOf(project, "name") ?? project.id;
-  const isNew = await hand.once("default-projects", project.id, label, async () => {
-    await hand.make({ kind, label }, "PATCH", `/projects/${ours}`, await settingsOf(hand, project));
+  const isNew = await importer.runOnce("default-projects", project.id, label, async () => {
+    await importer.create({ kind, label }, "PATCH", `/projects/${localId}`, await settingsOf(importer, project));
   });
-  await hand.link([{ kind, sourceId: project.id, ourId: ours }]);
-  hand.report.count(kind, isNew ? "brought" : "here");
-  return ours;
+  await importer.link([{ kind, sourceId: project.id, ourId: localId }]);
+  importer.report.count(kind, isNew ? "brought" : "here");
+  return localId;
 }
 
-async function settingsOf(hand: Hand, project: Thing) {
+async function settingsOf(importer: Importer, project: Thing) {
   const defaults = ["default-execution-mode", "default-agent-pool-id", "setting-overwrites"];
-  const attributes = sendable(project, projectDefinition, defaults);
+  const attributes = writableAttributes(project, projectDefinition, defaults);
   if (objectOf(project, "setting-overwrites")["default-execution-mode"] === true) {
     const mode = textOf(project, "default-execution-mode");
-    const pool = hand.ours("agent-pools", relatedId(project, "default-agent-pool"));
+    const pool = importer.localIdOf("agent-pools", relatedId(project, "default-agent-pool"));
     if (mode !== "agent") attributes["default-execution-mode"] = mode;
     else if (pool !== undefined) {
       attributes["default-execution-mode"] = mode;
       attributes["default-agent-pool-id"] = pool;
     } else
-      hand.report.gap(
+      importer.report.gap(
         kind,
         `${textOf(project, "name")}, default-agent-pool`,
-        "the agent pool is not here; the organization's default is followed",
+        "the agent pool was not imported; the organization's default applies",
       );
   }
-  return { type: kind, attributes, relationships: await bindingsOf(hand, `/projects/${project.id}`) };
+  return { type: kind, attributes, relationships: await bindingsOf(importer, `/projects/${project.id}`) };
 }
 
-/** The key-value tags of a workspace or a project, as they are sent with a new one. */
-export async function bindingsOf(hand: Hand, path: string): Promise<Record<string, object>> {
-  const bindings = await hand.listIfThere(`${path}/tag-bindings`);
+/** The tag bindings of a workspace or a project, as relationships of a new one. */
+export async function bindingsOf(importer: Importer, path: string): Promise<Record<string, object>> {
+  const bindings = await importer.listSourceIfAny(`${path}/tag-bindings`);
   if (bindings.length === 0) return {};
   const data = bindings.map((binding) => ({
     type: "tag-bindings",
@@ -79,58 +84,58 @@ export async function bindingsOf(hand: Hand, path: string): Promise<Record<strin
   return { "tag-bindings": { data } };
 }
 
-async function bringProjectAccess(hand: Hand, project: Thing, label: string, ours: string): Promise<void> {
+async function importProjectAccess(importer: Importer, project: Thing, label: string, localId: string): Promise<void> {
   const path = "/team-projects?filter[project][id]=";
-  const found = (await hand.listThere("team-projects", label, path + project.id)) ?? [];
+  const found = (await importer.listSource("team-projects", label, path + project.id)) ?? [];
   if (found.length === 0) return;
-  const shelf = await hand.shelfOf(ours, path + ours, (record) => relatedId(record, "team"));
-  for (const record of found) await bringRecord(hand, "team-projects", record, { label, ours, shelf });
+  const existing = await importer.listExistingOf(localId, path + localId, (record) => relatedId(record, "team"));
+  for (const record of found) await importRecord(importer, "team-projects", record, { label, localId, existing });
 }
 
-export interface AccessPlace {
+export interface AccessTarget {
   readonly label: string;
-  readonly ours: string;
-  readonly shelf: Awaited<ReturnType<Hand["shelf"]>>;
+  readonly localId: string;
+  readonly existing: Awaited<ReturnType<Importer["listExisting"]>>;
 }
 
 const records = {
-  "team-projects": { place: "project", type: "projects", definition: teamProjects },
-  "team-workspaces": { place: "workspace", type: "workspaces", definition: teamWorkspaces },
+  "team-projects": { target: "project", type: "projects", definition: teamProjects },
+  "team-workspaces": { target: "workspace", type: "workspaces", definition: teamWorkspaces },
 } as const;
 
-/** A record of access. Its permissions are sent where they were chosen one by one; otherwise the level says them. */
-export async function bringRecord(
-  hand: Hand,
+/** Imports a team's access. Individual permissions are sent only for the level `custom`. */
+export async function importRecord(
+  importer: Importer,
   kindOfRecord: keyof typeof records,
   record: Thing,
-  { label, ours, shelf }: AccessPlace,
+  { label, localId, existing }: AccessTarget,
 ): Promise<void> {
-  const { place, type, definition } = records[kindOfRecord];
+  const { target, type, definition } = records[kindOfRecord];
   const theirTeam = relatedId(record, "team");
-  const team = hand.ours("teams", theirTeam);
-  const told = { kind: kindOfRecord, label: `${label}, ${theirTeam ?? "a team"}` };
+  const team = importer.localIdOf("teams", theirTeam);
+  const item = { kind: kindOfRecord, label: `${label}, ${theirTeam ?? "a team"}` };
   if (team === undefined) {
-    hand.report.left(kindOfRecord, told.label, "the team is not here");
+    importer.report.left(kindOfRecord, item.label, "the team was not imported");
     return;
   }
   const access = textOf(record, "access") ?? "";
-  const chosen = sendable(record, definition);
+  const chosen = writableAttributes(record, definition);
   const { "expires-at": end, reason } = chosen;
-  // One that has ended gives nothing any more.
+  // Expired access is not imported.
   if (typeof end === "string" && Date.parse(end) <= Date.now()) return;
-  const lasting = { ...(end !== undefined && { "expires-at": end }), ...(reason !== undefined && { reason }) };
-  const attributes = access === "custom" ? chosen : { access, ...lasting };
-  const data = { team: { data: { type: "teams", id: team } }, [place]: { data: { type, id: ours } } };
-  await hand.bring({
+  const terms = { ...(end !== undefined && { "expires-at": end }), ...(reason !== undefined && { reason }) };
+  const attributes = access === "custom" ? chosen : { access, ...terms };
+  const data = { team: { data: { type: "teams", id: team } }, [target]: { data: { type, id: localId } } };
+  await importer.importOne({
     kind: kindOfRecord,
     sourceId: record.id,
-    label: told.label,
+    label: item.label,
     key: team,
-    shelf,
-    make: async () => {
-      if (isUnmade(ours)) return "";
-      const made = await hand.door.send("POST", `/${kindOfRecord}`, bodyOf(kindOfRecord, attributes, data));
-      return made?.id ?? "";
+    existing,
+    create: async () => {
+      if (isPlaceholder(localId)) return "";
+      const created = await importer.api.send("POST", `/${kindOfRecord}`, bodyOf(kindOfRecord, attributes, data));
+      return created?.id ?? "";
     },
   });
 }

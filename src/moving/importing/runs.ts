@@ -1,78 +1,82 @@
-/** The runs of a workspace that have ended, as history: nothing of them is executed, and their logs stay where they are. */
+/** Imports the finished runs of a workspace as history. Nothing is executed, and logs are not imported. */
 import { AppError } from "../../kernel/errors.ts";
 import { counted } from "../../kernel/text.ts";
 import { bringRuns, type HistoricPhase, type HistoricRun } from "../../resources/runs/runs/history.ts";
 import { isFinal } from "../../resources/runs/runs/machine.ts";
 import { readLatestRun } from "../store.ts";
 import { flagOf, isObject, Missing, numberOf, objectOf, relatedId, textOf, type Thing } from "../wire.ts";
-import type { Hand } from "./hand.ts";
-import { type HistoryOf, momentOf } from "./states.ts";
+import type { Importer } from "./hand.ts";
+import { type WorkspaceHistory, timestampOf } from "./states.ts";
 
 const kind = "runs";
-const runsAtOnce = 50;
+const runsPerBatch = 50;
 
-interface Read {
+interface SourceRun {
   readonly run: Thing;
   readonly included: readonly Thing[];
 }
 
-export async function bringRunHistory(hand: Hand, history: HistoryOf): Promise<void> {
+export async function importRunHistory(importer: Importer, history: WorkspaceHistory): Promise<void> {
   const { label } = history;
-  const wanted: Read[] = [];
-  for (const read of await runsThere(hand, history)) {
-    if (hand.ours(kind, read.run.id) !== undefined) hand.report.count(kind, "here");
-    else if (isFinal(statusOf(read.run))) wanted.push(read);
+  const pending: SourceRun[] = [];
+  for (const read of await listSourceRuns(importer, history)) {
+    if (importer.localIdOf(kind, read.run.id) !== undefined) importer.report.count(kind, "here");
+    else if (isFinal(statusOf(read.run))) pending.push(read);
     else
-      hand.report.left(
+      importer.report.left(
         kind,
         `${label}, ${read.run.id}`,
-        `it is ${textOf(read.run, "status") ?? "of no status"} at the source; it comes when it has ended and the import is repeated`,
+        `its status at the source is ${textOf(read.run, "status") ?? "unknown"}; import again once it has finished`,
       );
   }
-  if (hand.dry) hand.report.count(kind, "brought", wanted.length);
-  else await bringInOrder(hand, history, wanted);
+  if (importer.dry) importer.report.count(kind, "brought", pending.length);
+  else await importInOrder(importer, history, pending);
 }
 
-async function bringInOrder(hand: Hand, history: HistoryOf, wanted: readonly Read[]): Promise<void> {
-  const { ours, label } = history;
-  if (wanted.length === 0) return;
-  // The one that came last, which need not be the newest: one that ended late came late.
-  const latest = await readLatestRun(hand.request.context.database.reader, ours);
-  let after = latest !== undefined && hand.wasBrought(kind, latest) ? latest : undefined;
-  for (let start = 0; start < wanted.length; start += runsAtOnce) {
-    hand.request.signal?.throwIfAborted();
-    const part = wanted.slice(start, start + runsAtOnce);
+async function importInOrder(
+  importer: Importer,
+  history: WorkspaceHistory,
+  pending: readonly SourceRun[],
+): Promise<void> {
+  const { localId, label } = history;
+  if (pending.length === 0) return;
+  // The run that was imported last, which need not be the newest: a run that finished late was imported late.
+  const latest = await readLatestRun(importer.request.context.database.reader, localId);
+  let after = latest !== undefined && importer.wasImported(kind, latest) ? latest : undefined;
+  for (let start = 0; start < pending.length; start += runsPerBatch) {
+    importer.request.signal?.throwIfAborted();
+    const part = pending.slice(start, start + runsPerBatch);
     const historic = part.map((read) => historicOf(read, history));
     try {
-      const ids = await bringRuns(hand.request.context, ours, after, historic, (tx, made) =>
-        hand.link(
-          part.map(({ run }, index) => ({ kind, sourceId: run.id, ourId: made[index] ?? "" })),
+      const ids = await bringRuns(importer.request.context, localId, after, historic, (tx, created) =>
+        importer.link(
+          part.map(({ run }, index) => ({ kind, sourceId: run.id, ourId: created[index] ?? "" })),
           tx,
         ),
       );
       after = ids.at(-1) ?? after;
-      hand.report.count(kind, "brought", part.length);
+      importer.report.count(kind, "brought", part.length);
     } catch (error) {
       if (!(error instanceof AppError) || error.code !== "conflict") throw error;
-      hand.report.count(kind, "left", wanted.length - start);
-      hand.report.gap(kind, `${label}, ${counted(wanted.length - start, "run")}`, error.message);
+      importer.report.count(kind, "left", pending.length - start);
+      importer.report.gap(kind, `${label}, ${counted(pending.length - start, "run")}`, error.message);
       return;
     }
   }
 }
 
-/** The oldest first. */
-async function runsThere(hand: Hand, { workspace, label }: HistoryOf): Promise<Read[]> {
+/** Oldest first. */
+async function listSourceRuns(importer: Importer, { workspace, label }: WorkspaceHistory): Promise<SourceRun[]> {
   const path = `/workspaces/${workspace.id}/runs`;
   for (const query of ["?include=plan,apply,created_by", ""]) {
     try {
-      const runs: Read[] = [];
-      for await (const { things, included } of hand.peer.pages(path + query))
+      const runs: SourceRun[] = [];
+      for await (const { things, included } of importer.source.pages(path + query))
         for (const run of things) runs.push({ run, included: includedFor(run, included) });
       return runs.toReversed();
     } catch (error) {
       if (!(error instanceof Missing)) throw error;
-      if (query === "") hand.report.gap(kind, label, error.message);
+      if (query === "") importer.report.gap(kind, label, error.message);
     }
   }
   return [];
@@ -83,20 +87,23 @@ function includedFor(run: Thing, included: readonly Thing[]): Thing[] {
   return included.filter(({ id }) => ids.has(id));
 }
 
-/** What other servers call an end. */
-const sameEnds: Readonly<Record<string, string>> = { force_canceled: "canceled", policy_soft_failed: "errored" };
+/** Final statuses that Cadastre doesn't have. */
+const equivalentStatuses: Readonly<Record<string, string>> = {
+  force_canceled: "canceled",
+  policy_soft_failed: "errored",
+};
 
 const statusOf = (run: Thing): string => {
   const status = textOf(run, "status") ?? "";
-  return sameEnds[status] ?? status;
+  return equivalentStatuses[status] ?? status;
 };
 
-function historicOf({ run, included }: Read, { people }: HistoryOf): HistoricRun {
+function historicOf({ run, included }: SourceRun, { people }: WorkspaceHistory): HistoricRun {
   const status = statusOf(run) as HistoricRun["status"];
   const timestamps = stampsOf(run);
-  const createdAt = momentOf(textOf(run, "created-at"));
-  const maker = relatedId(run, "created-by");
-  const user = included.find(({ id }) => id === maker);
+  const createdAt = timestampOf(textOf(run, "created-at"));
+  const creatorId = relatedId(run, "created-by");
+  const user = included.find(({ id }) => id === creatorId);
   const phases = phasesAfter(status, "planned-at" in timestamps || "planned-and-finished-at" in timestamps);
   const phase = (name: "plan" | "apply") =>
     phaseOf(
@@ -107,7 +114,7 @@ function historicOf({ run, included }: Read, { people }: HistoryOf): HistoricRun
     status,
     timestamps,
     createdAt,
-    endedAt: momentOf(Object.values(timestamps).toSorted().at(-1) ?? createdAt),
+    endedAt: timestampOf(Object.values(timestamps).toSorted().at(-1) ?? createdAt),
     message: (textOf(run, "message") ?? "").slice(0, 4096),
     source: textOf(run, "source") ?? "tfe-api",
     triggerReason: textOf(run, "trigger-reason") ?? "manual",
@@ -119,7 +126,10 @@ function historicOf({ run, included }: Read, { people }: HistoryOf): HistoricRun
     allowEmptyApply: flagOf(run, "allow-empty-apply"),
     hasChanges: flagOf(run, "has-changes"),
     engineVersion: textOf(run, "terraform-version") ?? textOf(run, "engine-version") ?? null,
-    maker: { userId: people.userId(maker), name: people.name(maker) ?? (user && textOf(user, "username")) ?? null },
+    maker: {
+      userId: people.userId(creatorId),
+      name: people.name(creatorId) ?? (user && textOf(user, "username")) ?? null,
+    },
     plan: phase("plan"),
     apply: phase("apply"),
   };
@@ -134,7 +144,7 @@ const stampsOf = (thing: Thing): Record<string, string> =>
 
 type PhaseEnd = HistoricPhase["status"];
 
-/** What the end of a run says of its phases, where the source does not show them. */
+/** Derives the phase statuses from the run's status if the source doesn't show the phases. */
 function phasesAfter(status: HistoricRun["status"], wasPlanned: boolean): { plan: PhaseEnd; apply: PhaseEnd } {
   if (status === "applied") return { plan: "finished", apply: "finished" };
   if (status === "planned_and_finished") return { plan: "finished", apply: "unreachable" };

@@ -1,4 +1,4 @@
-/** Every state version of a workspace with its content, the oldest first, as long as nobody here has written one since. */
+/** Imports every state version of a workspace with its content, oldest first, unless the workspace has a state of its own here. */
 import { AppError } from "../../kernel/errors.ts";
 import {
   announceHistoricState,
@@ -7,166 +7,168 @@ import {
 } from "../../resources/state/state-versions/arrival/history.ts";
 import { readStatuses } from "../store.ts";
 import { Missing, numberOf, relatedId, textOf, type Thing } from "../wire.ts";
-import type { Hand } from "./hand.ts";
-import type { People } from "./people.ts";
+import type { Importer } from "./hand.ts";
+import type { MemberDirectory } from "./people.ts";
 
 const kind = "state-versions";
 const attemptsMax = 3;
 
-export interface HistoryOf {
+export interface WorkspaceHistory {
   readonly workspace: Thing;
-  readonly ours: string;
+  readonly localId: string;
   readonly label: string;
-  readonly people: People;
+  readonly people: MemberDirectory;
 }
 
-export async function bringStates(hand: Hand, history: HistoryOf): Promise<void> {
-  const { label, ours } = history;
-  const versions = await versionsThere(hand, history);
-  if (hand.dry) return countOnly(hand, label, versions);
-  const statuses = await readStatuses(hand.request.context.database.reader, ours);
+export async function importStates(importer: Importer, history: WorkspaceHistory): Promise<void> {
+  const { label, localId } = history;
+  const versions = await listSourceVersions(importer, history);
+  if (importer.dry) return countOnly(importer, label, versions);
+  const statuses = await readStatuses(importer.request.context.database.reader, localId);
   let after: string | undefined;
   for (const [index, version] of versions.entries()) {
-    hand.request.signal?.throwIfAborted();
-    const linked = hand.ours(kind, version.id);
+    importer.request.signal?.throwIfAborted();
+    const linked = importer.localIdOf(kind, version.id);
     const status = linked === undefined ? undefined : (statuses.get(linked) ?? "gone");
     if (linked !== undefined && status !== "pending" && status !== "discarded") {
-      // One whose content was removed here, or that a retention policy took, is not brought again.
-      hand.report.count(kind, "here");
+      // A version whose content was removed here, also by a retention policy, is not imported again.
+      importer.report.count(kind, "here");
       if (status !== "gone") after = linked;
       continue;
     }
     try {
       after =
-        (await bringState(hand, history, version, { after, awaited: status === "pending" ? linked : undefined })) ??
-        after;
+        (await importState(importer, history, version, {
+          after,
+          announced: status === "pending" ? linked : undefined,
+        })) ?? after;
     } catch (error) {
       if (!(error instanceof AppError) || error.code !== "conflict") throw error;
-      // Somebody works here: what is left does not come, and is told as one gap.
+      // The workspace is used here: the remaining versions are reported as one gap.
       const left = versions.length - index;
-      hand.report.count(kind, "left", left);
-      hand.report.gap(kind, `${label}, ${left} from serial ${numberOf(version, "serial")} on`, error.message);
+      importer.report.count(kind, "left", left);
+      importer.report.gap(kind, `${label}, ${left} from serial ${numberOf(version, "serial")} on`, error.message);
       return;
     }
   }
 }
 
-function countOnly(hand: Hand, label: string, versions: readonly Thing[]): void {
+function countOnly(importer: Importer, label: string, versions: readonly Thing[]): void {
   for (const version of versions) {
-    if (hand.ours(kind, version.id) !== undefined) hand.report.count(kind, "here");
-    else if (obstacleOf(version) === undefined) hand.report.count(kind, "brought");
-    else hand.report.left(kind, `${label}, serial ${numberOf(version, "serial")}`, obstacleOf(version) ?? "");
+    if (importer.localIdOf(kind, version.id) !== undefined) importer.report.count(kind, "here");
+    else if (obstacleOf(version) === undefined) importer.report.count(kind, "brought");
+    else importer.report.left(kind, `${label}, serial ${numberOf(version, "serial")}`, obstacleOf(version) ?? "");
   }
 }
 
-/** The oldest first. Older servers know only one of the two lists. */
-async function versionsThere(hand: Hand, { workspace, label }: HistoryOf): Promise<Thing[]> {
+/** Oldest first. Some servers have only one of the two lists. */
+async function listSourceVersions(importer: Importer, { workspace, label }: WorkspaceHistory): Promise<Thing[]> {
   const query = new URLSearchParams({
-    "filter[organization][name]": hand.request.from,
+    "filter[organization][name]": importer.request.from,
     "filter[workspace][name]": label,
   });
   const paths = [`/state-versions?${query.toString()}`, `/workspaces/${workspace.id}/state-versions`];
   for (const [index, path] of paths.entries()) {
     try {
       const versions: Thing[] = [];
-      for await (const page of hand.peer.pages(path)) versions.push(...page.things);
+      for await (const page of importer.source.pages(path)) versions.push(...page.things);
       return versions.toReversed();
     } catch (error) {
       if (!(error instanceof Missing)) throw error;
-      if (index === paths.length - 1) hand.report.gap(kind, label, error.message);
+      if (index === paths.length - 1) importer.report.gap(kind, label, error.message);
     }
   }
   return [];
 }
 
-/** Why the content of a version can't come, if it can't. */
+/** Why a version can't be imported; undefined if it can. */
 function obstacleOf(version: Thing): string | undefined {
   const status = textOf(version, "status");
   if (status === undefined || status === "finalized") return undefined;
-  if (status === "pending") return "its content has not arrived at the source; it comes when the import is repeated";
-  return `it is ${status} at the source, and has no content there`;
+  if (status === "pending") return "its content has not been uploaded to the source yet; import again later";
+  return `its status at the source is ${status}, so it has no content`;
 }
 
-interface Succession {
+interface StateImportPosition {
   readonly after: string | undefined;
-  /** Announced by an import that was interrupted. */
-  readonly awaited: string | undefined;
+  /** The version that an interrupted import created without its content. */
+  readonly announced: string | undefined;
 }
 
-/** Its id here; undefined where it does not come. Raises `conflict`. */
-async function bringState(
-  hand: Hand,
-  history: HistoryOf,
+/** Returns the id here; undefined if it can't be imported. Throws `conflict`. */
+async function importState(
+  importer: Importer,
+  history: WorkspaceHistory,
   version: Thing,
-  { after, awaited }: Succession,
+  { after, announced }: StateImportPosition,
 ): Promise<string | undefined> {
-  const { context } = hand.request;
+  const { context } = importer.request;
   const label = `${history.label}, serial ${numberOf(version, "serial")}`;
   const obstacle = obstacleOf(version);
   if (obstacle !== undefined) {
-    hand.report.left(kind, label, obstacle);
+    importer.report.left(kind, label, obstacle);
     return undefined;
   }
-  let id = awaited;
+  let id = announced;
   try {
     for (let attempt = 1; ; attempt += 1) {
-      const bytes = await contentOf(hand, version);
-      id ??= await announce(hand, history, version, after);
+      const bytes = await contentOf(importer, version);
+      id ??= await announce(importer, history, version, after);
       try {
-        await receiveHistoricState(context, history.ours, id, bytes);
+        await receiveHistoricState(context, history.localId, id, bytes);
         break;
       } catch (error) {
-        // The source broke off in the middle.
+        // The download was interrupted.
         if (attempt === attemptsMax || !(error instanceof AppError) || error.code !== "bad-request") throw error;
       }
     }
   } catch (error) {
     const isOwn = error instanceof Missing || (error instanceof AppError && isAboutContent(error));
     if (!isOwn) throw error;
-    if (id !== undefined) await discardHistoricState(context, history.ours, id);
-    hand.report.left(kind, label, error.message);
+    if (id !== undefined) await discardHistoricState(context, history.localId, id);
+    importer.report.left(kind, label, error.message);
     return undefined;
   }
-  hand.report.count(kind, "brought");
+  importer.report.count(kind, "brought");
   return id;
 }
 
 const isAboutContent = ({ code }: AppError): boolean => ["bad-request", "invalid", "too-large"].includes(code);
 
-/** By the address that its document names; by a new one where that has expired. Raises Missing. */
-async function contentOf(hand: Hand, version: Thing): Promise<AsyncIterable<Uint8Array>> {
+/** Uses the download URL of the document; fetches a new one if it has expired. Throws Missing. */
+async function contentOf(importer: Importer, version: Thing): Promise<AsyncIterable<Uint8Array>> {
   const addressOf = (thing: Thing) =>
-    textOf(thing, "hosted-state-download-url") ?? `${hand.peer.base}/state-versions/${thing.id}/download`;
+    textOf(thing, "hosted-state-download-url") ?? `${importer.source.base}/state-versions/${thing.id}/download`;
   try {
-    return await hand.peer.content(addressOf(version));
+    return await importer.source.content(addressOf(version));
   } catch (error) {
     if (!(error instanceof Missing)) throw error;
-    return hand.peer.content(addressOf(await hand.peer.get(`/state-versions/${version.id}`)));
+    return importer.source.content(addressOf(await importer.source.get(`/state-versions/${version.id}`)));
   }
 }
 
 async function announce(
-  hand: Hand,
-  { ours, people }: HistoryOf,
+  importer: Importer,
+  { localId, people }: WorkspaceHistory,
   version: Thing,
   after: string | undefined,
 ): Promise<string> {
-  const maker = relatedId(version, "created-by");
+  const creatorId = relatedId(version, "created-by");
   const state = {
     serial: numberOf(version, "serial"),
     lineage: textOf(version, "lineage") ?? null,
-    createdAt: momentOf(textOf(version, "created-at")),
-    maker: { userId: people.userId(maker), name: people.name(maker) ?? "" },
-    runId: hand.ours("runs", relatedId(version, "run")) ?? null,
+    createdAt: timestampOf(textOf(version, "created-at")),
+    maker: { userId: people.userId(creatorId), name: people.name(creatorId) ?? "" },
+    runId: importer.localIdOf("runs", relatedId(version, "run")) ?? null,
     after,
   };
-  return announceHistoricState(hand.request.context, ours, state, (tx, id) =>
-    hand.link([{ kind, sourceId: version.id, ourId: id }], tx),
+  return announceHistoricState(importer.request.context, localId, state, (tx, id) =>
+    importer.link([{ kind, sourceId: version.id, ourId: id }], tx),
   );
 }
 
-/** As we write moments; now, where it is none. */
-export function momentOf(text: string | undefined): string {
+/** In our format; the current time if the text is not a timestamp. */
+export function timestampOf(text: string | undefined): string {
   const ms = Date.parse(text ?? "");
   return new Date(Number.isNaN(ms) ? Date.now() : ms).toISOString();
 }

@@ -1,104 +1,105 @@
-/** Variables, of workspaces and of variable sets, and what sets apply to. What is sensitive comes empty, to be entered. */
+/** Imports variables and variable sets with their links. Sensitive variables are imported empty. */
 import { vars as varDefinition } from "../../resources/variables/vars/definition.ts";
 import { varsets as varsetDefinition } from "../../resources/variables/varsets/definition.ts";
 import { eachAtOnce } from "../at-once.ts";
 import { variableReason } from "../report.ts";
 import { flagOf, linkage, relatedId, relatedIds, relatedType, textOf, type Thing } from "../wire.ts";
-import { type Hand, isUnmade, sendable } from "./hand.ts";
+import { type Importer, isPlaceholder, writableAttributes } from "./hand.ts";
 
-/** `owner` is where they are there and here: `/workspaces/ws-…`, or `/varsets/varset-…/relationships`. */
-export async function bringVariables(
-  hand: Hand,
-  owner: { readonly there: string; readonly here: string; readonly ours: string; readonly label: string },
+/** `sourcePath` and `localPath` are those of the owner: `/workspaces/ws-…`, or `/varsets/varset-…/relationships`. */
+export async function importVariables(
+  importer: Importer,
+  owner: { readonly sourcePath: string; readonly localPath: string; readonly localId: string; readonly label: string },
 ): Promise<void> {
-  const found = (await hand.listThere("vars", owner.label, `${owner.there}/vars`)) ?? [];
+  const found = (await importer.listSource("vars", owner.label, `${owner.sourcePath}/vars`)) ?? [];
   if (found.length === 0) return;
-  const shelf = await hand.shelfOf(owner.ours, `${owner.here}/vars`, keyOf);
+  const existing = await importer.listExistingOf(owner.localId, `${owner.localPath}/vars`, keyOf);
   for (const variable of found) {
     const label = `${owner.label}, ${textOf(variable, "key") ?? variable.id}`;
-    const made = await hand.bring({
+    const created = await importer.importOne({
       kind: "vars",
       sourceId: variable.id,
       label,
       key: keyOf(variable),
-      shelf,
-      make: () =>
-        hand.make({ kind: "vars", label }, "POST", `${owner.here}/vars`, {
+      existing,
+      create: () =>
+        importer.create({ kind: "vars", label }, "POST", `${owner.localPath}/vars`, {
           type: "vars",
-          attributes: sendable(variable, varDefinition),
+          attributes: writableAttributes(variable, varDefinition),
           required: ["key", "category"],
         }),
     });
-    if (made !== undefined && isUnmade(made) && flagOf(variable, "sensitive"))
-      hand.report.enter("vars", label, variableReason(textOf(variable, "category") ?? "terraform"));
+    if (created !== undefined && isPlaceholder(created) && flagOf(variable, "sensitive"))
+      importer.report.enter("vars", label, variableReason(textOf(variable, "category") ?? "terraform"));
   }
 }
 
 const keyOf = (variable: Thing) => `${textOf(variable, "category") ?? ""} ${textOf(variable, "key") ?? variable.id}`;
 
-/** Once projects and workspaces are here. */
-export async function bringVarsets(hand: Hand): Promise<void> {
+/** Needs projects and workspaces to exist. */
+export async function importVarsets(importer: Importer): Promise<void> {
   const kind = "varsets";
-  const sets = (await hand.listThere(kind, "all", hand.there("/varsets"))) ?? [];
-  const shelf = await hand.shelf(hand.here("/varsets"));
-  await eachAtOnce(sets, hand.request.concurrency, async (set) => {
+  const sets = (await importer.listSource(kind, "all", importer.sourcePath("/varsets"))) ?? [];
+  const existing = await importer.listExisting(importer.localPath("/varsets"));
+  await eachAtOnce(sets, importer.request.concurrency, async (set) => {
     const label = textOf(set, "name") ?? set.id;
-    const parent = parentOf(hand, set);
+    const parent = parentOf(importer, set);
     if (parent === "missing") {
-      hand.report.left(kind, label, "the project that owns it is not here");
+      importer.report.left(kind, label, "the project that owns it was not imported");
       return;
     }
-    const ours = await hand.bring({
+    const localId = await importer.importOne({
       kind,
       sourceId: set.id,
       label,
-      shelf,
-      make: () =>
-        hand.make({ kind, label }, "POST", hand.here("/varsets"), {
+      existing,
+      create: () =>
+        importer.create({ kind, label }, "POST", importer.localPath("/varsets"), {
           type: kind,
-          attributes: sendable(set, varsetDefinition),
+          attributes: writableAttributes(set, varsetDefinition),
           relationships: parent,
         }),
     });
-    if (ours === undefined) return;
-    await bringVariables(hand, {
-      there: `/varsets/${set.id}/relationships`,
-      here: `/varsets/${ours}/relationships`,
-      ours,
+    if (localId === undefined) return;
+    await importVariables(importer, {
+      sourcePath: `/varsets/${set.id}/relationships`,
+      localPath: `/varsets/${localId}/relationships`,
+      localId,
       label,
     });
-    if (!flagOf(set, "global")) await bringLinks(hand, set, ours, label);
+    if (!flagOf(set, "global")) await importLinks(importer, set, localId, label);
   });
 }
 
-function parentOf(hand: Hand, set: Thing): Record<string, object> | "missing" {
+function parentOf(importer: Importer, set: Thing): Record<string, object> | "missing" {
   if (relatedType(set, "parent") !== "projects") return {};
-  const id = hand.ours("projects", relatedId(set, "parent"));
+  const id = importer.localIdOf("projects", relatedId(set, "parent"));
   return id === undefined ? "missing" : { parent: { data: { type: "projects", id } } };
 }
 
-/** Each pair once: one that is taken away here is not put back. */
-async function bringLinks(hand: Hand, set: Thing, ours: string, label: string): Promise<void> {
+/** Each link is imported only once: a link that was removed here is not restored. */
+async function importLinks(importer: Importer, set: Thing, localId: string, label: string): Promise<void> {
   for (const type of ["projects", "workspaces"] as const) {
     const kind = `varset-${type}`;
-    const wanted = relatedIds(set, type).flatMap((id) => {
-      const [target, pair] = [hand.ours(type, id), `${set.id} ${id}`];
-      if (hand.ours(kind, pair) !== undefined) hand.report.count(kind, "here");
-      else if (target === undefined) hand.report.left(kind, `${label}, ${id}`, `it is not among the ${type} here`);
+    const pending = relatedIds(set, type).flatMap((id) => {
+      const [target, pair] = [importer.localIdOf(type, id), `${set.id} ${id}`];
+      if (importer.localIdOf(kind, pair) !== undefined) importer.report.count(kind, "here");
+      else if (target === undefined)
+        importer.report.left(kind, `${label}, ${id}`, `it is not among the imported ${type}`);
       else return [{ kind, sourceId: pair, ourId: target }];
       return [];
     });
-    for (let start = 0; start < wanted.length; start += 500) {
-      const part = wanted.slice(start, start + 500);
-      const done = await hand.attempt(kind, label, async () => {
+    for (let start = 0; start < pending.length; start += 500) {
+      const part = pending.slice(start, start + 500);
+      const done = await importer.attempt(kind, label, async () => {
         const ids = part.map(({ ourId }) => ourId);
-        if (!hand.dry && !isUnmade(ours))
-          await hand.door.send("POST", `/varsets/${ours}/relationships/${type}`, linkage(type, ids));
+        if (!importer.dry && !isPlaceholder(localId))
+          await importer.api.send("POST", `/varsets/${localId}/relationships/${type}`, linkage(type, ids));
         return true;
       });
       if (done === undefined) continue;
-      await hand.link(part);
-      hand.report.count(kind, "brought", part.length);
+      await importer.link(part);
+      importer.report.count(kind, "brought", part.length);
     }
   }
 }

@@ -1,88 +1,98 @@
-/** Workspaces: each with all its settings, and with what hangs on it. Several at once. */
+/** Imports workspaces with their settings, variables, access, history and states, several in parallel. */
 import { workspaces as workspaceDefinition } from "../../resources/register/workspaces/definition.ts";
 import { eachAtOnce } from "../at-once.ts";
 import { bodyOf, flagOf, isObject, objectOf, relatedId, textOf, type Thing } from "../wire.ts";
-import type { VersionControl } from "./connections.ts";
-import { type Hand, type Made, sendable, type Shelf } from "./hand.ts";
-import { bringRetention } from "./organization.ts";
-import type { People } from "./people.ts";
-import { bindingsOf, bringRecord } from "./projects.ts";
-import { bringRunHistory } from "./runs.ts";
-import { bringStates } from "./states.ts";
-import { bringVariables } from "./variables.ts";
+import type { VcsTokenMap } from "./connections.ts";
+import { type Importer, type ResourceBody, writableAttributes, type ExistingResources } from "./hand.ts";
+import { importRetention } from "./organization.ts";
+import type { MemberDirectory } from "./people.ts";
+import { bindingsOf, importRecord } from "./projects.ts";
+import { importRunHistory } from "./runs.ts";
+import { importStates } from "./states.ts";
+import { importVariables } from "./variables.ts";
 
 const kind = "workspaces";
 
-export interface Surroundings {
-  readonly people: People;
-  readonly versionControl: VersionControl;
+export interface WorkspaceImportContext {
+  readonly people: MemberDirectory;
+  readonly vcsTokens: VcsTokenMap;
 }
 
-/** What is left to do once all of them are here. */
-export interface Followed {
+/** What later steps need of an imported workspace. */
+export interface ImportedWorkspace {
   readonly sourceId: string;
   readonly label: string;
-  readonly ours: string;
+  readonly localId: string;
   readonly sharesOneByOne: boolean;
 }
 
-export async function bringWorkspaces(hand: Hand, around: Surroundings): Promise<readonly Followed[]> {
-  const shelf = await hand.shelf(hand.here("/workspaces"), (workspace) => textOf(workspace, "name"));
-  const followed: Followed[] = [];
-  await eachAtOnce(workspacesThere(hand), hand.request.concurrency, async (workspace) => {
-    const ours = await bringWorkspace(hand, workspace, shelf, around);
-    if (ours !== undefined)
-      followed.push({
+export async function importWorkspaces(
+  importer: Importer,
+  context: WorkspaceImportContext,
+): Promise<readonly ImportedWorkspace[]> {
+  const existing = await importer.listExisting(importer.localPath("/workspaces"), (workspace) =>
+    textOf(workspace, "name"),
+  );
+  const imported: ImportedWorkspace[] = [];
+  await eachAtOnce(listSourceWorkspaces(importer), importer.request.concurrency, async (workspace) => {
+    const localId = await importWorkspace(importer, workspace, existing, context);
+    if (localId !== undefined)
+      imported.push({
         sourceId: workspace.id,
         label: nameOf(workspace),
-        ours,
+        localId,
         sharesOneByOne: !flagOf(workspace, "global-remote-state") && !flagOf(workspace, "project-remote-state"),
       });
   });
-  return followed;
+  return imported;
 }
 
-async function* workspacesThere(hand: Hand): AsyncGenerator<Thing> {
-  for await (const page of hand.peer.pages(hand.there("/workspaces"))) yield* page.things;
+async function* listSourceWorkspaces(importer: Importer): AsyncGenerator<Thing> {
+  for await (const page of importer.source.pages(importer.sourcePath("/workspaces"))) yield* page.things;
 }
 
 const nameOf = (workspace: Thing) => textOf(workspace, "name") ?? workspace.id;
 
-async function bringWorkspace(
-  hand: Hand,
+async function importWorkspace(
+  importer: Importer,
   workspace: Thing,
-  shelf: Shelf,
-  { people, versionControl }: Surroundings,
+  existing: ExistingResources,
+  { people, vcsTokens }: WorkspaceImportContext,
 ): Promise<string | undefined> {
   const label = nameOf(workspace);
-  const project = hand.ours("projects", relatedId(workspace, "project"));
+  const project = importer.localIdOf("projects", relatedId(workspace, "project"));
   if (relatedId(workspace, "project") !== undefined && project === undefined) {
-    hand.report.left(kind, label, "its project is not here");
+    importer.report.left(kind, label, "its project was not imported");
     return undefined;
   }
-  const ours = await hand.bring({
+  const localId = await importer.importOne({
     kind,
     sourceId: workspace.id,
     label,
     key: label,
-    shelf,
-    make: async () =>
-      hand.make({ kind, label }, "POST", hand.here("/workspaces"), await settingsOf(hand, workspace, project)),
+    existing,
+    create: async () =>
+      importer.create(
+        { kind, label },
+        "POST",
+        importer.localPath("/workspaces"),
+        await settingsOf(importer, workspace, project),
+      ),
   });
-  if (ours === undefined) return undefined;
-  const place = { there: `/workspaces/${workspace.id}`, here: `/workspaces/${ours}`, ours, label };
-  await bringVariables(hand, place);
-  await connect(hand, workspace, ours, versionControl);
-  await bringAccess(hand, workspace, ours);
-  await bringRetention(hand, workspace.id, place.there, place.here, label);
-  await nameUnknown(hand, workspace);
-  await bringRunHistory(hand, { workspace, ours, label, people });
-  await bringStates(hand, { workspace, ours, label, people });
-  return ours;
+  if (localId === undefined) return undefined;
+  const owner = { sourcePath: `/workspaces/${workspace.id}`, localPath: `/workspaces/${localId}`, localId, label };
+  await importVariables(importer, owner);
+  await connect(importer, workspace, localId, vcsTokens);
+  await importAccess(importer, workspace, localId);
+  await importRetention(importer, workspace.id, owner.sourcePath, owner.localPath, label);
+  await reportUnsupported(importer, workspace);
+  await importRunHistory(importer, { workspace, localId, label, people });
+  await importStates(importer, { workspace, localId, label, people });
+  return localId;
 }
 
-/** What depends on other settings, or on other things, is said below. */
-const decided = [
+/** Attributes that depend on other settings or resources; they are set separately. */
+const separateAttributes = [
   "operations",
   "execution-mode",
   "agent-pool-id",
@@ -94,36 +104,40 @@ const decided = [
   "inherits-project-auto-destroy",
 ];
 
-async function settingsOf(hand: Hand, workspace: Thing, project: string | undefined): Promise<Made> {
+async function settingsOf(importer: Importer, workspace: Thing, project: string | undefined): Promise<ResourceBody> {
   const tags = workspace.attributes["tag-names"];
   const names = Array.isArray(tags) ? tags.filter((tag) => typeof tag === "string") : [];
   return {
     type: kind,
     attributes: {
-      ...sendable(workspace, workspaceDefinition, decided),
-      ...executionOf(hand, workspace),
+      ...writableAttributes(workspace, workspaceDefinition, separateAttributes),
+      ...executionOf(importer, workspace),
       ...autoDestroyOf(workspace),
     },
     relationships: {
       ...(project !== undefined && { project: { data: { type: "projects", id: project } } }),
       ...(names.length > 0 && { tags: { data: names.map((name) => ({ type: "tags", attributes: { name } })) } }),
-      ...(await bindingsOf(hand, `/workspaces/${workspace.id}`)),
+      ...(await bindingsOf(importer, `/workspaces/${workspace.id}`)),
     },
   };
 }
 
-/** Its own mode; nothing where it follows a default. Without its pool it is not executed at all, rather than by somebody else. */
-function executionOf(hand: Hand, workspace: Thing): Record<string, unknown> {
+/** Empty if the workspace uses the default mode. Without its agent pool it becomes `local`, so that no other agents execute its runs. */
+function executionOf(importer: Importer, workspace: Thing): Record<string, unknown> {
   const mode = textOf(workspace, "execution-mode");
   if (objectOf(workspace, "setting-overwrites")["execution-mode"] === false || mode === undefined) return {};
   if (mode !== "agent") return { "execution-mode": mode };
-  const pool = hand.ours("agent-pools", relatedId(workspace, "agent-pool"));
+  const pool = importer.localIdOf("agent-pools", relatedId(workspace, "agent-pool"));
   if (pool !== undefined) return { "execution-mode": mode, "agent-pool-id": pool };
-  hand.report.gap(kind, `${nameOf(workspace)}, execution-mode`, "its agent pool is not here; it is 'local' instead");
+  importer.report.gap(
+    kind,
+    `${nameOf(workspace)}, execution-mode`,
+    "its agent pool was not imported; 'local' is used instead",
+  );
   return { "execution-mode": "local" };
 }
 
-/** A duration, a moment that has not passed, or the project's. */
+/** A duration or a time in the future; empty if inherited from the project. */
 function autoDestroyOf(workspace: Thing): Record<string, unknown> {
   if (workspace.attributes["inherits-project-auto-destroy"] !== false) return {};
   const duration = textOf(workspace, "auto-destroy-activity-duration");
@@ -132,53 +146,54 @@ function autoDestroyOf(workspace: Thing): Record<string, unknown> {
   return at !== undefined && Date.parse(at) > Date.now() ? { "auto-destroy-at": at } : {};
 }
 
-/** Its SSH key and its repository, each once. */
-async function connect(hand: Hand, workspace: Thing, ours: string, versionControl: VersionControl): Promise<void> {
+/** Sets the SSH key and the repository, each only once. */
+async function connect(importer: Importer, workspace: Thing, localId: string, vcsTokens: VcsTokenMap): Promise<void> {
   const label = nameOf(workspace);
   const theirKey = relatedId(workspace, "ssh-key");
-  const key = hand.ours("ssh-keys", theirKey);
-  if (theirKey !== undefined && key === undefined) hand.report.gap(kind, `${label}, ssh-key`, "the key is not here");
+  const key = importer.localIdOf("ssh-keys", theirKey);
+  if (theirKey !== undefined && key === undefined)
+    importer.report.gap(kind, `${label}, ssh-key`, "the key was not imported");
   if (key !== undefined)
-    await hand.once("workspace-ssh-keys", workspace.id, label, async () => {
-      await hand.door.send("PATCH", `/workspaces/${ours}/relationships/ssh-key`, bodyOf(kind, { id: key }));
+    await importer.runOnce("workspace-ssh-keys", workspace.id, label, async () => {
+      await importer.api.send("PATCH", `/workspaces/${localId}/relationships/ssh-key`, bodyOf(kind, { id: key }));
     });
   const repository = workspace.attributes["vcs-repo"];
-  if (!isObject(repository) || hand.ours("workspace-repositories", workspace.id) !== undefined) return;
-  const token = versionControl.get(String(repository["oauth-token-id"]));
+  if (!isObject(repository) || importer.localIdOf("workspace-repositories", workspace.id) !== undefined) return;
+  const token = vcsTokens.get(String(repository["oauth-token-id"]));
   if (token === undefined) {
-    hand.report.gap(
+    importer.report.gap(
       kind,
       `${label}, vcs-repo`,
-      `${String(repository["identifier"])} is not connected, because its connection to version control is not here`,
+      `${String(repository["identifier"])} is not connected, because there is no matching VCS connection on this server`,
     );
     return;
   }
   const names = ["identifier", "branch", "ingress-submodules", "tags-regex"];
   const sent = Object.fromEntries(names.map((name) => [name, repository[name]]).filter(([, value]) => value != null));
-  await hand.once("workspace-repositories", workspace.id, label, async () => {
+  await importer.runOnce("workspace-repositories", workspace.id, label, async () => {
     const attributes = { "vcs-repo": { ...sent, "oauth-token-id": token } };
-    await hand.door.send("PATCH", `/workspaces/${ours}`, bodyOf(kind, attributes));
+    await importer.api.send("PATCH", `/workspaces/${localId}`, bodyOf(kind, attributes));
   });
 }
 
-async function bringAccess(hand: Hand, workspace: Thing, ours: string): Promise<void> {
+async function importAccess(importer: Importer, workspace: Thing, localId: string): Promise<void> {
   const path = "/team-workspaces?filter[workspace][id]=";
   const label = nameOf(workspace);
-  const found = (await hand.listThere("team-workspaces", label, path + workspace.id)) ?? [];
+  const found = (await importer.listSource("team-workspaces", label, path + workspace.id)) ?? [];
   if (found.length === 0) return;
-  const shelf = await hand.shelfOf(ours, path + ours, (record) => relatedId(record, "team"));
-  for (const record of found) await bringRecord(hand, "team-workspaces", record, { label, ours, shelf });
+  const existing = await importer.listExistingOf(localId, path + localId, (record) => relatedId(record, "team"));
+  for (const record of found) await importRecord(importer, "team-workspaces", record, { label, localId, existing });
 }
 
-/** What there is no place for here, and a lock, which is its holder's. */
-async function nameUnknown(hand: Hand, workspace: Thing): Promise<void> {
+/** Reports what is not imported: the lock and notification configurations. */
+async function reportUnsupported(importer: Importer, workspace: Thing): Promise<void> {
   const label = nameOf(workspace);
   if (flagOf(workspace, "locked"))
-    hand.report.notes.push(`The workspace ${label} is locked at the source; here it is not.`);
-  for (const notification of await hand.listIfThere(`/workspaces/${workspace.id}/notification-configurations`))
-    hand.report.left(
+    importer.report.notes.push(`The workspace ${label} is locked at the source, but not here.`);
+  for (const notification of await importer.listSourceIfAny(`/workspaces/${workspace.id}/notification-configurations`))
+    importer.report.left(
       "notification-configurations",
       `${label}, ${textOf(notification, "name") ?? notification.id}`,
-      "its token can't be read, so it is set up anew",
+      "its token can't be read; create it again on this server",
     );
 }

@@ -1,4 +1,4 @@
-/** A server as a process, everybody who uses it, and a look at both every now and then. */
+/** Runs a soak: a server, its load, and periodic samples. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,10 +10,10 @@ import { contradictionsIn } from "../test/support/storm/aftermath.ts";
 import { aftermathOf } from "./aftermath.ts";
 import { History } from "./history.ts";
 import { Load } from "./load.ts";
-import { growthIn, type Look, lookOn } from "./looks.ts";
+import { growthIn, type Sample, sampleService } from "./samples.ts";
 import { type Engine, newRegister, newService, type Service, untilServing } from "./service.ts";
 import { Stage } from "./stage.ts";
-import { faultsOf, figuresOf } from "./verdict.ts";
+import { faultsOf, figuresOf } from "./checker.ts";
 import { World } from "./world.ts";
 
 const cacheFolder = fileURLToPath(new URL("../node_modules/.cache/cadastre/soak/", import.meta.url));
@@ -22,7 +22,7 @@ export const say = (line: string): void => console.log(line);
 export interface SoakOptions {
   readonly minutes: number;
   readonly isKilled: boolean;
-  /** How many times longer everybody rests. */
+  /** Multiplies all pauses. */
   readonly slowness: number;
 }
 
@@ -33,7 +33,7 @@ export interface SoakResult {
   readonly asked: number;
   readonly missed: number;
   readonly found: number;
-  readonly looks: readonly Look[];
+  readonly samples: readonly Sample[];
   readonly faults: readonly string[];
 }
 
@@ -49,7 +49,7 @@ export async function soak(engine: Engine, options: SoakOptions): Promise<SoakRe
     await untilServing(service);
     const result = await watched(engine, service, options);
     await service.part.stop();
-    return { ...result, faults: [...result.faults, ...(await halves(database))] };
+    return { ...result, faults: [...result.faults, ...(await inconsistencies(database))] };
   } finally {
     process.off("SIGINT", end).off("SIGTERM", end);
     await service.part.stop();
@@ -58,7 +58,7 @@ export async function soak(engine: Engine, options: SoakOptions): Promise<SoakRe
   }
 }
 
-/** A server that was killed does nothing more. Its database may be committing what it was told last, which takes no such time. */
+/** After a kill, the database can still be committing the last transaction; this is long enough. */
 const settledMs = 10_000;
 
 async function watched(engine: Engine, service: Service, options: SoakOptions): Promise<SoakResult> {
@@ -69,27 +69,27 @@ async function watched(engine: Engine, service: Service, options: SoakOptions): 
   const load = await Load.prepare(stage, world, slowness);
   load.begin();
   const until = performance.now() + minutes * 60_000;
-  const killing = isKilled ? killAgainAndAgain(service, stage, until) : Promise.resolve(0);
-  const looks = await lookOn(service, history, minutes, (look, count) => tell(engine, look, count));
+  const killing = isKilled ? killRepeatedly(service, stage, until) : Promise.resolve(0);
+  const samples = await sampleService(service, history, minutes, (sample, count) => printSample(engine, sample, count));
   const kills = await killing;
   await load.end();
   const aftermath = await aftermathOf(world, service.target, history);
   await load.endAgents();
   await history.close();
   const { asked, refused, unknown } = figuresOf(history);
-  const faults = [...faultsOf(history, settledMs), ...aftermath.faults, ...(isKilled ? [] : growthIn(engine, looks))];
+  const faults = [...faultsOf(history, settledMs), ...aftermath.faults, ...(isKilled ? [] : growthIn(engine, samples))];
   if (!isKilled && refused + unknown > 0) faults.push(`${engine}: ${refused + unknown} requests were refused`);
-  return { engine, minutes, kills, asked, missed: refused + unknown, found: aftermath.found, looks, faults };
+  return { engine, minutes, kills, asked, missed: refused + unknown, found: aftermath.found, samples, faults };
 }
 
-function tell(engine: Engine, { memoryMb, requests, medianMs, highMs, bareMs }: Look, count: number): void {
+function printSample(engine: Engine, { memoryMb, requests, medianMs, highMs, bareMs }: Sample, count: number): void {
   say(
     `${engine} ${String(count).padStart(2)}: ${memoryMb.toFixed(0)} MB, ${requests} requests, median ${medianMs.toFixed(1)} ms, 99 of 100 within ${highMs.toFixed(1)} ms, bare ${bareMs.toFixed(1)} ms`,
   );
 }
 
-/** At a random moment, and started again at once. */
-async function killAgainAndAgain(service: Service, stage: Stage, untilMs: number): Promise<number> {
+/** Kills the server at random times and restarts it immediately. */
+async function killRepeatedly(service: Service, stage: Stage, untilMs: number): Promise<number> {
   let kills = 0;
   while (performance.now() < untilMs) {
     await sleep(1_000 + Math.random() * 6_000);
@@ -103,12 +103,12 @@ async function killAgainAndAgain(service: Service, stage: Stage, untilMs: number
   return kills;
 }
 
-/** What was left by half shows in what counts or repeats something else. */
-export async function halves(address: string): Promise<string[]> {
+/** Partial writes show as contradictions between counters or copies and the data. */
+export async function inconsistencies(address: string): Promise<string[]> {
   const database = openDatabase(address);
   try {
     return Object.entries(await contradictionsIn(database)).map(
-      ([name, rows]) => `${name} says something else than what is there: ${JSON.stringify(rows.slice(0, 3))}`,
+      ([name, rows]) => `${name} contradicts the data: ${JSON.stringify(rows.slice(0, 3))}`,
     );
   } finally {
     await database.close();

@@ -1,8 +1,8 @@
-/** The verdict on a history: every kind of fault is found, and what is right is not taken for one. */
+/** The checker finds every kind of fault in a history, and reports no correct response as one. */
 import { describe, expect, it } from "vitest";
 import { judge, judgeSilence, mediaType } from "../../proof/client.ts";
 import type { Event } from "../../proof/history.ts";
-import { faultsOf, figuresOf, jobFaults, leaseFaults } from "../../proof/verdict.ts";
+import { faultsOf, figuresOf, jobFaults, leaseFaults } from "../../proof/checker.ts";
 
 const event = (facts: Partial<Event>): Event => ({
   proof: "values",

@@ -1,4 +1,4 @@
-/** How a server does over a long time: its memory, how soon it answers, and how soon a bare server does on the same machine meanwhile. */
+/** Samples a server's memory and latency over a long time, with a bare server on the same machine as the reference. */
 import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { startChild } from "../bench/children.ts";
@@ -7,60 +7,58 @@ import { exchange } from "./client.ts";
 import type { Event, History } from "./history.ts";
 import type { Service } from "./service.ts";
 
-/** What was seen of one stretch of time. */
-export interface Look {
-  /** Of the server and what it has started, in the middle of several times. */
+export interface Sample {
+  /** Median, of the server and its children. */
   readonly memoryMb: number;
   readonly requests: number;
   readonly medianMs: number;
   readonly highMs: number;
-  /** Half of the bare server's answers came within this time: what the machine does by itself. */
+  /** Median latency of the bare server. */
   readonly bareMs: number;
 }
 
 export const median = (values: readonly number[]): number =>
   values.toSorted((one, other) => one - other)[values.length >> 1] ?? 0;
 
-/** Five minutes each in an hour; as many whatever the length. */
-const looksCount = 12;
-const samplesPerLook = 30;
+const samplesCount = 12;
+const readingsPerSample = 30;
 
-export async function lookOn(
+export async function sampleService(
   { part }: Service,
   { events }: History,
   minutes: number,
-  tell: (look: Look, count: number) => void,
-): Promise<Look[]> {
+  report: (sample: Sample, count: number) => void,
+): Promise<Sample[]> {
   const bare = await startChild("bare.ts");
-  const looks: Look[] = [];
+  const samples: Sample[] = [];
   let seen = 0;
   try {
-    for (let count = 1; count <= looksCount; count += 1) {
+    for (let count = 1; count <= samplesCount; count += 1) {
       const [memory, answers]: [number[], number[]] = [[], []];
-      for (let sample = 0; sample < samplesPerLook; sample += 1) {
-        await sleep((minutes * 60_000) / looksCount / samplesPerLook);
+      for (let sample = 0; sample < readingsPerSample; sample += 1) {
+        await sleep((minutes * 60_000) / samplesCount / readingsPerSample);
         memory.push(memoryOf(part.pid));
         const answeredMs = await bareAnswer(bare.target.port);
         if (answeredMs !== undefined) answers.push(answeredMs);
       }
       const own = events.slice(seen);
       seen = events.length;
-      const look = {
+      const current = {
         memoryMb: median(memory),
         requests: own.length,
         ...latenciesOf(own),
         bareMs: median(answers),
       };
-      looks.push(look);
-      tell(look, count);
+      samples.push(current);
+      report(current, count);
     }
   } finally {
     bare.process.kill();
   }
-  return looks;
+  return samples;
 }
 
-/** By a connection of its own: one that is kept for so long may be closed by the time it is used. Undefined where the machine does not get to it. */
+/** Uses a new connection, because an idle one could have been closed. Undefined on failure. */
 async function bareAnswer(port: number): Promise<number | undefined> {
   const from = performance.now();
   try {
@@ -71,8 +69,8 @@ async function bareAnswer(port: number): Promise<number | undefined> {
   }
 }
 
-/** Without what waits to be claimed, which waits on purpose. */
-function latenciesOf(events: readonly Event[]): Pick<Look, "medianMs" | "highMs"> {
+/** Without claims, which wait on purpose. */
+function latenciesOf(events: readonly Event[]): Pick<Sample, "medianMs" | "highMs"> {
   const sorted = events
     .filter(({ kind, outcome }) => kind !== "claim" && outcome !== "unknown")
     .map(({ calledMs, answeredMs }) => answeredMs - calledMs)
@@ -91,22 +89,21 @@ function memoryOf(pid: number): number {
   }, 0);
 }
 
-/** The second quarter and the last: the first is for whatever is made once. */
-export function quartersOf<K extends keyof Look>(looks: readonly Look[], what: K): readonly [number, number] {
-  const quarter = looks.length >> 2;
-  const of = (part: readonly Look[]) => median(part.map((one) => one[what]));
-  return [of(looks.slice(quarter, 2 * quarter)), of(looks.slice(-quarter))];
+/** The second quarter and the last; the first is the warm-up. */
+export function quartersOf<K extends keyof Sample>(samples: readonly Sample[], what: K): readonly [number, number] {
+  const quarter = samples.length >> 2;
+  const of = (part: readonly Sample[]) => median(part.map((one) => one[what]));
+  return [of(samples.slice(quarter, 2 * quarter)), of(samples.slice(-quarter))];
 }
 
-/** Beyond what a busy machine does by itself. */
 const growthMax = { memoryMb: 1.15, medianMs: 1.5 } as const;
 
-/** A machine that has become slower slows the bare server too, and that much is forgiven. */
-export function growthIn(engine: string, looks: readonly Look[]): string[] {
-  const [bareEarly, bareLate] = quartersOf(looks, "bareMs");
+/** Latency is corrected by that of the bare server, in case the machine became slower. */
+export function growthIn(engine: string, samples: readonly Sample[]): string[] {
+  const [bareEarly, bareLate] = quartersOf(samples, "bareMs");
   const slower = bareEarly > 0 ? Math.max(1, bareLate / bareEarly) : 1;
   return (["memoryMb", "medianMs"] as const).flatMap((what) => {
-    const [early, late] = quartersOf(looks, what);
+    const [early, late] = quartersOf(samples, what);
     const allowed = early * growthMax[what] * (what === "medianMs" ? slower : 1);
     return late > allowed ? [`${engine}: ${what} grew from ${early.toFixed(1)} to ${late.toFixed(1)}`] : [];
   });

@@ -1,40 +1,40 @@
 /**
- * What one machine may do to a server while everybody uses it, and what must come of it: backups that are made meanwhile, going back to a
- * moment, and disks that are full. See docs/reliability.md; `npm run soak` has the long runs and the kills.
+ * Proves that one server under load survives the faults of its machine: backups meanwhile, point-in-time recovery, and full disks. See
+ * docs/reliability.md; `npm run soak` has the long runs and the kills.
  *
- *   npm run machine                                everything; writes the table of the document
- *   npm run machine -- backup point-in-time        these alone, on both databases; nothing is written
- *   npm run machine -- backup --engine sqlite      on one of them
- *   npm run machine -- --seconds 20 --rounds 5     each part takes longer, and there are more backups
- *   npm run machine -- --list                      what there is
+ *   npm run proof:faults                                everything; updates the table in the document
+ *   npm run proof:faults -- backup point-in-time        only these, on both databases; updates nothing
+ *   npm run proof:faults -- backup --engine sqlite      on one database
+ *   npm run proof:faults -- --seconds 20 --rounds 5     longer, with more backups
+ *   npm run proof:faults -- --list                      list the proofs
  */
 import { parseArgs } from "node:util";
-import type { ProofOptions, Proven } from "./attempt.ts";
+import type { ProofOptions, ProofResult } from "./attempt.ts";
 import { proveBackups } from "./backups.ts";
 import { proveFullDisk } from "./disks.ts";
-import { provePostgresMoment, proveSqliteMoments } from "./moments.ts";
-import { machineLines, writeBetween } from "./report.ts";
+import { provePostgresMoment, proveSqliteMoments } from "./point-in-time.ts";
+import { faultLines, writeBetween } from "./report.ts";
 import type { Engine } from "./service.ts";
 import { hasSmallDisks, startedWithSmallDisks } from "./space.ts";
 
-interface MachineOptions extends ProofOptions {
+interface FaultOptions extends ProofOptions {
   readonly rounds: number;
 }
 
-interface MachineProof {
+interface FaultProof {
   readonly name: string;
   readonly title: string;
   readonly engines: readonly Engine[];
-  /** Why it can't be run here; undefined where it can. */
+  /** Why it can't run here, if it can't. */
   readonly obstacle?: () => string | undefined;
-  readonly prove: (engine: Engine, options: MachineOptions) => Promise<Proven>;
+  readonly prove: (engine: Engine, options: FaultOptions) => Promise<ProofResult>;
 }
 
 const both: readonly Engine[] = ["sqlite", "postgres"];
 const needsMounts = () =>
-  hasSmallDisks() ? undefined : "it takes a mount namespace, which this machine does not give (see unshare)";
+  hasSmallDisks() ? undefined : "it needs a mount namespace, which this machine doesn't allow (see unshare)";
 
-const proofs: readonly MachineProof[] = [
+const proofs: readonly FaultProof[] = [
   {
     name: "backup",
     title: "Backups under load, restored and compared",
@@ -75,10 +75,10 @@ const { values, positionals } = parseArgs({
   },
 });
 
-async function proveAll(chosen: readonly MachineProof[]): Promise<void> {
+async function proveAll(chosen: readonly FaultProof[]): Promise<void> {
   const numbers = [values.seconds, values.rounds, values.slowness].map(Number) as [number, number, number];
   const [seconds, rounds, slowness] = numbers;
-  const lines: { readonly title: string; readonly proven: Proven | string; readonly engine: Engine }[] = [];
+  const lines: { readonly title: string; readonly proven: ProofResult | string; readonly engine: Engine }[] = [];
   for (const { name, title, engines, obstacle, prove } of chosen)
     for (const engine of engines.filter((each) => values.engine === "all" || values.engine === each)) {
       say(`\n${name} on ${engine}: ${title}`);
@@ -86,14 +86,14 @@ async function proveAll(chosen: readonly MachineProof[]): Promise<void> {
       lines.push({ title, engine, proven });
       if (typeof proven === "string") say(`  not run: ${proven}`);
       else {
-        say(`  ${proven.told}; ${proven.found} acknowledged writes looked for; ${proven.faults.length} faults`);
+        say(`  ${proven.told}; ${proven.found} acknowledged writes checked; ${proven.faults.length} faults`);
         for (const fault of proven.faults.slice(0, 20)) say(`  FAULT ${fault}`);
       }
     }
   const isWhole = positionals.length === 0 && values.engine === "all";
-  if (isWhole) writeBetween("machine", machineLines(lines));
+  if (isWhole) writeBetween("machine", faultLines(lines));
   const hasFaults = lines.some(({ proven }) => typeof proven !== "string" && proven.faults.length > 0);
-  say(hasFaults ? "\nThere were faults." : "\nEvery answer was right, and nothing was lost.");
+  say(hasFaults ? "\nThere were faults." : "\nEvery response was correct, and nothing was lost.");
   process.exitCode = hasFaults ? 1 : 0;
 }
 
@@ -101,7 +101,7 @@ const unknown = positionals.filter((word) => !proofs.some(({ name }) => name ===
 const areNumbers = [values.seconds, values.rounds, values.slowness].every((text) => Number(text) > 0);
 if (unknown.length > 0 || !areNumbers || !["all", ...both].includes(values.engine)) {
   console.error(
-    "Name proofs that there are ('npm run machine -- --list' tells them), --engine sqlite or postgres, and numbers for --seconds, --rounds and --slowness.",
+    "Wrong arguments. Give names of proofs (see 'npm run proof:faults -- --list'), --engine sqlite or postgres, and numbers for --seconds, --rounds and --slowness.",
   );
   process.exitCode = 2;
 } else if (values.list) {

@@ -1,4 +1,4 @@
-/** What a history amounts to. Pure: histories in, faults out. What the register holds afterwards is `aftermath.ts`. */
+/** Checks a history for wrong responses. Pure: histories in, faults out. `aftermath.ts` checks the data afterwards. */
 import { leaseSeconds } from "./actors.ts";
 import type { Event, History } from "./history.ts";
 import { type Call, judgeLinearity, type Model } from "./linear.ts";
@@ -34,10 +34,7 @@ function longestPause(events: readonly Event[]): number {
   return made.reduce((longest, at, index) => Math.max(longest, at - (made[index - 1] ?? at)), 0);
 }
 
-/**
- * Every fault as a sentence; none where every answer was right. `settledMs`: so long after its caller was left without an answer, an
- * operation has happened or never does; left out, it may happen at any later moment.
- */
+/** Returns one sentence per fault. An operation without a response takes effect within `settledMs`, or at any later time if that is left out. */
 export function faultsOf({ events }: Pick<History, "events">, settledMs = Number.POSITIVE_INFINITY): string[] {
   const judged = { events, settledMs };
   return [
@@ -50,18 +47,18 @@ export function faultsOf({ events }: Pick<History, "events">, settledMs = Number
   ];
 }
 
-const told = (atMs: number) => `${(atMs / 1000).toFixed(1)} s`;
+const timeText = (atMs: number) => `${(atMs / 1000).toFixed(1)} s`;
 
 function wrongAnswers(events: readonly Event[]): string[] {
   return events
     .filter(({ outcome }) => outcome === "wrong")
     .map(
       ({ server, kind, key, note, answeredMs }) =>
-        `${server} answered ${kind} of ${key} at ${told(answeredMs)}: ${note}`,
+        `${server} answered ${kind} of ${key} at ${timeText(answeredMs)}: ${note}`,
     );
 }
 
-/** Each thing by itself. What was refused has not happened, so it is left out: whoever saw its value all the same breaks the rest. */
+/** Checks each resource separately. Refused operations are left out: if one took effect anyway, reads of its value break linearizability. */
 function notLinear<State extends string, Op>(
   { events, settledMs }: { readonly events: readonly Event[]; readonly settledMs: number },
   proof: string,
@@ -73,7 +70,7 @@ function notLinear<State extends string, Op>(
     ({ key }) => key,
   );
   return [...own].flatMap(([key, all]) => {
-    const calls = all.filter(tells).map((event): Call<Op> => {
+    const calls = all.filter(isRelevant).map((event): Call<Op> => {
       const { calledMs, answeredMs, outcome } = event;
       const op = toOp(event);
       if (outcome !== "unknown") return { op, calledMs, answeredMs };
@@ -82,12 +79,12 @@ function notLinear<State extends string, Op>(
     const judged = judgeLinearity(calls, model);
     if (judged.kind === "linear") return [];
     if (judged.kind === "undecided") return [`${proof} ${key}: too much is unknown of it to be judged`];
-    return [`${proof} ${key}: what was answered at ${told(judged.at)}, after ${judged.explained} calls, can't be`];
+    return [`${proof} ${key}: what was answered at ${timeText(judged.at)}, after ${judged.explained} calls, can't be`];
   });
 }
 
-/** What is not known to have happened tells something only if it would have changed something. */
-const tells = ({ outcome, isWrite }: Event) =>
+/** Reads without a known outcome carry no information. */
+const isRelevant = ({ outcome, isWrite }: Event) =>
   outcome === "done" || outcome === "declined" || (outcome === "unknown" && isWrite);
 
 function lockOp({ kind, value, outcome, by }: Event): LockOp {
@@ -98,10 +95,10 @@ function lockOp({ kind, value, outcome, by }: Event): LockOp {
 
 const registerOp = ({ isWrite, value }: Event): RegisterOp => ({ kind: isWrite ? "write" : "read", value });
 
-/** How far the moment of a lease may be off: the time between a server's clock and its answer. */
+/** Tolerance for the time between a server's clock and its response. */
 const leaseSlackMs = 2_000;
 
-/** Nobody has a lock while another's lease lasts, and nobody is kept from one whose lease is over. */
+/** Two clients must not hold a lock at the same time, and an expired lease must not block others. */
 export function leaseFaults(events: readonly Event[]): string[] {
   const leaseMs = leaseSeconds * 1000;
   return [...Map.groupBy(events, ({ key }) => key)].flatMap(([key, all]) => {
@@ -113,7 +110,7 @@ export function leaseFaults(events: readonly Event[]): string[] {
         .filter((other) => other.answeredMs < one.calledMs + leaseMs - leaseSlackMs)
         .map(
           (other) =>
-            `leases ${key}: ${other.by} had the lock by ${other.server} at ${told(other.answeredMs)}, while ${one.by} had it since ${told(one.answeredMs)}`,
+            `leases ${key}: ${other.by} had the lock by ${other.server} at ${timeText(other.answeredMs)}, while ${one.by} had it since ${timeText(one.answeredMs)}`,
         ),
     );
     const late = all
@@ -121,19 +118,19 @@ export function leaseFaults(events: readonly Event[]): string[] {
       .filter(({ calledMs, answeredMs }) => {
         const isHeldBy = (other: Event) =>
           other.calledMs < answeredMs && other.answeredMs + leaseMs + leaseSlackMs > calledMs;
-        // What nobody knows of may have come to pass a while after its answer.
+        // An operation with an unknown outcome can take effect some time later.
         const mayBeHeldBy = (other: Event) => other.calledMs < answeredMs && other.answeredMs + 2 * leaseMs > calledMs;
         return !held.some(isHeldBy) && !perhaps.some(mayBeHeldBy);
       })
       .map(
         ({ by, server, calledMs }) =>
-          `leases ${key}: ${by} was kept from it by ${server} at ${told(calledMs)}, though nobody had it`,
+          `leases ${key}: ${by} was kept from it by ${server} at ${timeText(calledMs)}, though nobody had it`,
       );
     return [...early, ...late];
   });
 }
 
-/** A job is given away once for each attempt, and its end is taken once. */
+/** Each attempt of a job is claimed once and finished once. */
 export function jobFaults(events: readonly Event[]): string[] {
   const twice = (kind: string, what: string) =>
     [

@@ -1,6 +1,6 @@
 /**
- * Back to a moment in between, as docs/operations.md tells it: its own blocks are what is carried out here, with other folders and another
- * moment. What comes back holds what was acknowledged before the moment, and nothing that was asked for after it.
+ * Proves point-in-time recovery by running the blocks of docs/operations.md with other directories and another time. The result must contain
+ * every write that was acknowledged before that time, and none that was sent after it.
  */
 import { execFile, execFileSync } from "node:child_process";
 import { appendFileSync, cpSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
@@ -11,31 +11,32 @@ import { promisify } from "node:util";
 import { folderFor, writeFor } from "../deploy/cluster/parts.ts";
 import { readBackup } from "../src/backup/read.ts";
 import { momentFaults } from "./aftermath.ts";
-import { inFolder, type ProofOptions, type Proven, type Used, used } from "./attempt.ts";
-import type { Window } from "./kept.ts";
+import { inFolder, type ProofOptions, type ProofResult, type LoadedService, underLoad } from "./attempt.ts";
+import type { Window } from "./final-state.ts";
 import { Postgres, postgresPrograms } from "./postgres.ts";
 import { cadastre, movedTo, newRegister, newService, type Register, untilServing } from "./service.ts";
-import { halves } from "./soaking.ts";
-import { faultsOf } from "./verdict.ts";
+import { inconsistencies } from "./soak-run.ts";
+import { faultsOf } from "./checker.ts";
 
 const document = fileURLToPath(new URL("../docs/operations.md", import.meta.url));
-/** What the document calls the place of the archive, and the moment. */
+/** The archive directory and the time in the document's blocks. */
 const [documentFolder, documentMoment] = ["/archive", "2030-01-31 11:59:00+00"];
 
-/** The blocks of the part of the document that tells of this, in their order. */
 function blocksOfDocument(): [settings: string, copy: string, recovery: string] {
   const [, part = ""] = readFileSync(document, "utf8").split("### Point-in-time recovery\n");
   const [settings, copy, recovery] = [...part.matchAll(/^```\w*\n([\s\S]*?)^```/gm)].map(([, block = ""]) => block);
   if (settings === undefined || copy === undefined || recovery === undefined)
-    throw new Error("docs/operations.md tells no longer how to go back to a moment: settings, copy, recovery");
+    throw new Error(
+      "docs/operations.md no longer has the three blocks of point-in-time recovery: settings, copy, recovery",
+    );
   if (!recovery.includes(documentMoment))
     throw new Error(`docs/operations.md names another moment than ${documentMoment}`);
   return [settings, copy, recovery];
 }
 
-type Outcome = Pick<Proven, "told" | "found" | "faults">;
+type Outcome = Pick<ProofResult, "told" | "found" | "faults">;
 
-export async function provePostgresMoment(options: ProofOptions): Promise<Proven> {
+export async function provePostgresMoment(options: ProofOptions): Promise<ProofResult> {
   return inFolder(async (folder) => {
     const [settings, copy, recovery] = blocksOfDocument();
     const postgres = await Postgres.at({ folder });
@@ -46,23 +47,27 @@ export async function provePostgresMoment(options: ProofOptions): Promise<Proven
     await postgres.start();
     try {
       const register = newRegister(postgres.url);
-      const found = await used("moment-postgres", { folder, register, slowness: options.slowness }, async (all) => {
-        await sleep(options.seconds * 1000);
-        await carryOut(here(copy), postgres);
-        await sleep(options.seconds * 1000);
-        const { window, moment } = await momentOf(postgres);
-        await sleep(options.seconds * 1000);
-        await all.rest();
-        await all.service.part.stop();
-        // The last piece of the log is archived when it is stopped.
-        await postgres.stop();
-        const old = await goneBack(folder, archive, here(recovery).replace(documentMoment, moment), postgres);
-        try {
-          return await judged(all, movedTo(register, old.url), window, `to ${moment}`);
-        } finally {
-          await old.stop();
-        }
-      });
+      const found = await underLoad(
+        "moment-postgres",
+        { folder, register, slowness: options.slowness },
+        async (all) => {
+          await sleep(options.seconds * 1000);
+          await carryOut(here(copy), postgres);
+          await sleep(options.seconds * 1000);
+          const { window, moment } = await momentOf(postgres);
+          await sleep(options.seconds * 1000);
+          await all.rest();
+          await all.service.part.stop();
+          // Stopping PostgreSQL archives the last segment.
+          await postgres.stop();
+          const old = await goneBack(folder, archive, here(recovery).replace(documentMoment, moment), postgres);
+          try {
+            return await judged(all, movedTo(register, old.url), window, `to ${moment}`);
+          } finally {
+            await old.stop();
+          }
+        },
+      );
       return { name: "point-in-time", engine: "postgres", ...found };
     } finally {
       await postgres.stop();
@@ -70,21 +75,21 @@ export async function provePostgresMoment(options: ProofOptions): Promise<Proven
   });
 }
 
-/** A line for a shell, as whoever runs PostgreSQL, while everybody goes on. */
+/** Runs a shell line as PostgreSQL's user, under load. */
 async function carryOut(line: string, { owner, port }: Postgres): Promise<void> {
   const env = { PATH: `${postgresPrograms()}:${process.env["PATH"]}`, PGHOST: "127.0.0.1", PGPORT: String(port) };
   const words = { ...owner, cwd: "/", env: { ...env, PGUSER: "postgres" } };
   await promisify(execFile)("sh", ["-ec", line], words);
 }
 
-/** By the database's own clock, and when that was by ours. */
+/** The database's time, and the interval of our clock in which it was read. */
 async function momentOf(postgres: Postgres): Promise<{ window: Window; moment: string }> {
   const fromMs = performance.now();
   const [row] = await postgres.ask("select clock_timestamp()::text as moment");
   return { window: { fromMs, toMs: performance.now() }, moment: String(row?.["moment"]) };
 }
 
-/** The copy in an empty folder, told until when to read the archive. */
+/** Restores the base backup and replays the archive up to the time. */
 async function goneBack(folder: string, archive: string, recovery: string, { owner }: Postgres): Promise<Postgres> {
   const old = await Postgres.at({ folder, dataFolder: join(folder, "gone-back") });
   folderFor(owner, old.dataFolder);
@@ -97,9 +102,9 @@ async function goneBack(folder: string, archive: string, recovery: string, { own
   return old;
 }
 
-async function judged(all: Used, register: Register, window: Window, told: string): Promise<Outcome> {
+async function judged(all: LoadedService, register: Register, window: Window, told: string): Promise<Outcome> {
   const { world, history } = all;
-  const whole = await halves(register.environment["CADASTRE_DATABASE"] ?? "");
+  const whole = await inconsistencies(register.environment["CADASTRE_DATABASE"] ?? "");
   const service = await newService(join(all.service.part.logFile, ".."), register, "gone-back");
   service.part.start();
   try {
@@ -123,11 +128,11 @@ async function judged(all: Used, register: Register, window: Window, told: strin
   }
 }
 
-/** A backup of the schedule, and a copy of the files at one moment: the two ways that the embedded database has. */
-export async function proveSqliteMoments(options: ProofOptions): Promise<Proven> {
+/** SQLite: restores a scheduled backup, and a snapshot of the files. */
+export async function proveSqliteMoments(options: ProofOptions): Promise<ProofResult> {
   return inFolder(async (folder) => {
     const register = newRegister(`sqlite:${join(folder, "cadastre.db")}`);
-    const found = await used("moment-sqlite", { folder, register, slowness: options.slowness }, async (all) => {
+    const found = await underLoad("moment-sqlite", { folder, register, slowness: options.slowness }, async (all) => {
       await sleep(options.seconds * 1000);
       const scheduled = await scheduledBackup(folder, register);
       const snapshot = await snapshotOf(all, folder);
@@ -148,7 +153,7 @@ export async function proveSqliteMoments(options: ProofOptions): Promise<Proven>
   });
 }
 
-/** By the job of the schedule, which a command runs at once. */
+/** Runs the backup job immediately. */
 async function scheduledBackup(
   folder: string,
   { adminToken, environment }: Register,
@@ -167,7 +172,6 @@ async function scheduledBackup(
   return { file, window, faults: isWithin ? [] : [`${name} claims another moment than that at which it was made`] };
 }
 
-/** Clocks tell milliseconds. */
 const clockSlackMs = 5;
 
 async function momentIn(file: string): Promise<number> {
@@ -175,8 +179,8 @@ async function momentIn(file: string): Promise<number> {
   throw new Error(`${file} has no header`);
 }
 
-/** As a file system would make it: everything at one moment. Here the server stands still for as long as it takes to copy. */
-async function snapshotOf({ service }: Used, folder: string): Promise<{ database: string; window: Window }> {
+/** Emulates a file system snapshot by pausing the server while the files are copied. */
+async function snapshotOf({ service }: LoadedService, folder: string): Promise<{ database: string; window: Window }> {
   const into = join(folder, "snapshot");
   mkdirSync(into);
   service.part.pause();

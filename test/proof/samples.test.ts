@@ -1,8 +1,8 @@
 /** Whether what was seen over a long time has grown. */
 import { describe, expect, it } from "vitest";
-import { growthIn, type Look } from "../../proof/looks.ts";
+import { growthIn, type Sample } from "../../proof/samples.ts";
 
-const look = (facts: Partial<Look> = {}): Look => ({
+const look = (facts: Partial<Sample> = {}): Sample => ({
   memoryMb: 200,
   requests: 100,
   medianMs: 10,
@@ -11,7 +11,7 @@ const look = (facts: Partial<Look> = {}): Look => ({
   ...facts,
 });
 /** The first nine of twelve, and the last three. */
-const then = (late: Partial<Look>) => [
+const then = (late: Partial<Sample>) => [
   ...Array.from({ length: 9 }, () => look()),
   ...Array.from({ length: 3 }, () => look(late)),
 ];
