@@ -70,7 +70,9 @@ export const authenticationTokens = defineResource<TokenView>()(({ fixed, readOn
     organization: toOne("organizations", "The organization that the token belongs to.", {
       id: ({ kind, organizationName }) => (isOrganizations(kind) ? organizationName : undefined),
     }),
-    "agent-pool": toOne("agent-pools", "The agent pool that the token belongs to.", { id: ({ agentPoolId }) => agentPoolId }),
+    "agent-pool": toOne("agent-pools", "The agent pool that the token belongs to.", {
+      id: ({ agentPoolId }) => agentPoolId,
+    }),
   },
   links: (token) => ({ self: `/api/v2/authentication-tokens/${token.id}` }),
   operations: {

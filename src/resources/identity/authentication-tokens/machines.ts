@@ -60,5 +60,7 @@ export async function runningPhase(tx: Tx, id: string): Promise<Pick<TokenTold, 
 
 export function machineIn(text: string): MachineHolder {
   const values = text.split(between);
-  return Object.fromEntries(Object.keys(machineTold).map((name, index) => [name, values[index] ?? ""])) as MachineHolder;
+  return Object.fromEntries(
+    Object.keys(machineTold).map((name, index) => [name, values[index] ?? ""]),
+  ) as MachineHolder;
 }

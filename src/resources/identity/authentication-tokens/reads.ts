@@ -76,7 +76,11 @@ export async function recheckAccess<T>(
   check: (actor: Actor) => Promise<T>,
 ): Promise<T> {
   const current = await actorOfToken(database.reader, tokenIdOf(actor) ?? "");
-  if (current === undefined) throw new AppError("unauthorized", "The token of this request is no longer valid. Send the request again with a valid token.");
+  if (current === undefined)
+    throw new AppError(
+      "unauthorized",
+      "The token of this request is no longer valid. Send the request again with a valid token.",
+    );
   return check(current);
 }
 

@@ -1,4 +1,4 @@
-/** SQL of trusts. */
+/** SQL of identity trusts. */
 import { type Kysely, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
 import type { CredentialTerm } from "../../../access/credentials.ts";
@@ -24,7 +24,7 @@ function trusts(db: Kysely<Schema>) {
     .selectAll("i");
 }
 
-/** One statement: the trust and what the caller is in its organization. */
+/** One statement for the trust and the caller's access to its organization. */
 export async function findIdentityTrust(
   tx: Tx,
   actor: Actor,
@@ -59,7 +59,7 @@ export interface TrustOfIssuer extends IdentityTrustTable {
   readonly teamName: string;
 }
 
-/** Those of an organization for one issuer. What a closed organization trusts counts for nothing. */
+/** An organization's trusts for one issuer; none if the organization is disabled. */
 export async function findTrustsOfIssuer(
   tx: Tx,
   organizationName: string,

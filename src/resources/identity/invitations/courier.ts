@@ -20,7 +20,13 @@ export async function mailInvitation(
 ): Promise<void> {
   if (context.options.mail === undefined) return;
   const content: Written = { by: context.actor.kind === "user" ? context.actor.name : null };
-  const delivery = { organizationId, kind: invitationKind, subjectId: id, eventName: "invitation", destination: "email" };
+  const delivery = {
+    organizationId,
+    kind: invitationKind,
+    subjectId: id,
+    eventName: "invitation",
+    destination: "email",
+  };
   await post(tx, context, [{ ...delivery, content, secret: url }]);
 }
 

@@ -22,7 +22,7 @@ export interface InvitationView {
 }
 
 const taken = { column: false, audited: false } as const;
-const whoever = "anyone who has the link";
+const linkHolder = "anyone who has the link";
 
 export const invitations = defineResource<InvitationView>()(({ fixed, once, readOnly, toOne }) => ({
   type: "invitations",
@@ -58,7 +58,7 @@ export const invitations = defineResource<InvitationView>()(({ fixed, once, read
       method: "GET",
       path: "/invitations/:invitation_secret",
       summary: "Show an invitation",
-      needs: whoever,
+      needs: linkHolder,
       open: true,
       answer: "document",
     },
@@ -67,7 +67,7 @@ export const invitations = defineResource<InvitationView>()(({ fixed, once, read
       path: "/invitations/:invitation_secret/actions/register",
       summary:
         "Create a user or set a password with an invitation link, and sign in. The response sets the cookie cadastre_session",
-      needs: whoever,
+      needs: linkHolder,
       open: true,
       body: "create",
       answer: "created",

@@ -43,12 +43,11 @@ export const invitationResource = implement(invitations, {
   async acceptInvitation({ context, params }) {
     const { actor, database } = context;
     const { membershipId } = await opened(context, params.invitationSecret);
-    if (actor.kind !== "user")
-      throw forbidden(
-        "Only users can accept an invitation. Sign in, or use a user's token.",
-      );
+    if (actor.kind !== "user") throw forbidden("Only users can accept an invitation. Sign in, or use a user's token.");
     if (membershipId === null)
-      throw conflict("This link sets a user's password and can't be accepted. Send the password to its 'register' action instead.");
+      throw conflict(
+        "This link sets a user's password and can't be accepted. Send the password to its 'register' action instead.",
+      );
     return database.write(async (tx) => {
       const locked = await holdOrganizations(tx, { membershipId });
       const user = await holdUser(tx, actor.userId);
@@ -131,7 +130,7 @@ async function register(
   if (invitation.holderId !== null)
     throw conflict("A user with this email address already exists. Sign in as that user, then accept the invitation.");
   const user = newInvitedUser({ username, email: invitation.email }, isConfirmed ? null : invitation.organizationId);
-  const asUser = { ...context, actor: asUserBy(invitation, user) };
+  const asUser = { ...context, actor: comingBy(invitation, user) };
   await addInvitedUser(tx, asUser, invitation, user, passwordFaults(password.password, user));
   if (isConfirmed) await activateInvitations(tx, asUser, user, locked);
   else await takeInvitation(tx, asUser, invitation, user, locked);

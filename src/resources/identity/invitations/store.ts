@@ -91,7 +91,9 @@ export async function deleteLinksOfOthers(
   const deleted = await tx.db
     .deleteFrom("invitations")
     .where(tx.dialect.isOneOf(sql.ref("membershipId"), membershipIds))
-    .where(sql<SqlBool>`${creator} not in (${callerId}, ${organizationId}, 'operator') and ${creator} not in (${owners})`)
+    .where(
+      sql<SqlBool>`${creator} not in (${callerId}, ${organizationId}, 'operator') and ${creator} not in (${owners})`,
+    )
     .returning("membershipId")
     .execute();
   return deleted.flatMap(({ membershipId }) => membershipId ?? []);

@@ -44,7 +44,7 @@ export async function makeInvitation(
 }
 
 /**
- * Call after invited people were added to a team. Whoever created their links could use them to get into a team that
+ * Call after invited people were added to a team. The creators of their links could use them to get into a team that
  * they can't grant, so these links stop working, unless the caller or an owner created them. See
  * docs/decisions/0126-what-a-link-can-do.md.
  */

@@ -55,7 +55,12 @@ export const organizationMembershipResource = implement(organizationMemberships,
       const person = await lookUpAddress(tx, organization.id, fold(email));
       refuseIfAny([
         ...(person.taken
-          ? [attributeFault("email", "Email has already been taken: this organization has a membership with this address")]
+          ? [
+              attributeFault(
+                "email",
+                "Email has already been taken: this organization has a membership with this address",
+              ),
+            ]
           : []),
         ...managedFaults(person.user, organization.id),
         ...unknown.map((id) => relationshipFault("teams", `Team ${id} does not exist in this organization`)),

@@ -242,7 +242,9 @@ export async function takeInvitation(
   const own = found.find(({ id }) => id !== membershipId);
   if (invitation === undefined) throw notFound("organization membership");
   if (own?.status === "invited")
-    throw conflict("Your own email address also has an invitation to this organization. Accept that invitation instead.");
+    throw conflict(
+      "Your own email address also has an invitation to this organization. Accept that invitation instead.",
+    );
   if (own === undefined) {
     const [taken] = await activate(tx, [invitation], user, { email: user.email, emailKey: user.emailKey });
     await recordMemberships(tx, context, [{ ...taken, verb: "accept-invitation" }]);

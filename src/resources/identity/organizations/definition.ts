@@ -29,8 +29,7 @@ export const factsOf = ({ name, factsVersion }: OrganizationTable): Organization
 export const factsColumns = ["o.name as organizationName", "o.factsVersion as organizationFacts"] as const;
 
 const authPolicy = oneOf(["password", "two_factor_mandatory"]).refine((value) => value === "password", {
-  error:
-    "can't be 'two_factor_mandatory': two-factor authentication is not supported. Require it at your SSO provider",
+  error: "can't be 'two_factor_mandatory': two-factor authentication is not supported. Require it at your SSO provider",
 });
 
 export const executionModes = ["remote", "local", "agent"] as const;
@@ -39,9 +38,14 @@ const name = text({
   min: 3,
   max: 40,
   pattern: /^[A-Za-z0-9_-]+$/,
-  sentence: "can only contain letters, numbers, dashes and underscores",
+  sentence: "may only contain letters, numbers, dashes and underscores",
 });
-export const email = text({ min: 3, max: 254, pattern: /^[^\s@]+@[^\s@]+$/, sentence: "must be a valid email address" });
+export const email = text({
+  min: 3,
+  max: 254,
+  pattern: /^[^\s@]+@[^\s@]+$/,
+  sentence: "must be a valid email address",
+});
 
 /** Clients read it as a 32-bit integer. */
 const unlimited = 2_147_483_647;
@@ -57,9 +61,13 @@ export const organizations = defineResource<OrganizationView>()(({ required, opt
   id: (organization) => organization.name,
   version: (organization) => organization.version,
   attributes: {
-    name: required(name, "The organization's name, unique across the site, ignoring case. Paths use it as the organization's id.", {
-      folded: true,
-    }),
+    name: required(
+      name,
+      "The organization's name, unique across the site, ignoring case. Paths use it as the organization's id.",
+      {
+        folded: true,
+      },
+    ),
     email: required(email, "The email address for notifications to the organization."),
     "external-id": readOnly(text(), "An id that doesn't change when the organization is renamed.", {
       from: (organization) => organization.id,
@@ -110,7 +118,11 @@ export const organizations = defineResource<OrganizationView>()(({ required, opt
       "Whether a passing commit status is sent when a change triggers no speculative plan.",
       { default: false },
     ),
-    "aggregated-commit-status-enabled": optional(flag(), "Whether the commit statuses of all workspaces are sent as one.", { default: true }),
+    "aggregated-commit-status-enabled": optional(
+      flag(),
+      "Whether the commit statuses of all workspaces are sent as one.",
+      { default: true },
+    ),
     "speculative-plan-management-enabled": optional(flag(), "Whether outdated speculative plans are canceled.", {
       default: true,
     }),
@@ -132,7 +144,9 @@ export const organizations = defineResource<OrganizationView>()(({ required, opt
       "How many more modules can be tested. There is no limit, so it is always the largest number.",
       { from: () => unlimited },
     ),
-    "saml-enabled": readOnly(flag(), "Always false: SAML is not supported. Single sign-on uses OpenID Connect.", { from: () => false }),
+    "saml-enabled": readOnly(flag(), "Always false: SAML is not supported. Single sign-on uses OpenID Connect.", {
+      from: () => false,
+    }),
     "two-factor-conformant": readOnly(flag(), "Always true: no member is required to use two-factor authentication.", {
       from: () => true,
     }),

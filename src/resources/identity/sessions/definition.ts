@@ -50,7 +50,11 @@ export const sessions = defineResource<SessionView>()(({ fixed, readOnly, toOne 
   attributes: {
     username: fixed(text({ min: 1, max: 320 }), "The username or email address, ignoring case.", taken),
     password: fixed(text({ min: 1, max: passwordLengthMax }), "The user's password.", taken),
-    token: fixed(text({ min: 1, max: tokenLengthMax }), "One of the user's tokens, instead of a username and password.", taken),
+    token: fixed(
+      text({ min: 1, max: tokenLengthMax }),
+      "One of the user's tokens, instead of a username and password.",
+      taken,
+    ),
     current: readOnly(flag(), "Whether this session authenticated the request.", {
       from: (session) => session.isCurrent,
       audited: false,

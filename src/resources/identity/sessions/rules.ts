@@ -17,7 +17,10 @@ export const wrongCredentials = (): AppError =>
   );
 
 /** Proof that the user was authenticated. Raises `unauthorized`. */
-export function signedIn<User extends Signing>(user: User | undefined, isAuthenticated: boolean): Granted<User, "can-sign-in"> {
+export function signedIn<User extends Signing>(
+  user: User | undefined,
+  isAuthenticated: boolean,
+): Granted<User, "can-sign-in"> {
   if (user === undefined || !isAuthenticated) throw wrongCredentials();
   return grant(user, { thing: "user", permission: "can-sign-in", visible: true, allowed: true, needs: "a password" });
 }

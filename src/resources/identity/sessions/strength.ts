@@ -51,9 +51,7 @@ export function passwordFaults(
   const isSequence = [...rows, ...rows.map(backwards)].some((row) => row.includes(folded));
   const isCommon = known.some((word) => letters(folded) === word);
   if (new Set(folded).size < 4 || isSequence || isCommon)
-    return fault(
-      "Password is too easy to guess; use a few random words",
-    );
+    return fault("Password is too easy to guess; use a few random words");
   if ([username, email, email.split("@")[0] ?? ""].some((name) => fold(name) === folded))
     return fault("Password can't be the username or the email address");
   return [];

@@ -59,11 +59,15 @@ export const ssoProviders = defineResource<SsoProviderView>()(({ required, optio
       "The provider's issuer URL, exactly as in its tokens. Its endpoints and keys are discovered from it. Changing it unlinks the users of the previous issuer.",
     ),
     "client-id": required(text({ min: 1, max: 512, pattern: plain }), "The client id of this service at the provider."),
-    "client-secret": required(text({ min: 1, max: 2048 }), "The client secret of this service at the provider. It is never shown.", {
-      column: false,
-      shown: false,
-      audited: false,
-    }),
+    "client-secret": required(
+      text({ min: 1, max: 2048 }),
+      "The client secret of this service at the provider. It is never shown.",
+      {
+        column: false,
+        shown: false,
+        audited: false,
+      },
+    ),
     scopes: optional(scopes, "The scopes to request from the provider.", { default: scopesByDefault }),
     "groups-claim": optional(
       nullIfBlank(claim),
@@ -88,13 +92,17 @@ export const ssoProviders = defineResource<SsoProviderView>()(({ required, optio
     "created-at": readOnly(timestamp(), "When the provider was created."),
   },
   relationships: {
-    organization: toOne("organizations", "The organization that the provider belongs to; null if it belongs to the site.", {
-      create: "optional",
-      nullable: true,
-      id: (provider) => provider.organizationName,
-      related: ({ organizationName }) =>
-        organizationName === null ? undefined : `/api/v2/organizations/${organizationName}`,
-    }),
+    organization: toOne(
+      "organizations",
+      "The organization that the provider belongs to; null if it belongs to the site.",
+      {
+        create: "optional",
+        nullable: true,
+        id: (provider) => provider.organizationName,
+        related: ({ organizationName }) =>
+          organizationName === null ? undefined : `/api/v2/organizations/${organizationName}`,
+      },
+    ),
   },
   links: (provider) => ({
     self: `/api/v2/admin/sso-providers/${provider.id}`,
@@ -151,8 +159,7 @@ export const ssoProviders = defineResource<SsoProviderView>()(({ required, optio
     deleteSsoProvider: {
       method: "DELETE",
       path: ofProvider,
-      summary:
-        "Delete an SSO provider. Its sessions end and team memberships from its groups are removed; users stay",
+      summary: "Delete an SSO provider. Its sessions end and team memberships from its groups are removed; users stay",
       needs,
       answer: "nothing",
     },

@@ -57,7 +57,8 @@ const pathMax = 2048;
 
 /** Accepts only a path on this site, so that the sign-in can't redirect to another host. */
 export function pathOfOurs(requested: string | undefined): string {
-  if (requested === undefined || requested.length > pathMax || !/^\/(?![/\\])[\x21-\x7e]*$/.test(requested)) return home;
+  if (requested === undefined || requested.length > pathMax || !/^\/(?![/\\])[\x21-\x7e]*$/.test(requested))
+    return home;
   // The origin follows the base only if the path names no host.
   const bases = ["https://a.example", "https://b.example"];
   if (!bases.every((base) => URL.canParse(requested, base) && new URL(requested, base).origin === base)) return home;

@@ -182,11 +182,10 @@ async function told<T>(provider: Provider, task: () => Promise<T>): Promise<T> {
 
 /** Also used if something answers that is not an OpenID Connect provider. */
 const unreachable = ({ name }: Provider, internal: unknown): AppError =>
-  new AppError(
-    "unavailable",
-    `${name} can't be reached. Try again shortly, or ask a site admin to check the log.`,
-    { internal, retryAfterSeconds: 10 },
-  );
+  new AppError("unavailable", `${name} can't be reached. Try again shortly, or ask a site admin to check the log.`, {
+    internal,
+    retryAfterSeconds: 10,
+  });
 
 /** The query can come from anyone, so only well-formed error codes are shown. */
 const codeIn = ({ error }: oidc.AuthorizationResponseError): string =>

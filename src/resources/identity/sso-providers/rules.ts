@@ -29,7 +29,10 @@ export const organizationNamed = ({ attribute, relationship }: Named): string | 
 export function organizationFaults({ attribute, relationship }: Named, isKnown: boolean): Fault[] {
   if (attribute != null && relationship != null && fold(attribute) !== fold(relationship))
     return [
-      attributeFault("organization", "Organization and the relationship name different organizations; send only one of them"),
+      attributeFault(
+        "organization",
+        "Organization and the relationship name different organizations; send only one of them",
+      ),
     ];
   const name = organizationNamed({ attribute, relationship });
   if (name === undefined || isKnown) return [];

@@ -32,9 +32,7 @@ function refuseUnverified({ name }: SsoProviderView, { email, isEmailVerified }:
       `${name} did not send your email address, which is needed to sign in. Ask a site admin to check the SSO provider: the scope 'email' may be missing.`,
     );
   if (!isEmailVerified)
-    throw forbidden(
-      `${name} has not verified your email address. Verify it there, or ask a site admin.`,
-    );
+    throw forbidden(`${name} has not verified your email address. Verify it there, or ask a site admin.`);
 }
 
 const ofOthers = ({ name }: SsoProviderView): AppError =>

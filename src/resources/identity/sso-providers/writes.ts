@@ -176,7 +176,9 @@ async function settle(tx: Tx, context: Context, person: GroupedPerson, user: Sig
   if (![...joining, ...renamed, ...leaving].every(({ organizationId }) => locked.has(organizationId)))
     throw new Overtaken("a team was mapped to a group at the same time");
   const { organizationId } = person;
-  const newOrganizations = joining.filter(({ membershipId }) => membershipId === null).map((team) => team.organizationId);
+  const newOrganizations = joining
+    .filter(({ membershipId }) => membershipId === null)
+    .map((team) => team.organizationId);
   const organizationIds = new Set([...(organizationId === null ? [] : [organizationId]), ...newOrganizations]);
   const { memberships, made } = await admitMembers(tx, context, user, [...organizationIds]);
   const moved = await seatByGroups(tx, context, person, seating, memberships);

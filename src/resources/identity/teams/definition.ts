@@ -29,7 +29,7 @@ const name = text({
   max: 90,
   pattern: /^(?! )[A-Za-z0-9 _/-]+(?<! )$/,
   sentence:
-    "can only contain letters, numbers, spaces, slashes, dashes and underscores, and can't begin or end with a space",
+    "may only contain letters, numbers, spaces, slashes, dashes and underscores, and can't begin or end with a space",
 });
 
 const include = ["users", "organization-memberships"] as const;
@@ -74,7 +74,9 @@ export const teams = defineResource<TeamView>()(({ required, optional, readOnly,
         default: null,
       },
     ),
-    "allow-member-token-management": optional(flag(), "Whether members can manage the team's tokens.", { default: true }),
+    "allow-member-token-management": optional(flag(), "Whether members can manage the team's tokens.", {
+      default: true,
+    }),
     "users-count": readOnly(wholeNumber(), "The number of users in the team.", {
       from: ({ usersCount, endedMemberships = 0 }) => usersCount - endedMemberships,
       audited: false,
@@ -158,7 +160,8 @@ export const teams = defineResource<TeamView>()(({ required, optional, readOnly,
       method: "GET",
       path: "/teams/:team_id",
       summary: "Show a team",
-      needs: "a member of the organization; for a secret team, its members, owners, and teams with 'access-secret-teams'",
+      needs:
+        "a member of the organization; for a secret team, its members, owners, and teams with 'access-secret-teams'",
       query: { include },
       answer: "document",
     },
@@ -209,7 +212,8 @@ export const teams = defineResource<TeamView>()(({ required, optional, readOnly,
     addTeamMemberships: {
       method: "POST",
       path: "/teams/:team_id/relationships/organization-memberships",
-      summary: "Add members or invited people to a team by organization membership, optionally with an expiry, or change their expiry",
+      summary:
+        "Add members or invited people to a team by organization membership, optionally with an expiry, or change their expiry",
       needs: membersNeed,
       body: { linkage: ["organization-memberships"], meta: endingMeta },
       answer: "nothing",

@@ -237,7 +237,9 @@ async function withMembers(
       membersIn(view).flatMap((member) => [member.userId ?? "", member.membershipId].map((id) => [id, member])),
     ),
     ...(include.has("users") && { userIds: membersIn(view).flatMap((member) => member.userId ?? []) }),
-    ...(include.has("organization-memberships") && { membershipIds: membersIn(view).map((member) => member.membershipId) }),
+    ...(include.has("organization-memberships") && {
+      membershipIds: membersIn(view).map((member) => member.membershipId),
+    }),
   }));
   return { views: shown, included: await loadIncluded(tx, context, teams, shown, include) };
 }

@@ -74,9 +74,7 @@ export async function refuseSeeingMore(
   { id, standing }: Pick<TeamView, "id" | "standing">,
 ): Promise<void> {
   if (await teamsExceed(tx, actor, standing, { organizationId, teamIds: [id], through: now() }))
-    throw forbidden(
-      "You can't see this, because the team has access that you don't have. Ask an owner.",
-    );
+    throw forbidden("You can't see this, because the team has access that you don't have. Ask an owner.");
 }
 
 /** Loads the teams that a new member joins, with the same checks as adding a member to each. Raises `forbidden`. */

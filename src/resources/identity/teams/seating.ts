@@ -44,7 +44,9 @@ export interface Seating {
 
 export function seatingOf(by: MemberKind, body: readonly MemberItem[], found: readonly Member[]): Seating {
   // If a member is listed twice, the last entry counts.
-  const metaByKey = new Map(body.flatMap(({ id, meta }) => (meta === undefined ? [] : [[keyOf(by, id), meta] as const])));
+  const metaByKey = new Map(
+    body.flatMap(({ id, meta }) => (meta === undefined ? [] : [[keyOf(by, id), meta] as const])),
+  );
   const seats = found.map((before) => {
     const sent = keysOf(by, before).flatMap((key) => metaByKey.get(key ?? "") ?? [])[0] ?? {};
     const current = before.isIn === 1 && !isByGroup(before) ? before : lasting;

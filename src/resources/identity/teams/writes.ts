@@ -328,7 +328,8 @@ export async function removeSeatsOfProvider(
   lockedTeams: ReadonlySet<string>,
 ): Promise<string[]> {
   const gone = await removeSeats(tx, context, sql<SqlBool>`sso_provider_id = ${provider.id}`, "remove-members");
-  if (!gone.every(({ teamId }) => lockedTeams.has(teamId))) throw new Overtaken("a user signed in through the provider at the same time");
+  if (!gone.every(({ teamId }) => lockedTeams.has(teamId)))
+    throw new Overtaken("a user signed in through the provider at the same time");
   return gone.map(({ membershipId }) => membershipId);
 }
 

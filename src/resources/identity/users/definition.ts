@@ -32,7 +32,7 @@ export const username = text({
   min: 1,
   max: 60,
   pattern: /^[A-Za-z0-9_.-]+$/,
-  sentence: "can only contain letters, numbers, dashes, underscores and dots",
+  sentence: "may only contain letters, numbers, dashes, underscores and dots",
 }).refine((value) => !looksLikeUserId(value), { error: "can't look like a user id" });
 
 const listQuery = {
@@ -59,13 +59,21 @@ export const users = defineResource<UserView>()(({ required, optional, readOnly,
   id: (user) => user.id,
   version: (user) => user.version,
   attributes: {
-    username: required(username, "The username, unique across the site, ignoring case. Empty for a person who is invited but has no account yet.", {
-      folded: true,
-    }),
-    email: required(email, "The email address, unique across the site, ignoring case. Only the user and site admins can see it.", {
-      from: (user) => (user.showsEmail ? user.email : undefined),
-      folded: true,
-    }),
+    username: required(
+      username,
+      "The username, unique across the site, ignoring case. Empty for a person who is invited but has no account yet.",
+      {
+        folded: true,
+      },
+    ),
+    email: required(
+      email,
+      "The email address, unique across the site, ignoring case. Only the user and site admins can see it.",
+      {
+        from: (user) => (user.showsEmail ? user.email : undefined),
+        folded: true,
+      },
+    ),
     "unconfirmed-email": readOnly(
       text().nullable(),
       "A new email address that the user requested. A site admin confirms it by setting it as the user's email.",

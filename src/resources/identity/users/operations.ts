@@ -36,7 +36,10 @@ export const userResource = implement(users, {
       throw forbidden("Team tokens and organization tokens have no account to update. Use a user's token.");
     if (body.attributes.password !== undefined)
       throw invalid([
-        attributeFault("password", "Password can't be changed here; use PATCH /account/password with the current password"),
+        attributeFault(
+          "password",
+          "Password can't be changed here; use PATCH /account/password with the current password",
+        ),
       ]);
     return context.database.write(async (tx) => ({
       view: await changeUser(tx, context, actor.userId, body.attributes),

@@ -91,7 +91,7 @@ describe("trusts", () => {
     expect(refused.status).toBe(422);
     expect(details(refused)).toEqual([
       "Name has already been taken",
-      "The organization has 500 identity trusts already, and can't have more. Delete one first.",
+      "The organization has reached its limit of 500 identity trusts. Delete one first.",
     ]);
   });
 

@@ -32,7 +32,7 @@ describe("whoever is invited to an organization", () => {
     expect(await send()).toBe(1);
     const [letter] = mailbox.letters;
     expect(letter?.to).toEqual([email]);
-    expect(letter?.text).toMatch(new RegExp(`^Subject: You are invited to ${org.name} on Cadastre`, "m"));
+    expect(letter?.text).toMatch(new RegExp(`^Subject: Invitation to ${org.name} on Cadastre`, "m"));
     expect(linkIn(letter)).toBe(secret);
     expect(await rows()).toMatchObject([{ state: "delivered", secret: null }]);
     expect(logged.join("\n")).not.toContain(secret);

@@ -130,7 +130,7 @@ describe("policies", () => {
       const twice = [day, 2 * day].map((ms) => ({ "token-type": "team", "max-ttl-ms": ms }));
       const repeated = await org.owner.patch(path(), body(twice));
       expect(pointers(repeated)).toEqual(["/data/attributes/token-ttl-policies/1/token-type"]);
-      expect(details(repeated)).toEqual(["Token type 'team' is given twice"]);
+      expect(details(repeated)).toEqual(["Token type 'team' is listed more than once"]);
       for (const wrong of [body([]), body({}), body(undefined), { data: { type: "policies", attributes: {} } }, {}])
         expect((await org.owner.patch(path(), wrong)).status).toBe(422);
       expect(values(await org.owner.get(path()))).toEqual(initially);
@@ -212,7 +212,7 @@ describe("enforcement", () => {
         const answer = await make(kind, { "expired-at": later });
         expect(answer.status).toBe(422);
         expect(pointers(answer)).toEqual(["/data/attributes/expired-at"]);
-        expect(details(answer)[0]).toMatch(/^Expired at must be \S+Z or earlier: .*max-ttl-enabled/);
+        expect(details(answer)[0]).toMatch(/^Expired at must be \S+Z or earlier, .*max-ttl-enabled/);
       }
     });
 

@@ -108,7 +108,7 @@ describe("a provider of the site", () => {
   it("believes nothing that can't be stored: neither a subject nor an address nor a group", async () => {
     const { id } = await makeProvider(api, liar.url, { "create-users": true, "groups-claim": "groups" });
     const [broken, email] = ["a\0b", `${unique("ada")}@acme.example`];
-    expectRefused(await signIn(api, liar, id, verified(email, { sub: broken })), 403, "does not say who you are");
+    expectRefused(await signIn(api, liar, id, verified(email, { sub: broken })), 403, "did not identify you");
     expectRefused(await signIn(api, liar, id, verified(`${broken}@acme.example`)), 403, "does not tell your e-mail");
     expect((await signIn(api, liar, id, verified(email, { groups: [broken, "\ud800"] }))).status).toBe(302);
   });

@@ -93,7 +93,7 @@ describe("updateTeam", () => {
     expect(taken.status).toBe(422);
     expect(details(taken)).toEqual(["Name has already been taken"]);
     expect(details(await rename("a.b"))).toEqual([
-      "Name may only contain letters, numbers, spaces, slashes, dashes and underscores, and neither begin nor end with a space",
+      "Name may only contain letters, numbers, spaces, slashes, dashes and underscores, and can't begin or end with a space",
     ]);
     expect(data(await rename(team.attributes.name.toUpperCase())).attributes.name).toBe(
       team.attributes.name.toUpperCase(),

@@ -71,7 +71,7 @@ describe("the last owner of an organization", () => {
     const answer = await api.admin.delete(`/admin/users/${org.owner.id}`);
     expect(answer.status).toBe(409);
     expect(details(answer)[0]).toBe(
-      `The user is the last owner of ${org.name}. Add another person to the owners team there first, without an end, or delete the organization.`,
+      `The user is the last owner of ${org.name}. First add another person to that owners team without an expiry, or delete the organization.`,
     );
     expect((await org.owner.get(`/organizations/${org.name}`)).status).toBe(200);
     const team = data(await org.owner.get(`/teams/${org.ownersTeamId}`));

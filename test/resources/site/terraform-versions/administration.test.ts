@@ -81,13 +81,13 @@ describe("createTerraformVersion", () => {
   it.each(["ftp://example.com", "example.com", "https://", "https://user:secret@example.com/x", "https://a b"])(
     "refuses the url %j",
     async (url) => {
-      const sentence = "Url must be an address that begins with http:// or https://, without a user name";
+      const sentence = "Url must be a URL that starts with http:// or https://, without a username";
       expectRefused(await create({ version: nextVersion(), url }), "url", sentence);
     },
   );
 
   it.each(["abc", "g".repeat(64)])("refuses the sha %j", async (text) => {
-    expectRefused(await create({ version: nextVersion(), sha: text }), "sha", "Sha must be 64 hex digits (SHA-256)");
+    expectRefused(await create({ version: nextVersion(), sha: text }), "sha", "Sha must be a SHA-256 hash with 64 hex digits");
   });
 
   it("refuses a version that is there, and lets one of many at once have it", async () => {

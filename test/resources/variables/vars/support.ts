@@ -134,10 +134,10 @@ export async function insertRows(
 }
 
 export const envSentence =
-  "Key of an environment variable must begin with a letter or an underscore, and have only letters, digits and underscores";
-export const terraformSentence = "Key must not contain white space";
+  "Key of an environment variable must start with a letter or an underscore, and may only contain letters, digits and underscores";
+export const terraformSentence = "Key can't contain whitespace";
 export const takenSentence = "Key has already been taken";
 export const sensitiveSentence =
-  "Sensitive can't be turned off, because that would show the value; delete the variable and create it again";
+  "Sensitive can't be turned off, because that would reveal the value; delete the variable and create it again";
 export const crowdedSentence = (type: HomeType): string =>
-  `Value is too large beside the others: the values of a ${type === "workspaces" ? "workspace" : "variable set"}'s variables have at most 8388608 bytes together`;
+  `Value is too large: all values of a ${type === "workspaces" ? "workspace" : "variable set"} together can have at most 8388608 bytes`;

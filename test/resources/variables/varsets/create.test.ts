@@ -150,7 +150,7 @@ describe("createVarset answers 422", () => {
     expectRefused(
       answer,
       "/data/attributes/global",
-      "Global can't be true for a set that a project owns; apply it to that project",
+      "Global can't be true for a variable set that a project owns; apply the set to that project instead",
     );
   });
 

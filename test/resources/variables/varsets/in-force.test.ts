@@ -349,7 +349,7 @@ describe("links", () => {
         stage.org.owner.post(`/varsets/${owned.id}/relationships/${kind}`, linkage(kind, [id]));
       expect((await post("projects", project)).status).toBe(204);
       expect((await post("workspaces", stage.workspaces[0] ?? "")).status).toBe(204);
-      const beyond = "is not within the project that owns the set";
+      const beyond = "is not in the project that owns the variable set";
       expectRefused(await post("projects", other), "/data/0/id", `Project '${other}' ${beyond}`);
       const id = stage.workspaces[2] ?? "";
       expectRefused(await post("workspaces", id), "/data/0/id", `Workspace '${id}' ${beyond}`);

@@ -101,4 +101,4 @@ export async function addVar(org: Org, path: string, attributes: object): Promis
 }
 
 export const globalSentence = (kind: LinkKind): string =>
-  `The set is global, so that it can't be applied to ${kind}; set global to false first`;
+  `The variable set is global and can't be applied to individual ${kind}; set global to false first`;
