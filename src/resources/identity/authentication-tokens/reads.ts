@@ -22,7 +22,7 @@ export interface Session {
   readonly until: number;
   /** Everything about the token that responses to its holder depend on. */
   readonly text: string;
-  /** See `Dialect.moment`. */
+  /** See `Dialect.snapshotId`. */
   readonly moment: string | null;
 }
 

@@ -333,7 +333,7 @@ export const between = "\u001f";
 const betweenParts = "\u001e";
 
 export interface TokenTold {
-  /** Encoded text for `holderIn`; equal texts mean equal holders. */
+  /** Encoded text for `parseHolder`; equal texts mean equal holders. */
   readonly holder: string;
   readonly moment: string | null;
   /** When the next grant of any team expires; responses to the holder can change then. */

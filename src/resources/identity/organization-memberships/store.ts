@@ -31,7 +31,7 @@ function memberships(db: Kysely<Schema>) {
     .select("u.username as username");
 }
 
-/** The member's teams that the caller can see, encoded as `teams/seats.ts` describes. */
+/** The member's teams that the caller can see, encoded as `teams/membership-text.ts` describes. */
 function visibleTeams(actor: Actor, standing: Pick<Standing, "seesSecretTeams">) {
   return sql<string | null>`(
     select ${seatsText()} from team_members as tm

@@ -49,13 +49,13 @@ export const isIncomplete = (claims: Claims, { groupsClaim }: Pick<SsoProviderVi
   own(claims, "email_verified") === undefined ||
   (groupsClaim !== null && claimOf(claims, groupsClaim) === undefined);
 
-/** `told` are the claims of the signed ID token, `more` those of the userinfo endpoint. Raises `forbidden`. */
+/** `idToken` are the claims of the signed ID token, `userInfo` those of the userinfo endpoint. Raises `forbidden`. */
 export function identityOf(
   provider: Pick<SsoProviderView, "name" | "issuer" | "groupsClaim" | "assumeEmailVerified">,
-  told: Claims,
-  more: Claims,
+  idToken: Claims,
+  userInfo: Claims,
 ): Identity {
-  const subject = textOf(own(told, "sub"));
+  const subject = textOf(own(idToken, "sub"));
   if (subject === undefined || subject.length > subjectMax)
     throw new AppError(
       "forbidden",
@@ -63,8 +63,8 @@ export function identityOf(
     );
   // Takes the address and `email_verified` from the same source, so that one source can't vouch for the other's
   // address.
-  const isComplete = own(told, "email") !== undefined && own(told, "email_verified") !== undefined;
-  const source = isComplete || own(more, "email") === undefined ? told : more;
+  const isComplete = own(idToken, "email") !== undefined && own(idToken, "email_verified") !== undefined;
+  const source = isComplete || own(userInfo, "email") === undefined ? idToken : userInfo;
   const email = textOf(own(source, "email"));
   const verified = own(source, "email_verified");
   const isAddress =
@@ -75,8 +75,8 @@ export function identityOf(
     email: isAddress ? email : undefined,
     isEmailVerified:
       verified === true || verified === "true" || (verified === undefined && provider.assumeEmailVerified === 1),
-    names: namesIn({ ...more, ...told }, email),
-    groups: provider.groupsClaim === null ? [] : groupsIn(provider, told, more),
+    names: namesIn({ ...userInfo, ...idToken }, email),
+    groups: provider.groupsClaim === null ? [] : groupsIn(provider, idToken, userInfo),
   };
 }
 
@@ -88,12 +88,12 @@ const isDisguised = (email: string): boolean => !isPlain(email) && isPlain(fold(
 /** Raises `forbidden` if the provider omits the groups: an incomplete list must not grant or revoke access. */
 function groupsIn(
   { name, groupsClaim }: Pick<SsoProviderView, "name" | "groupsClaim">,
-  told: Claims,
-  more: Claims,
+  idToken: Claims,
+  userInfo: Claims,
 ): string[] {
   const claim = groupsClaim ?? "";
-  const found = claimOf(told, claim) ?? claimOf(more, claim);
-  const isElsewhere = [told, more].some((claims) => claimOf((own(claims, "_claim_names") ?? {}) as Claims, claim));
+  const found = claimOf(idToken, claim) ?? claimOf(userInfo, claim);
+  const isElsewhere = [idToken, userInfo].some((claims) => claimOf((own(claims, "_claim_names") ?? {}) as Claims, claim));
   const groups = [found].flat().filter(isText);
   if ((found === undefined && isElsewhere) || groups.length > groupsMax)
     throw new AppError(

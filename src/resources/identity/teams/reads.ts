@@ -66,7 +66,7 @@ export async function refuseExceeding(
   if (await teamsExceed(tx, context.actor, standing, target)) throw forbidden(exceeds);
 }
 
-/** Like `refuseExceeding`, for operations that only show the team's current access. Raises `forbidden`. */
+/** Like `refuseExceedingOwnAccess`, for operations that only show the team's current access. Raises `forbidden`. */
 export async function refuseSeeingMore(
   tx: Tx,
   { actor }: Pick<Context, "actor">,

@@ -188,15 +188,17 @@ describe.each(homes)("a variable of %s", (type) => {
       expect(listed.filter((item: Json) => item.attributes.key === key)).toHaveLength(1);
     });
 
-    it("for the 1001st, whoever comes at the same time", async () => {
+    it("for the 1001st variable, also with concurrent requests", async () => {
       const home = await stage.makeHome();
       await insertRows(api, stage.org, home, 999);
       const add = () => stage.org.owner.post(varsIn(home), resource("vars", { key: newKey(), category: "env" }));
       const answers = await Promise.all([add(), add(), add()]);
       expect(answers.map(({ status }) => status).sort()).toEqual([201, 422, 422]);
       const refused = await add();
-      const noun = type === "workspaces" ? "A workspace" : "A variable set";
-      expect(details(refused)).toEqual([`${noun} has at most 1000 variables; delete one before adding another`]);
+      const noun = type === "workspaces" ? "workspace" : "variable set";
+      expect(details(refused)).toEqual([
+        `A ${noun} can have at most 1000 variables; delete one before you add another`,
+      ]);
       const made = answers.find(({ status }) => status === 201)?.body.data.id;
       expect((await stage.org.owner.delete(`${varsIn(home)}/${made}`)).status).toBe(204);
       expect((await add()).status).toBe(201);
