@@ -93,7 +93,9 @@ function groupsIn(
 ): string[] {
   const claim = groupsClaim ?? "";
   const found = claimOf(idToken, claim) ?? claimOf(userInfo, claim);
-  const isElsewhere = [idToken, userInfo].some((claims) => claimOf((own(claims, "_claim_names") ?? {}) as Claims, claim));
+  const isElsewhere = [idToken, userInfo].some((claims) =>
+    claimOf((own(claims, "_claim_names") ?? {}) as Claims, claim),
+  );
   const groups = [found].flat().filter(isText);
   if ((found === undefined && isElsewhere) || groups.length > groupsMax)
     throw new AppError(

@@ -40,7 +40,9 @@ describe("an organization with a limit", () => {
         resource("workspaces", { name: unique("ws") }),
       );
       expect(answer.status).toBe(409);
-      expect(details(answer)[0]).toMatch(/^The organization has reached its limit of 2 workspaces .*workspace-limit.*site admin/);
+      expect(details(answer)[0]).toMatch(
+        /^The organization has reached its limit of 2 workspaces .*workspace-limit.*site admin/,
+      );
     }
     expect(await count()).toBe(2);
     const { attributes } = data(await org.owner.get(`/projects/${org.defaultProjectId}`));

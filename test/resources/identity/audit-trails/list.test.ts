@@ -82,7 +82,7 @@ describe("listAuditTrails", () => {
     const team = await api.makeTeamToken((await api.makeTeam(org.name)).id);
     for (const caller of [org.owner, api.admin, team]) {
       const answer = await caller.get(path);
-      expect([answer.status, ...details(answer)]).toEqual([404, expect.stringContaining("organization's token")]);
+      expect([answer.status, ...details(answer)]).toEqual([404, expect.stringContaining("organization token")]);
     }
     expect((await api.nobody.get(path)).status).toBe(401);
   });

@@ -278,7 +278,7 @@ describe("audit trails token", () => {
     });
   });
 
-  describe("by the audit trail token", () => {
+  describe("with the audit trail token", () => {
     it("200: the audit log of its organization; 404: another's", async () => {
       const token = api.as((await make()).attributes.token);
       const trail = await token.get(`/organizations/${org.name}/audit-events`);

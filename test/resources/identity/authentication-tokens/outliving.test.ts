@@ -249,7 +249,7 @@ describe("a user's token", () => {
     const authorize = async (browser: Caller) => browser.post("/authorizations", resource("authorizations", asked));
     const answer = await authorize(await inBrowser(api, ada));
     expect(answer.status).toBe(403);
-    expect(details(answer)[0]).toContain("by a password or a provider");
+    expect(details(answer)[0]).toContain("with a password or through an SSO provider");
     expect((await authorize(await inPerson(api, ada))).status).toBe(201);
   });
 });

@@ -195,7 +195,7 @@ describe("team tokens", () => {
       for (const path of [single(team.id), several(team.id)]) {
         const answer = await holder.post(path);
         expect(answer.status).toBe(403);
-        expect(details(answer)[0]).toContain("more than you hold");
+        expect(details(answer)[0]).toContain("access that you don't have");
       }
       expect(await works(token)).toBe(true);
     });

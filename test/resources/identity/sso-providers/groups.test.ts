@@ -175,7 +175,10 @@ describe("groups of a provider of the site", () => {
     expect(await usersIn(team.id)).toEqual([user.id]);
     const entra = await makeProvider(api, liar.url, claim);
     const refused = await person(entra.id, user.email)(undefined, { _claim_names: { groups: "src1" } });
-    expect({ status: refused.status, page: refused.page.includes("more groups") }).toEqual({ status: 403, page: true });
+    expect({ status: refused.status, page: refused.page.includes("all of your groups") }).toEqual({
+      status: 403,
+      page: true,
+    });
     expect(await usersIn(team.id)).toEqual([user.id]);
   });
 });

@@ -102,20 +102,24 @@ describe("a site provider", () => {
     const user = await api.makeUser({ email: `${unique("kim")}@acme.example` });
     // The Kelvin sign, whose lower case is k.
     const said = verified(user.email.replace("k", "\u212a"));
-    expectRefused(await signIn(api, liar, id, said), 403, "does not tell your e-mail");
+    expectRefused(await signIn(api, liar, id, said), 403, "did not send your email address");
   });
 
   it("ignores or rejects claims that can't be stored", async () => {
     const { id } = await makeProvider(api, liar.url, { "create-users": true, "groups-claim": "groups" });
     const [broken, email] = ["a\0b", `${unique("ada")}@acme.example`];
     expectRefused(await signIn(api, liar, id, verified(email, { sub: broken })), 403, "did not identify you");
-    expectRefused(await signIn(api, liar, id, verified(`${broken}@acme.example`)), 403, "does not tell your e-mail");
+    expectRefused(
+      await signIn(api, liar, id, verified(`${broken}@acme.example`)),
+      403,
+      "did not send your email address",
+    );
     expect((await signIn(api, liar, id, verified(email, { groups: [broken, "\ud800"] }))).status).toBe(302);
   });
 
   it("403: an unknown person, if the provider can't create users", async () => {
     const { id } = await makeProvider(api, liar.url);
-    expectRefused(await signIn(api, liar, id, verified("nobody@acme.example")), 403, "may not make users");
+    expectRefused(await signIn(api, liar, id, verified("nobody@acme.example")), 403, "create users");
   });
 
   it.each([
@@ -145,7 +149,11 @@ describe("a site provider", () => {
 
   it("403: without an email address", async () => {
     const { id } = await makeProvider(api, liar.url, { "create-users": true });
-    expectRefused(await signIn(api, liar, id, { claims: { sub: unique("sub") } }), 403, "does not tell your e-mail");
+    expectRefused(
+      await signIn(api, liar, id, { claims: { sub: unique("sub") } }),
+      403,
+      "did not send your email address",
+    );
   });
 
   it("doesn't match a subject of another issuer", async () => {
@@ -186,12 +194,12 @@ describe("an organization's provider", () => {
     const admin = await api.makeUser({ "is-site-admin": true });
     const [stranger, loner] = [await api.makeMember(other.name), await api.makeUser()];
     for (const victim of [admin, stranger, loner])
-      expectRefused(await signIn(api, liar, provider.id, verified(victim.email)), 403, "may not speak for it");
+      expectRefused(await signIn(api, liar, provider.id, verified(victim.email)), 403, "sign in as that user");
     const both = await api.makeMember(org.name);
     const invitation = data(await other.owner.post(...member(other.name, both.email)));
     const secret = secretIn(invitation.attributes["invitation-url"]);
     data(await both.post(`/invitations/${secret}/actions/accept`));
-    expectRefused(await signIn(api, liar, provider.id, verified(both.email)), 403, "reaches further");
+    expectRefused(await signIn(api, liar, provider.id, verified(both.email)), 403, "access beyond it");
   });
 
   it("still signs in a user whom another organization invites, until the user accepts", async () => {
@@ -225,7 +233,7 @@ describe("an organization's provider", () => {
     const said = verified(colleague.email);
     expect((await signIn(api, liar, provider.id, said)).status).toBe(302);
     data(await api.admin.patch(`/admin/users/${colleague.id}`, resource("users", { "is-site-admin": true })));
-    expectRefused(await signIn(api, liar, provider.id, said), 403, "reaches further");
+    expectRefused(await signIn(api, liar, provider.id, said), 403, "access beyond it");
   });
 
   it("doesn't add users to another organization: an invitation there waits until a site admin confirms the address", async () => {
@@ -250,7 +258,7 @@ describe("an organization's provider", () => {
     const third = `${unique("third")}@acme.example`;
     await account(await signIn(api, liar, provider.id, verified(third)));
     const site = await makeProvider(api, liar.url);
-    expectRefused(await signIn(api, liar, site.id, verified(third)), 403, "may not speak for it");
+    expectRefused(await signIn(api, liar, site.id, verified(third)), 403, "sign in as that user");
   });
 
   it("403: a removed member, unless the provider can create users; 404: a disabled organization", async () => {
@@ -265,7 +273,7 @@ describe("an organization's provider", () => {
         resource("sso-providers", { "create-users": false }),
       ),
     );
-    expectRefused(await signIn(api, liar, provider.id, said), 403, "no member");
+    expectRefused(await signIn(api, liar, provider.id, said), 403, "no longer a member");
     data(await api.admin.patch(`/admin/organizations/${org.name}`, resource("organizations", { "is-disabled": true })));
     const closed = await fetch(`${api.url}/app/sign-in/sso/${provider.id}`, { redirect: "manual" });
     expect(closed.status).toBe(404);

@@ -234,7 +234,7 @@ describe("the owners team", () => {
       await api.admin.delete(`/admin/users/${alone.owner.id}`),
     ];
     expect(refused.map(({ status }) => status)).toEqual([409, 409, 409, 409]);
-    expect(details(refused[0]!)[0]).toMatch(/without an owner who stays/);
+    expect(details(refused[0]!)[0]).toMatch(/without a permanent owner/);
     done(
       await alone.owner.post(path("users", alone.ownersTeamId), {
         data: [item("users", visitor, { "expires-at": null })],
