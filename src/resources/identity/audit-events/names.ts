@@ -155,7 +155,7 @@ function partOf(tx: Tx, source: Source, organizationId: string, ids: readonly st
     parent = "cast(null as text)",
     organization = "t.organization_id",
   } = source;
-  const whose = organization === null ? sql`true` : sql`${sql.ref(organization)} = ${organizationId}`;
+  const inOrganization = organization === null ? sql`true` : sql`${sql.ref(organization)} = ${organizationId}`;
   return sql`select t.id as id, ${sql.raw(name)} as name, ${sql.raw(parent)} as parent from ${sql.raw(from)}
-    where ${tx.dialect.isOneOf(sql.ref("t.id"), ids)} and ${whose}`;
+    where ${tx.dialect.isOneOf(sql.ref("t.id"), ids)} and ${inOrganization}`;
 }

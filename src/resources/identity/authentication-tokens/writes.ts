@@ -39,8 +39,8 @@ type Maker = Pick<Context, "actor" | "requestId">;
 type Issued = TokenView & { readonly secret: string };
 
 /** For site admins, the operator and the first start. Raises `invalid`. */
-export async function addToken(tx: Tx, context: Maker, wanted: NewToken): Promise<Issued> {
-  return issueToken(tx, context, requireSiteAdmin(context.actor), wanted);
+export async function addToken(tx: Tx, context: Maker, input: NewToken): Promise<Issued> {
+  return issueToken(tx, context, requireSiteAdmin(context.actor), input);
 }
 
 /**
@@ -52,12 +52,12 @@ export async function issueToken(
   tx: Tx,
   context: Maker,
   by: TokenGiver,
-  wanted: NewToken,
+  input: NewToken,
   replaced?: Granted<TokenView, "can-manage">,
 ): Promise<Issued> {
   const term = (endsAt: string | null) =>
     credentialTerm(context.actor, { thing: "a token", endsAt, attribute: "expired-at" });
-  return storeToken(tx, context, { by, term, replaced }, wanted);
+  return storeToken(tx, context, { by, term, replaced }, input);
 }
 
 /** For a user or pipeline that was authenticated by other means than a token. Raises `invalid`. */
@@ -65,9 +65,9 @@ export async function issueSignInToken(
   tx: Tx,
   context: Maker,
   by: Granted<object, "can-sign-in">,
-  wanted: NewToken,
+  input: NewToken,
 ): Promise<Issued> {
-  return storeToken(tx, context, { by, term: (endsAt) => signInTerm(by, endsAt) }, wanted);
+  return storeToken(tx, context, { by, term: (endsAt) => signInTerm(by, endsAt) }, input);
 }
 
 interface Issuance {
@@ -78,19 +78,19 @@ interface Issuance {
 }
 
 /** The returned secret is not stored and can't be read again. */
-async function storeToken(tx: Tx, context: Maker, { by, term, replaced }: Issuance, wanted: NewToken): Promise<Issued> {
-  const { holder } = wanted;
+async function storeToken(tx: Tx, context: Maker, { by, term, replaced }: Issuance, input: NewToken): Promise<Issued> {
+  const { holder } = input;
   const createdAt = now();
   const latest = latestExpiry(
     createdAt,
     "userId" in holder ? undefined : await tokenMaxMs(tx, holder.organizationId, holder.kind),
   );
-  const requested = expiryOf(wanted.expiredAt, createdAt, latest);
+  const requested = expiryOf(input.expiredAt, createdAt, latest);
   const expiredAt = context.actor.kind === "operator" ? earlier(requested, latest) : requested;
   refuseIfAny(expiryFaults(expiredAt, createdAt, latest));
   const until = term(expiredAt);
-  const secret = wanted.secret ?? newToken();
-  const token = newTokenRow(wanted, { createdById: actorId(context.actor), createdAt, expiredAt });
+  const secret = input.secret ?? newToken();
+  const token = newTokenRow(input, { createdById: actorId(context.actor), createdAt, expiredAt });
   const deleted = replaced === undefined ? [] : await deleteTokenRow(tx, replaced);
   const hash = holder.kind === "session" ? sessionHash(secret) : tokenHash(secret);
   await insertToken(tx, by, until, { ...token, hash });

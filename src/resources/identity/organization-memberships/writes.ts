@@ -89,8 +89,8 @@ export async function admitMembers(
   context: Maker,
   user: Granted<UserTable, "can-sign-in">,
   organizationIds: readonly string[],
-): Promise<{ memberships: ReadonlyMap<string, string>; made: ReadonlySet<string> }> {
-  if (organizationIds.length === 0) return { memberships: new Map(), made: new Set() };
+): Promise<{ memberships: ReadonlyMap<string, string>; created: ReadonlySet<string> }> {
+  if (organizationIds.length === 0) return { memberships: new Map(), created: new Set() };
   const present = await tx.db
     .selectFrom("organizationMemberships")
     .select(["id", "organizationId"])
@@ -112,8 +112,8 @@ export async function admitMembers(
     }));
     await recordEvents(tx, context, events);
   }
-  const made = rows.map(({ id, organizationId }): [string, string] => [organizationId, id]);
-  return { memberships: new Map([...known, ...made]), made: new Set(rows.map(({ id }) => id)) };
+  const created = rows.map(({ id, organizationId }): [string, string] => [organizationId, id]);
+  return { memberships: new Map([...known, ...created]), created: new Set(rows.map(({ id }) => id)) };
 }
 
 /** Ids of organizations whose rows are locked. */

@@ -180,9 +180,9 @@ async function settle(tx: Tx, context: Context, person: GroupedPerson, user: Sig
     .filter(({ membershipId }) => membershipId === null)
     .map((team) => team.organizationId);
   const organizationIds = new Set([...(organizationId === null ? [] : [organizationId]), ...newOrganizations]);
-  const { memberships, made } = await admitMembers(tx, context, user, [...organizationIds]);
+  const { memberships, created } = await admitMembers(tx, context, user, [...organizationIds]);
   const moved = await seatByGroups(tx, context, person, seating, memberships);
-  const changed = moved.filter((id) => !made.has(id));
+  const changed = moved.filter((id) => !created.has(id));
   if (changed.length > 0) await raiseMemberships(tx, changed);
 }
 

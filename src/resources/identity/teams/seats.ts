@@ -24,7 +24,7 @@ export interface Seat extends Ending {
 
 export function seatsIn(text: string | null): Seat[] {
   if (text === null) return [];
-  return text.split(betweenSeats).map((seat) => {
+  return text.split(betweenSeats).map((seat): Seat => {
     const [teamId = "", expiresAt = "", reason = "", ...further] = seat.split(between);
     return { teamId, expiresAt: expiresAt || null, reason: reason === "" ? null : reason.slice(1), further };
   });

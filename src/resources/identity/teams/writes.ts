@@ -180,8 +180,8 @@ export async function tidySeats(tx: Tx, context: Maker, _by: Capability<"job">, 
     sql.ref("teamId"),
     locked.map(({ id }) => id),
   );
-  const gone = await removeSeats(tx, context, sql<SqlBool>`expires_at <= ${until} and ${inLockedTeams}`);
-  return gone.map(({ membershipId }) => membershipId);
+  const deleted = await removeSeats(tx, context, sql<SqlBool>`expires_at <= ${until} and ${inLockedTeams}`);
+  return deleted.map(({ membershipId }) => membershipId);
 }
 
 async function removeSeats(
@@ -190,14 +190,14 @@ async function removeSeats(
   condition: RawBuilder<SqlBool>,
   verb: "expire-members" | "remove-members" = "expire-members",
 ): Promise<{ teamId: string; membershipId: string }[]> {
-  const gone = await tx.db
+  const deleted = await tx.db
     .deleteFrom("teamMembers")
     .where(condition)
     .returningAll()
     .returning(sql<string | null>`(select username from users where id = user_id)`.as("username"))
     .execute();
-  const byTeam = [...Map.groupBy(gone, ({ teamId }) => teamId)];
-  const people = (seats: typeof gone) => seats.filter(({ userId }) => userId !== null).length;
+  const byTeam = [...Map.groupBy(deleted, ({ teamId }) => teamId)];
+  const people = (seats: typeof deleted) => seats.filter(({ userId }) => userId !== null).length;
   await recount(
     tx,
     byTeam.map(([teamId, seats]) => [teamId, -people(seats)]),
@@ -206,7 +206,7 @@ async function removeSeats(
     membersEvent({ id, organizationId: seats[0]?.organizationId ?? "" }, verb, { before: seats }),
   );
   await recordEvents(tx, context, events);
-  return gone;
+  return deleted;
 }
 
 /** A user who has signed in through an SSO provider, with their groups. */
@@ -320,17 +320,17 @@ export async function holdSeatsOfProvider(tx: Tx, providerId: string): Promise<R
   return new Set(locked.map(({ id }) => id));
 }
 
-/** The provider is locked, so its groups add nobody anymore. Raises `Overtaken` if somebody was added before that. */
+/** The provider is locked, so its groups can no longer add users. Raises `Overtaken` if a user was added before that. */
 export async function removeSeatsOfProvider(
   tx: Tx,
   context: Maker,
   provider: Granted<{ readonly id: string }, "can-administer">,
   lockedTeams: ReadonlySet<string>,
 ): Promise<string[]> {
-  const gone = await removeSeats(tx, context, sql<SqlBool>`sso_provider_id = ${provider.id}`, "remove-members");
-  if (!gone.every(({ teamId }) => lockedTeams.has(teamId)))
+  const deleted = await removeSeats(tx, context, sql<SqlBool>`sso_provider_id = ${provider.id}`, "remove-members");
+  if (!deleted.every(({ teamId }) => lockedTeams.has(teamId)))
     throw new Overtaken("a user signed in through the provider at the same time");
-  return gone.map(({ membershipId }) => membershipId);
+  return deleted.map(({ membershipId }) => membershipId);
 }
 
 /** One statement for all teams. */
