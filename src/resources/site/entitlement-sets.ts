@@ -22,8 +22,7 @@ const entitlementSets = defineResource<EntitlementSetView>()(({ readOnly }) => (
     "audit-logging": always(true, "The audit log, and webhooks that receive its events."),
     "cost-estimation": always(false, "Cost estimates of runs."),
     "global-run-tasks": always(false, "Run tasks of the whole organization."),
-    // While this is false, Terraform and OpenTofu run on the caller's machine, regardless of the workspace's execution
-    // mode.
+    // While this is false, Terraform and OpenTofu run on the caller's machine, regardless of the workspace's execution mode.
     operations: readOnly(
       flag(),
       "Remote runs. It becomes true when an agent that can serve the organization, or a worker of the server, first connects, and then stays true.",

@@ -1,6 +1,6 @@
 /**
- * Feature sets and organization subscriptions, for clients of HCP Terraform that expect them. They have no effect:
- * nothing is stored, so nothing is audited either.
+ * Feature sets and organization subscriptions, for clients of HCP Terraform that expect them. They have no effect: nothing is stored, so
+ * nothing is audited either.
  */
 import { z } from "zod";
 import { defineResource, wordsFor } from "../../jsonapi/define.ts";

@@ -57,7 +57,6 @@ export const adminOrganizationResource = implement(adminOrganizations, {
       );
       if (changes === undefined) return { view: organization };
       await administerOrganization(tx, organization, changes);
-      // Sharing with all organizations replaces the list of consumers.
       if (changes.globalModuleSharing === 1) await deleteModuleConsumers(tx, organization);
       await recordChange(tx, context, adminOrganizations, { before: inAudit(organization), after: inAudit(changed) });
       return { view: changed };
@@ -114,7 +113,6 @@ async function load(
   return administered(administration, organization);
 }
 
-/** The audit log of an organization includes the organization itself. */
 function inAudit(view: AdminOrganizationView): AdminOrganizationView & { readonly organizationId: string } {
   return { ...view, organizationId: view.id };
 }

@@ -103,9 +103,7 @@ async function pageOf(tx: Tx, page: Page, rows: ReturnType<typeof organizations>
   return { views: found.rows.map(toView), totalCount: found.totals.totalCount };
 }
 
-/**
- * Locks organizations in the order of their ids. Writes that refer to other organizations must lock all of them first.
- */
+/** Locks organizations in the order of their ids. Writes that refer to other organizations must lock all of them first. */
 export async function holdNamed(
   tx: Tx,
   _by: Granted<unknown, "can-administer">,
@@ -131,7 +129,6 @@ export async function findNamed(tx: Tx, names: readonly string[]): Promise<Named
 
 type Administered = Granted<AdminOrganizationView, "can-administer">;
 
-/** Returns the names of the removed consumers. */
 export async function deleteModuleConsumers(tx: Tx, organization: Administered): Promise<string[]> {
   const removed = await tx.db
     .deleteFrom("moduleConsumers")

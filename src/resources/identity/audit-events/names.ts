@@ -1,6 +1,6 @@
 /**
- * Looks up the names of resources that events mention by id, in a constant number of statements. Deleted resources have
- * the last name in the log. See docs/decisions/0176-names-in-the-audit-log.md.
+ * Looks up the names of resources that events mention by id, in a constant number of statements. Deleted resources have the last name in
+ * the log. See docs/decisions/0176-names-in-the-audit-log.md.
  */
 import { type RawBuilder, sql } from "kysely";
 import type { Tx } from "../../../database/database.ts";
@@ -20,7 +20,6 @@ import {
 interface Source {
   readonly from: string;
   readonly name?: string;
-  /** The id of the resource that it belongs to. */
   readonly parent?: string;
   /** The column with the organization of a row; null if every organization uses the resource. */
   readonly organization?: string | null;
@@ -73,7 +72,6 @@ const sources: Readonly<Record<string, readonly Source[]>> = {
     { from: "tokens t", name: "t.description", parent: "coalesce(t.team_id, t.organization_id)" },
     { from: "agent_tokens t", name: "t.description", parent: "t.agent_pool_id" },
   ],
-  // People recognize a run by its message.
   runs: [{ from: "runs t", name: "t.message", parent: "t.workspace_id" }],
   comments: [{ from: "comments t join runs r on r.id = t.run_id", parent: "r.workspace_id" }],
   plans: phases,

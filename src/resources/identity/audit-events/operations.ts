@@ -41,7 +41,6 @@ function formatCursor({ createdAt, id }: Cursor): string {
   return Buffer.from(`${createdAt} ${id}`).toString("base64url");
 }
 
-/** Raises `bad-request` if the text was not created by `formatCursor`. */
 function parseCursor(text: string): Cursor {
   const [createdAt = "", id = ""] = Buffer.from(text, "base64url").toString().split(" ");
   const cursor = { createdAt, id };

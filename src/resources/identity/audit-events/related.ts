@@ -13,7 +13,6 @@ export interface Related {
 export interface Known {
   readonly name: string | null;
   readonly parents: readonly string[];
-  /** It no longer exists; its name comes from the log. */
   readonly deleted: boolean;
 }
 
@@ -29,16 +28,12 @@ const typesByPrefix: ReadonlyMap<string, string> = new Map(
 );
 const idShape = /^([a-z]+)-[0-9A-Za-z]{16}$/;
 
-/** Undefined if the text is not an id of this service. */
 export const typeOfId = (text: string): string | undefined => typesByPrefix.get(idShape.exec(text)?.[1] ?? "");
 
 export type Facts = Readonly<Record<string, unknown>> | null;
 export const factsIn = (json: string | null): Facts => (json === null ? null : (JSON.parse(json) as Facts));
 
-/**
- * Attributes that contain ids. Ids in other attributes, such as descriptions or claims of foreign tokens, are free
- * text.
- */
+/** Attributes that contain ids. Ids in other attributes, such as descriptions or claims of foreign tokens, are free text. */
 const references = [
   "team",
   "workspace",
@@ -66,7 +61,6 @@ const references = [
   "token",
   "managed-by",
 ];
-/** The same for objects in a list, such as members and grants of a team. */
 const listedReferences = ["id", "team", "project", "workspace", "membership"];
 
 function idsIn(facts: Facts, keys: readonly string[] = references, max = mentionsMax): string[] {
@@ -105,7 +99,6 @@ export const parentsIn = (type: string, facts: readonly Facts[]): string[] => [
 export interface ParsedEvent {
   readonly row: AuditEventTable;
   readonly facts: readonly Facts[];
-  /** The subject, the token, and every id in the facts. */
   readonly mentions: ReadonlySet<string>;
 }
 
@@ -141,7 +134,6 @@ export const firstNameIn = (type: string, facts: readonly Facts[]): string | nul
 export const subjectNameOf = ({ row, facts }: ParsedEvent, known: ReadonlyMap<string, Known>): string | null =>
   firstNameIn(row.subjectType, facts) ?? known.get(row.subjectId)?.name ?? null;
 
-/** The subject and its parents come first, then all other mentioned resources with their parents. */
 export function relatedOf(event: ParsedEvent, known: ReadonlyMap<string, Known>): Related[] {
   const { row, mentions } = event;
   const parentsOf = (id: string) => known.get(id)?.parents ?? [];

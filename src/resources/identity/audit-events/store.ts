@@ -55,7 +55,6 @@ const chunkRows = 200;
 /** A single event can be larger than this: an event of a large move takes megabytes. */
 const chunkBytes = 4 * 2 ** 20;
 
-/** The next events of an export, bounded in memory. Empty at the end. */
 export async function findChunk(
   tx: Tx,
   organizationId: string,

@@ -1,6 +1,6 @@
 /**
- * The audit log in the format that HCP Terraform connectors read: not JSON:API, snake case, and the organization
- * follows from the token. `audit-events/` has the full audit log with filters and cursors.
+ * The audit log in the format that HCP Terraform connectors read: not JSON:API, snake case, and the organization follows from the token.
+ * `audit-events/` has the full audit log with filters and cursors.
  */
 import { defineResource } from "../../../jsonapi/define.ts";
 import { type Parameter, Unusable } from "../../../jsonapi/query.ts";

@@ -27,7 +27,6 @@ export function toldAsTrail(event: AuditEventTable): object {
   };
 }
 
-/** `state-versions` → `state_version`. */
 function singular(type: string): string {
   return type
     .replaceAll("-", "_")

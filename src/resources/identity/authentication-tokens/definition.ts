@@ -1,6 +1,4 @@
-/**
- * The API token resource: a secret that authenticates a user, a team or an organization. The secret is shown only once.
- */
+/** The API token resource: a secret that authenticates a user, a team or an organization. The secret is shown only once. */
 import type { ShownToken } from "../../../database/schema/identity.ts";
 import { defineResource } from "../../../jsonapi/define.ts";
 import { choice, searchParameter } from "../../../jsonapi/query.ts";
@@ -10,9 +8,7 @@ export interface TokenView extends ShownToken {
   /** Null for a user's token, which belongs to no organization. */
   readonly organizationName: string | null;
   readonly organizationFacts?: number | null;
-  /** Set only in the response that creates the token. */
   readonly secret?: string;
-  /** Set for a token of an agent pool. */
   readonly agentPoolId?: string;
 }
 

@@ -13,8 +13,8 @@ const running = new Crowd(
 );
 
 /**
- * Counts the export until its table is closed. `check` must raise if the caller can no longer read the table; that
- * aborts the export. Raises `too-many-requests`.
+ * Counts the export until its table is closed. `check` must raise if the caller can no longer read the table; that aborts the export.
+ * Raises `too-many-requests`.
  */
 export function exported(
   context: Context,

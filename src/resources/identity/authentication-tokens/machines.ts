@@ -39,7 +39,6 @@ const findMachine = prepared<{ hash: string }, { holder: string; snapshot: strin
   return { compile: () => found.compile(db) };
 });
 
-/** Second lookup, for a hash that is not in the `tokens` table. */
 export async function machineWith(tx: Tx, hash: string): Promise<TokenTold | undefined> {
   const [row] = await findMachine(tx, { hash });
   // Responses to agents and runs don't depend on team grants, so nothing expires.

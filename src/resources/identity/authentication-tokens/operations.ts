@@ -171,7 +171,6 @@ type TokenTeam = Awaited<ReturnType<typeof loadTokenTeam>>;
 /** Clients match this exact sentence. */
 const descriptionTaken = attributeFault("description", "Validation failed: Description has already been taken");
 
-/** Raises `forbidden`, and `invalid-record` if another token of the team has the same description. */
 async function addTeamToken(
   tx: Tx,
   context: Context,
@@ -180,7 +179,6 @@ async function addTeamToken(
   before?: ManagedToken,
 ): Promise<TokenView> {
   await refuseExceeding(tx, context, team.organizationId, [team], workingUntil(input));
-  // The team is locked, so no concurrent request can take the description.
   if (input.description && (await isDescriptionTaken(tx, team.id, input.description, before?.id)))
     throw new AppError("invalid-record", [descriptionTaken]);
   const { id: teamId, organizationId, organizationName, organizationFacts } = team;
@@ -188,7 +186,6 @@ async function addTeamToken(
   return issueToken(tx, context, team, { holder, ...input }, before && shownTo(context, before));
 }
 
-/** The latest time at which the requested token could still work. */
 const workingUntil = ({ expiredAt }: Pick<NewToken, "expiredAt">): string =>
   expiryOf(expiredAt, now(), undefined) ?? forEver;
 
@@ -204,7 +201,6 @@ async function refuseOutlasting(
     throw forbidden("The token would outlast your ownership of the organization. Set an earlier expired-at.");
 }
 
-/** Tokens that the caller can't manage are not found. Raises `not-found`. */
 function shownTo(context: Context, token: ManagedToken | undefined): Granted<ManagedToken, "can-manage"> {
   const thing = "authentication token";
   if (token === undefined) throw notFound(thing);

@@ -15,18 +15,13 @@ export interface Session {
   readonly actor: TokenActor;
   /** In milliseconds: the token expires then, or becomes too old for an organization's policy. */
   readonly tokenUntil: number;
-  /**
-   * When the token must be looked up again and cached responses to it expire: `tokenUntil`, or the next time any grant
-   * expires.
-   */
+  /** When the token must be looked up again and cached responses to it expire: `tokenUntil`, or the next time any grant expires. */
   readonly until: number;
   /** Everything about the token that responses to its holder depend on. */
   readonly text: string;
-  /** See `Dialect.snapshotId`. */
   readonly moment: string | null;
 }
 
-/** A result of an earlier lookup, from any snapshot. */
 export type KnownBefore = Omit<Session, "moment">;
 
 export type TokenActor = Actor & { readonly tokenId: string };
@@ -34,17 +29,13 @@ export type TokenActor = Actor & { readonly tokenId: string };
 const noWarrant = sessionWith(() => sql<string | null>`null`);
 
 /**
- * Undefined if the token is unknown, expired, too old or revoked; callers don't learn which. `known` is the result of
- * an earlier lookup.
+ * Undefined if the token is unknown, expired, too old or revoked; callers don't learn which. `known` is the result of an earlier lookup.
  */
 export async function sessionOf(tx: Tx, hash: string, known?: KnownBefore): Promise<Session | undefined> {
   return (await noWarrant(tx, hash, known, {})).session;
 }
 
-/**
- * Also selects `version` in the same statement: the version string of a cached response. It is built with the given
- * parameters.
- */
+/** Also selects `version` in the same statement: the version string of a cached response. It is built with the given parameters. */
 export function sessionWith<Parameters extends object>(version: (parameters: Parameters) => RawBuilder<string | null>) {
   const find = tokenWith(version);
   return async (tx: Tx, hash: string, known: KnownBefore | undefined, parameters: Parameters) => {
@@ -57,8 +48,8 @@ export function sessionWith<Parameters extends object>(version: (parameters: Par
 const byId = tokenWith(() => sql<string | null>`null`, "id");
 
 /**
- * Looks up a token by id, for URLs that were signed for it and work without the secret. Undefined if the token was
- * revoked, has expired or is too old, or if the phase of a run has ended.
+ * Looks up a token by id, for URLs that were signed for it and work without the secret. Undefined if the token was revoked, has expired or
+ * is too old, or if the phase of a run has ended.
  */
 export async function actorOfToken(tx: Tx, id: string): Promise<TokenActor | undefined> {
   const found = await byId(tx, { token: id, nowMs: nowMs() });
@@ -68,8 +59,8 @@ export async function actorOfToken(tx: Tx, id: string): Promise<TokenActor | und
 }
 
 /**
- * Repeats the access check of a long-running response with the token's current actor. Raises `unauthorized` if the
- * token no longer works, and whatever `check` raises.
+ * Repeats the access check of a long-running response with the token's current actor. Raises `unauthorized` if the token no longer works,
+ * and whatever `check` raises.
  */
 export async function recheckAccess<T>(
   { actor, database }: Pick<Context, "actor" | "database">,
@@ -84,7 +75,6 @@ export async function recheckAccess<T>(
   return check(current);
 }
 
-/** Uses a separate statement, so that other requests don't pay for it. */
 async function machineOf(tx: Tx, hash: string, known: KnownBefore | undefined): Promise<Session | undefined> {
   const found = await machineWith(tx, hash);
   if (found === undefined) return undefined;
@@ -148,7 +138,6 @@ function toActor(
       siteAdmin: holder.isSiteAdmin === "1",
       tokenId: id,
       get tokenAgeMs() {
-        // A session that was started with a token has that token's age.
         const isInteractive = kind === "session" && holder.begunAt === "";
         return isInteractive ? ageInPerson : Math.max(0, nowMs() - bornMs);
       },

@@ -6,7 +6,6 @@ import { newId } from "../../../kernel/ids.ts";
 import type { Timestamp } from "../../../kernel/time.ts";
 import { authenticationTokens } from "./definition.ts";
 
-/** The ordinary token, and the one that can only read the audit log. */
 export type OrganizationTokenKind = "organization" | "audit-trails";
 
 interface OfOrganization {
@@ -22,14 +21,11 @@ export type TokenOwner =
   | (OfOrganization & { readonly kind: OrganizationTokenKind });
 
 export interface WantedToken {
-  /** Set by callers that need to know the id in advance. */
   readonly id?: string;
   readonly holder: TokenOwner;
   readonly isLegacy: boolean;
   readonly description?: string | null | undefined;
-  /** The token that was used to start a session. */
   readonly begunById?: string | undefined;
-  /** The identity trust that the token was issued for. */
   readonly identityTrustId?: string | undefined;
 }
 
@@ -68,12 +64,10 @@ function expiryByDefault(createdAt: Timestamp): Timestamp {
   return expiry.toISOString();
 }
 
-/** Undefined if there is no limit. */
 export function latestExpiry(createdAt: Timestamp, maxMs: number | undefined): Timestamp | undefined {
   return maxMs === undefined ? undefined : new Date(Date.parse(createdAt) + maxMs).toISOString();
 }
 
-/** The requested expiry; if there is none, two years or the maximum lifetime. */
 export function expiryOf(
   requested: Timestamp | null | undefined,
   createdAt: Timestamp,

@@ -50,12 +50,10 @@ function tokens(db: Kysely<Schema>) {
     .select(factsColumns);
 }
 
-/** A token with everything that decides whether the caller can manage it. */
 export interface ManagedToken extends TokenView, TeamFacts {
   readonly standing: Standing;
 }
 
-/** One statement for the token and the caller's access to its owner. */
 async function findForActor(tx: Tx, actor: Actor, query: ReturnType<typeof tokens>): Promise<ManagedToken | undefined> {
   const principal = principalOf(actor);
   const row = await query
@@ -120,10 +118,7 @@ const sortColumns = {
   "last-used-at": "useKey",
 } as const;
 
-/**
- * Tokens of the owners team are listed only for human owners, those of secret teams only for callers who can see the
- * team.
- */
+/** Tokens of the owners team are listed only for human owners, those of secret teams only for callers who can see the team. */
 export async function listTeamTokens(
   tx: Tx,
   actor: Actor,
@@ -158,7 +153,6 @@ export async function listTeamTokens(
   return { views: found.rows, totalCount: found.totals.totalCount };
 }
 
-/** Whether another token of the team has this description; ignores the token that is being replaced. */
 export async function isDescriptionTaken(
   tx: Tx,
   teamId: string,
@@ -192,7 +186,6 @@ export async function insertToken(
 
 const toldOfRemoved = ["id", "kind", "userId", "teamId", "organizationId", "description", "expiredAt"] as const;
 
-/** Deletes a token with the sessions started with it, and returns them for the audit log. */
 export async function deleteTokenRow(
   tx: Tx,
   { id }: Granted<{ readonly id: string }, "can-manage" | "can-administer">,
@@ -220,7 +213,6 @@ export type SessionEnder = Granted<
   "can-manage" | "can-update" | "can-administer" | "can-accept" | "can-sign-in"
 >;
 
-/** Deletes all of a user's sessions or tokens, or one of them. */
 export async function deleteUsersRows(tx: Tx, user: SessionEnder, kind: "session" | "user", id?: string) {
   return tx.db
     .deleteFrom("tokens")
@@ -244,7 +236,6 @@ export async function deleteSessionRowsOfProvider(
     .execute();
 }
 
-/** Deletes the tokens that `listTeamTokens` lists for the caller. */
 export async function deleteTeamTokenRows(
   tx: Tx,
   actor: Actor,
@@ -286,7 +277,6 @@ export async function deleteExpiredTokenRows(tx: Tx, _by: Capability<"job">, lim
     .execute();
 }
 
-/** Skips tokens that are locked by another transaction. */
 export async function lockFreeTokens(tx: Tx, ids: readonly string[]): Promise<string[]> {
   const rows = await tx.db
     .selectFrom("tokens as k")
@@ -306,9 +296,7 @@ const told = {
   hash: sql`k.hash`,
   createdAt: sql`k.created_at`,
   expiredAt: sql`k.expired_at`,
-  /** For a session started with a token: when that token was created. */
   begunAt: sql`b.created_at`,
-  /** The organization's maximum lifetime for such tokens, in milliseconds. */
   maxTtlMs: sql`case when o.max_ttl_enabled = 1 then (
     select max_ttl_ms from organization_token_ttl_policies
     where organization_id = k.organization_id and token_type = replace(k.kind, '-', '_')) end`,
@@ -322,10 +310,7 @@ const told = {
   identityTrustId: sql`k.identity_trust_id`,
 };
 
-/**
- * All values are text; missing ones are empty. `nextTtlMs` is the next age at which an organization can reject a user's
- * token.
- */
+/** All values are text; missing ones are empty. `nextTtlMs` is the next age at which an organization can reject a user's token. */
 export type TokenHolder = Readonly<Record<keyof typeof told | "nextTtlMs", string>>;
 
 /** Names, ids and timestamps never contain these characters. */
@@ -342,8 +327,8 @@ export interface TokenTold {
 }
 
 /**
- * The lookup that every request starts with. It selects one encoded text instead of many columns, because drivers are
- * slower with more columns and the text is usually the same as before.
+ * The lookup that every request starts with. It selects one encoded text instead of many columns, because drivers are slower with more
+ * columns and the text is usually the same as before.
  */
 export function tokenWith<Parameters extends object>(
   version: (parameters: Parameters) => RawBuilder<string | null>,

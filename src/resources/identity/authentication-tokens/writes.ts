@@ -29,24 +29,21 @@ import {
 export { holdToken };
 
 export interface NewToken extends WantedToken {
-  /** Null for never; two years from now if undefined. */
   readonly expiredAt?: string | null | undefined;
-  /** A secret chosen by the caller; a new one if undefined. */
   readonly secret?: string | undefined;
 }
 
 type Maker = Pick<Context, "actor" | "requestId">;
 type Issued = TokenView & { readonly secret: string };
 
-/** For site admins, the operator and the first start. Raises `invalid`. */
 export async function addToken(tx: Tx, context: Maker, input: NewToken): Promise<Issued> {
   return issueToken(tx, context, requireSiteAdmin(context.actor), input);
 }
 
 /**
- * Issues a token for a caller who can manage its owner's tokens, and deletes the token that it replaces. Raises
- * `forbidden` for a pipeline, and `invalid` if the expiry is in the past or later than the organization or the caller's
- * own token allows; for the operator the expiry is shortened instead.
+ * Issues a token for a caller who can manage its owner's tokens, and deletes the token that it replaces. Raises `forbidden` for a pipeline,
+ * and `invalid` if the expiry is in the past or later than the organization or the caller's own token allows; for the operator the expiry
+ * is shortened instead.
  */
 export async function issueToken(
   tx: Tx,
@@ -72,7 +69,6 @@ export async function issueSignInToken(
 
 interface Issuance {
   readonly by: Parameters<typeof insertToken>[1];
-  /** Checks the expiry and returns the proof of it. */
   readonly term: (endsAt: string | null) => CredentialTerm;
   readonly replaced?: Granted<TokenView, "can-manage"> | undefined;
 }
@@ -100,7 +96,6 @@ async function storeToken(tx: Tx, context: Maker, { by, term, replaced }: Issuan
   return { ...token, secret, organizationName, organizationFacts };
 }
 
-/** Also ends the sessions started with the token. */
 export async function revokeToken(
   tx: Tx,
   context: Maker,
@@ -113,7 +108,6 @@ export async function removeToken(tx: Tx, context: Maker, token: ToldOfToken): P
   await revokeToken(tx, context, administered(requireSiteAdmin(context.actor), token));
 }
 
-/** Returns whether the session existed. */
 export async function endSession(tx: Tx, context: Maker, user: SessionEnder, id: string): Promise<boolean> {
   const removed = await deleteUsersRows(tx, user, "session", id);
   await recordRevoked(tx, context, removed);
@@ -128,7 +122,6 @@ export async function takeTokenBack(tx: Tx, context: Maker, user: SessionEnder, 
   await recordRevoked(tx, context, await deleteUsersRows(tx, user, "user", id));
 }
 
-/** Call before an SSO provider is deleted. */
 export async function endSessionsOfProvider(
   tx: Tx,
   context: Maker,
@@ -138,8 +131,8 @@ export async function endSessionsOfProvider(
 }
 
 /**
- * Deletes at most `limit` tokens, those that expired first, and returns the number. Uses the database's clock, because
- * this can't be undone.
+ * Deletes at most `limit` tokens, those that expired first, and returns the number. Uses the database's clock, because this can't be
+ * undone.
  */
 export async function removeExpiredTokens(
   tx: Tx,
@@ -155,7 +148,6 @@ export async function removeExpiredTokens(
 /** Bounds the number of parameters of a statement. */
 const eventsPerStatement = 1000;
 
-/** Records an event for each deleted token. */
 export async function recordRevoked(tx: Tx, context: Maker, removed: readonly ToldOfToken[]): Promise<void> {
   for (let offset = 0; offset < removed.length; offset += eventsPerStatement) {
     const some = removed.slice(offset, offset + eventsPerStatement);
@@ -187,8 +179,8 @@ function eventOf(token: ToldOfToken, verb: "create" | "delete"): AuditEvent {
 }
 
 /**
- * Runs outside of requests, for many tokens at a time. `lastUsedAt` never goes back. Skips tokens that are locked:
- * another server is updating or revoking them, and waiting would delay the others.
+ * Runs outside of requests, for many tokens at a time. `lastUsedAt` never goes back. Skips tokens that are locked: another server is
+ * updating or revoking them, and waiting would delay the others.
  */
 export async function noteUses(tx: Tx, uses: ReadonlyMap<string, string>): Promise<void> {
   for (const id of await lockFreeTokens(tx, [...uses.keys()])) {

@@ -7,7 +7,6 @@ import { type Asked, askedFaults } from "./reads.ts";
 
 export interface AuthorizationView {
   readonly id: string;
-  /** Sends the browser back to the program, with a code or a refusal. */
   readonly redirectUrl: string;
 }
 

@@ -15,7 +15,6 @@ export const authorizationResource = implement(authorizations, {
     const respond = (id: string, answer: Record<string, string>) => ({
       view: { id, redirectUrl: answerUrl(attributes, answer) },
     });
-    // A refusal is not stored.
     if (!attributes.approve) return respond(newId("authorizations"), { error: "access_denied" });
     const code = newToken();
     const row = newAuthorization(attributes, user.userId, code);

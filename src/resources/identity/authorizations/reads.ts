@@ -3,7 +3,6 @@
 /** The only supported program, and the ports on which it waits for the response. */
 export const loginClient = { id: "terraform-cli", ports: [10_000, 10_010] } as const;
 
-/** The query parameters, in camelCase. */
 export interface Asked {
   readonly clientId: string;
   readonly redirectUri: string;
@@ -19,7 +18,6 @@ export interface AskedFault {
   readonly sentence: string;
 }
 
-/** A SHA-256 hash in base64url. */
 const challenge = /^[A-Za-z0-9_-]{43}$/;
 
 const checks: Readonly<Record<keyof Asked, (value: string) => string | undefined>> = {
@@ -37,7 +35,6 @@ const checks: Readonly<Record<keyof Asked, (value: string) => string | undefined
 
 export const askedNames = Object.keys(checks) as readonly (keyof Asked)[];
 
-/** Checks only parameters that are present. */
 export function askedFaults(request: Partial<Asked>): AskedFault[] {
   return askedNames.flatMap((parameter) => {
     const value = request[parameter];

@@ -14,7 +14,6 @@ export async function findAuthorization(tx: Tx, hash: string): Promise<Authoriza
   return tx.db.selectFrom("authorizations").selectAll().where("hash", "=", hash).executeTakeFirst();
 }
 
-/** Locks the user until the token is issued. */
 export async function holdHolder(tx: Tx, userId: string): Promise<UserTable | undefined> {
   return tx.db
     .selectFrom("users as u")
@@ -24,7 +23,6 @@ export async function holdHolder(tx: Tx, userId: string): Promise<UserTable | un
     .executeTakeFirst();
 }
 
-/** Returns whether the code is used for the first time; only one of two concurrent requests succeeds. */
 export async function markUsed(
   tx: Tx,
   _by: Granted<UserTable, "can-sign-in">,

@@ -29,7 +29,6 @@ export interface Redemption {
 
 export interface Redeemed {
   readonly token: string;
-  /** Undefined if the token never expires. */
   readonly expiresInSeconds: number | undefined;
 }
 
@@ -39,7 +38,6 @@ const refused = () =>
     "The code is invalid, has expired or was already used, or the client_id, redirect_uri or code_verifier doesn't match. Run terraform login again.",
   );
 
-/** Raises `GrantFault`. */
 export async function redeemCode(context: Context, request: Redemption): Promise<Redeemed> {
   const authorization = await findAuthorization(context.database.reader, codeHash(request.code));
   if (authorization === undefined) throw refused();
@@ -56,7 +54,6 @@ const fits = (authorization: AuthorizationTable, { clientId, redirectUri, verifi
   authorization.redirectUri === redirectUri &&
   isVerified(verifier, authorization.codeChallenge);
 
-/** Undefined if the code was already used, or the user no longer exists. */
 async function redeem(tx: Tx, context: Context, authorization: AuthorizationTable): Promise<Redeemed | undefined> {
   const holder = await holdHolder(tx, authorization.userId);
   if (holder === undefined) return undefined;

@@ -1,6 +1,4 @@
-/**
- * Operations on identity trusts. A trust hands out the team's tokens, so it requires the same access as creating one.
- */
+/** Operations on identity trusts. A trust hands out the team's tokens, so it requires the same access as creating one. */
 import { type CredentialTerm, credentialTerm } from "../../../access/credentials.ts";
 import { grant, type Granted } from "../../../access/granted.ts";
 import { organizationPermissionNeeds, organizationPermissions } from "../../../access/permissions/organization.ts";
@@ -81,7 +79,6 @@ export const identityTrustResource = implement(identityTrusts, {
   },
 });
 
-/** Raises `forbidden`, or `not-found` if the caller is not a member of the organization. */
 async function loadTrust(
   tx: Tx,
   context: Context,

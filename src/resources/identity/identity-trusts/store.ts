@@ -24,7 +24,6 @@ function trusts(db: Kysely<Schema>) {
     .selectAll("i");
 }
 
-/** One statement for the trust and the caller's access to its organization. */
 export async function findIdentityTrust(
   tx: Tx,
   actor: Actor,
@@ -59,7 +58,6 @@ export interface TrustOfIssuer extends IdentityTrustTable {
   readonly teamName: string;
 }
 
-/** An organization's trusts for one issuer; none if the organization is disabled. */
 export async function findTrustsOfIssuer(
   tx: Tx,
   organizationName: string,

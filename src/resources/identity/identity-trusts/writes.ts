@@ -18,7 +18,6 @@ import { findTrustsOfIssuer, type TrustOfIssuer } from "./store.ts";
 export interface Exchange {
   readonly organization: string;
   readonly subjectToken: string;
-  /** The name of the trust, needed if several match. */
   readonly trust: string | undefined;
 }
 
@@ -31,7 +30,6 @@ export interface Exchanged {
 const algorithms = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"];
 const clockToleranceSeconds = 60;
 
-/** Raises `GrantFault`. */
 export async function exchangeIdentity(context: Context, request: Exchange): Promise<Exchanged> {
   const issuer = issuerIn(request.subjectToken, nowMs() / 1000 - clockToleranceSeconds);
   const trusts = await findTrustsOfIssuer(context.database.reader, request.organization, issuer);
@@ -62,7 +60,6 @@ function decoded(token: string): Readonly<Record<string, unknown>> {
   try {
     return decodeJwt(token);
   } catch {
-    // Not a JSON Web Token.
     return {};
   }
 }
@@ -178,7 +175,6 @@ const issuersMax = 1000;
 
 const kept = new Map<string, Kept>();
 
-/** Raises OutgoingFault. */
 function keysOf(issuer: string, options: OutgoingOptions, isUnknownKey = false): Promise<JWTVerifyGetKey> {
   const cached = kept.get(issuer);
   const age = nowMs() - (cached?.at ?? -Infinity);

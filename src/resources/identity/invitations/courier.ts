@@ -8,7 +8,6 @@ import { openedSecret, post } from "../../shared/outbox/writes.ts";
 import type { OpenInvitation } from "./rules.ts";
 import { findInvitationById } from "./store.ts";
 
-/** The kind of notification that `invitationCourier` delivers. */
 export const invitationKind = "invitation";
 
 /** Queues the mail in the transaction that creates the link. Does nothing if no mail server is configured. */
@@ -30,7 +29,6 @@ export async function mailInvitation(
   await post(tx, context, [{ ...delivery, content, secret: url }]);
 }
 
-/** Doesn't send a link that no longer works. */
 export const invitationCourier: Courier = {
   async deliver({ database, options, vault }, notice) {
     const invitation = await findInvitationById(database.reader, notice.subjectId);
@@ -44,7 +42,6 @@ export const invitationCourier: Courier = {
 
 /** Recorded when the link is created; everything else is read when the mail is sent. */
 export interface Written {
-  /** The inviting user's name; null if the caller is not a user. */
   readonly by: string | null;
 }
 

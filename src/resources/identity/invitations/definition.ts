@@ -1,7 +1,4 @@
-/**
- * The invitation resource: a single-use link for joining an organization or setting a password. Only holders of the
- * link can see it.
- */
+/** The invitation resource: a single-use link for joining an organization or setting a password. Only holders of the link can see it. */
 import { defineResource } from "../../../jsonapi/define.ts";
 import { flag, text, timestamp } from "../../../jsonapi/schemas.ts";
 import { passwordLengthMax } from "../../../kernel/passwords.ts";
@@ -12,12 +9,10 @@ export interface InvitationView {
   /** Undefined if the link sets the password of an existing user. */
   readonly organizationName: string | undefined;
   readonly email: string;
-  /** The user whose password the link sets. */
   readonly username: string | null;
   readonly hasPassword: boolean;
   readonly createdAt: string;
   readonly expiresAt: string;
-  /** Set only in the response that creates the invitation. */
   readonly url?: string;
 }
 

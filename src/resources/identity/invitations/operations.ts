@@ -76,7 +76,6 @@ export const invitationResource = implement(invitations, {
   },
 });
 
-/** New users choose a username; existing users already have one. */
 function usernameFaults({ userId, username }: Accepted, chosen: string | null | undefined): Fault[] {
   if (userId === null) return chosen == null ? [attributeFault("username", "Username can't be blank")] : [];
   return chosen == null || fold(chosen) === fold(username ?? "")
@@ -84,7 +83,6 @@ function usernameFaults({ userId, username }: Accepted, chosen: string | null | 
     : [attributeFault("username", `Username can't be changed: this link only sets the password of '${username}'`)];
 }
 
-/** Raises `not-found`, or `too-many-requests` after too many failed guesses. */
 async function opened({ database, signIns }: Context, secret: string): Promise<Accepted> {
   signIns?.check();
   const found = await findInvitation(database.reader, invitationHash(secret));
@@ -103,13 +101,11 @@ const comingBy = ({ id }: Accepted, user: UserTable): Actor => ({
 });
 
 interface Coming {
-  /** As it was before any row was locked. */
   readonly invitation: Accepted;
   readonly hash: string;
   readonly password: NewPassword;
 }
 
-/** Raises `not-found`, `conflict` and `invalid`. */
 async function register(
   tx: Tx,
   context: Context,
@@ -139,7 +135,6 @@ async function register(
   return user;
 }
 
-/** Raises `not-found` and `invalid`. */
 async function setPasswordByLink(
   tx: Tx,
   context: Context,

@@ -33,13 +33,11 @@ export function newInvitation(
 export const invitationUrl = ({ publicUrl }: Pick<ServiceOptions, "publicUrl">, secret: string): string =>
   `${publicUrl}/app/invitations/${secret}`;
 
-/** An invitation whose link still works. */
 export interface OpenInvitation extends Destination {
   readonly id: string;
   readonly organizationName: string | null;
   readonly email: string;
   readonly confirmsEmail: number;
-  /** The user who has the email address, or whose password the link sets. */
   readonly holderId: string | null;
   readonly username: string | null;
   readonly hasPassword: number;
@@ -59,17 +57,13 @@ export function accepted(found: OpenInvitation | undefined): Accepted {
   return grant(found, { thing: "invitation", permission: "can-accept", visible: true, allowed: true, needs: "a link" });
 }
 
-/**
- * Proof that the link is for this user, by id or, if the user was created with the link, by email address. Raises
- * `forbidden`.
- */
+/** Proof that the link is for this user, by id or, if the user was created with the link, by email address. Raises `forbidden`. */
 export function invitedUser(invitation: Accepted, user: UserTable): Granted<UserTable, "can-accept"> {
   const { userId, email } = invitation;
   const allowed = userId === null ? user.email === email : user.id === userId;
   return grant(user, { thing: "user", permission: "can-accept", visible: true, allowed, needs: "a link to this user" });
 }
 
-/** Shows the username only if the link is for that user. */
 export function shownInvitation(
   { userId, username, hasPassword, organizationName, ...invitation }: OpenInvitation,
   url?: string,

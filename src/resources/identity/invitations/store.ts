@@ -18,7 +18,6 @@ export async function findInvitation(tx: Tx, hash: string): Promise<OpenInvitati
   return openInvitations(tx.db).where("i.hash", "=", hash).executeTakeFirst();
 }
 
-/** For sending the link. */
 export async function findInvitationById(tx: Tx, id: string): Promise<OpenInvitation | undefined> {
   return openInvitations(tx.db).where("i.id", "=", id).executeTakeFirst();
 }
@@ -59,7 +58,6 @@ export async function insertInvitation(
   await insertRow(tx, "invitations", { ...row, expiresAt });
 }
 
-/** Each membership or user has at most one link. */
 export async function deleteInvitationTo(
   tx: Tx,
   _by: Inviter,
@@ -73,10 +71,7 @@ export async function deleteInvitationTo(
     .execute();
 }
 
-/**
- * Deletes the links to these memberships unless the caller or an owner created them. Returns the memberships whose
- * links were deleted.
- */
+/** Deletes the links to these memberships unless the caller or an owner created them. Returns the memberships whose links were deleted. */
 export async function deleteLinksOfOthers(
   tx: Tx,
   { organizationId }: Granted<{ readonly organizationId: string }, "can-update-membership">,

@@ -20,8 +20,8 @@ export interface MadeInvitation {
 }
 
 /**
- * The link is only in this response, and in a mail if mail is configured. A new link replaces the previous one. Raises
- * `forbidden` if the caller's own token expires before the link.
+ * The link is only in this response, and in a mail if mail is configured. A new link replaces the previous one. Raises `forbidden` if the
+ * caller's own token expires before the link.
  */
 export async function makeInvitation(
   tx: Tx,
@@ -31,8 +31,7 @@ export async function makeInvitation(
   { isFirst = false } = {},
 ): Promise<MadeInvitation> {
   const secret = newToken();
-  // Addresses that a site admin invites count as verified everywhere (decision 0125), those that an organization
-  // invites only there.
+  // Addresses that a site admin invites count as verified everywhere (decision 0125), those that an organization invites only there.
   const { actor } = context;
   const row = newInvitation(destination, secret, { confirmsEmail: isSiteAdmin(actor), madeById: actorId(actor) });
   const term = credentialTerm(actor, { thing: "an invitation link", endsAt: row.expiresAt });
@@ -44,9 +43,8 @@ export async function makeInvitation(
 }
 
 /**
- * Call after invited people were added to a team. The creators of their links could use them to get into a team that
- * they can't grant, so these links stop working, unless the caller or an owner created them. See
- * docs/decisions/0126-what-a-link-can-do.md.
+ * Call after invited people were added to a team. The creators of their links could use them to get into a team that they can't grant, so
+ * these links stop working, unless the caller or an owner created them. See docs/decisions/0126-what-a-link-can-do.md.
  */
 export async function endLinksOfOthers(
   tx: Tx,

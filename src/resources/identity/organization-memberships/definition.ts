@@ -9,13 +9,10 @@ import { invitedUserId } from "../users/definition.ts";
 
 export interface MembershipView extends OrganizationMembershipTable, OrganizationFacts {
   readonly username: string | null;
-  /** The member's teams that the caller can see. */
   readonly teamIds: readonly string[];
-  /** Expiry and reason of each team membership, by team id. */
   readonly endings?: ReadonlyMap<string, Ending>;
   /** The invitation link. Set only when the invitation was just created or renewed. */
   readonly invitationUrl?: string;
-  /** The number of the member's team memberships that have ended and are not cleaned up yet. */
   readonly endedMemberships?: number;
 }
 

@@ -170,10 +170,7 @@ const destinationOf = ({ id, organizationId }: OrganizationMembershipTable): Des
   userId: null,
 });
 
-/**
- * The link gives access to the invitation's teams, so it requires the same access as adding a member to them. Raises
- * `forbidden`.
- */
+/** The link gives access to the invitation's teams, so it requires the same access as adding a member to them. Raises `forbidden`. */
 async function refuseGivingMore(
   tx: Tx,
   context: Context,

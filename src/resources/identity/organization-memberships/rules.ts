@@ -26,9 +26,9 @@ export function newMembership(
 }
 
 /**
- * The user who becomes a member immediately, without accepting an invitation. An organization's SSO provider signs in
- * only users who are in no other organization, so adding such a user elsewhere would lock them out: they must accept
- * first. See docs/decisions/0122-whom-a-provider-speaks-for.md.
+ * The user who becomes a member immediately, without accepting an invitation. An organization's SSO provider signs in only users who are in
+ * no other organization, so adding such a user elsewhere would lock them out: they must accept first. See
+ * docs/decisions/0122-whom-a-provider-speaks-for.md.
  */
 export function memberAtOnce(
   actor: Actor,

@@ -52,9 +52,7 @@ async function pageOf(tx: Tx, rows: SelectQueryBuilder<any, "m", MembershipRow>,
   return { views: found.rows.map(toView), totalCount: found.totals.totalCount };
 }
 
-/**
- * Locks the row before the actual read: a statement that waits for a lock still sees the teams from before it waited.
- */
+/** Locks the row before the actual read: a statement that waits for a lock still sees the teams from before it waited. */
 async function lockMembership(tx: Tx, id: string, lock: Lock): Promise<void> {
   await tx.db
     .selectFrom("organizationMemberships as m")
@@ -65,7 +63,6 @@ async function lockMembership(tx: Tx, id: string, lock: Lock): Promise<void> {
     .execute();
 }
 
-/** Finds the membership with the caller's access to its organization. */
 export async function findMembership(
   tx: Tx,
   actor: Actor,
@@ -140,7 +137,6 @@ export async function listMembershipRows(
   return pageOf(tx, rows, search.page);
 }
 
-/** Selects memberships, alias `m`, with those of their teams that the caller can see. */
 export async function membershipsWhere(
   tx: Tx,
   actor: Actor,
@@ -173,7 +169,6 @@ export async function listRowsInTeam(
   return pageOf(tx, rows, page);
 }
 
-/** Users see all of their own teams, including secret ones. */
 export async function listOwnMembershipRows(tx: Tx, actor: Actor & { readonly kind: "user" }, page: Page) {
   const rows = memberships(tx.db)
     .where("m.userId", "=", actor.userId)
@@ -187,7 +182,6 @@ export async function listOwnMembershipRows(tx: Tx, actor: Actor & { readonly ki
 
 export interface AddressHolder {
   readonly user: UserTable | undefined;
-  /** Whether the organization already has a membership with this address. */
   readonly taken: boolean;
   /** Whether another organization's SSO provider can sign the user in. */
   readonly signsInElsewhere: boolean;

@@ -18,10 +18,8 @@ import { newMembership } from "./rules.ts";
 import { membershipsWhere } from "./store.ts";
 
 type Maker = Pick<Context, "actor" | "requestId">;
-/** Also able to merge an invitation into a membership. */
 type Joiner = Maker & Pick<Context, "hooks">;
 
-/** The creator of an organization becomes a member and its first owner. */
 export async function addFirstOwner(
   tx: Tx,
   by: Capability<"new-organization">,
@@ -61,7 +59,6 @@ export async function raiseMemberships(tx: Tx, ids: readonly string[]): Promise<
     .execute();
 }
 
-/** Removes team memberships that have ended and returns their number. */
 export async function tidyMemberships(tx: Tx, context: Maker, by: Capability<"job">, limit: number): Promise<number> {
   const ids = await tidySeats(tx, context, by, limit);
   if (ids.length > 0) await raiseMemberships(tx, ids);
@@ -81,8 +78,8 @@ export async function raiseMembershipsInTeam(
 }
 
 /**
- * Makes a user who signed in through an SSO provider a member of these organizations. Returns the membership ids by
- * organization, and which of them are new.
+ * Makes a user who signed in through an SSO provider a member of these organizations. Returns the membership ids by organization, and which
+ * of them are new.
  */
 export async function admitMembers(
   tx: Tx,
@@ -116,12 +113,11 @@ export async function admitMembers(
   return { memberships: new Map([...known, ...created]), created: new Set(rows.map(({ id }) => id)) };
 }
 
-/** Ids of organizations whose rows are locked. */
 export type Held = ReadonlySet<string>;
 
 /**
- * Locks the organizations whose memberships are about to change with a user. Locks in the order of ids and before the
- * user's row, which is the order that adding a member uses.
+ * Locks the organizations whose memberships are about to change with a user. Locks in the order of ids and before the user's row, which is
+ * the order that adding a member uses.
  */
 export async function holdOrganizations(
   tx: Tx,
@@ -159,22 +155,17 @@ export async function holdOrganizations(
   return new Set(rows.map((row) => row.id));
 }
 
-/**
- * Raises `Overtaken` if a membership belongs to an organization that is not locked, because it was created
- * concurrently.
- */
+/** Raises `Overtaken` if a membership belongs to an organization that is not locked, because it was created concurrently. */
 function refuseUnlocked(memberships: readonly MembershipView[], locked: Held): void {
   if (!memberships.every(({ organizationId }) => locked.has(organizationId)))
     throw new Overtaken("a membership was created at the same time");
 }
 
-/** Turns the invitations to a new user's email address into memberships. */
 export async function activateInvitations(
   tx: Tx,
   context: Maker,
   user: UserTable,
   locked: Held,
-  /** Set if only one organization takes the address as verified. */
   organizationId?: string,
 ): Promise<void> {
   const all = await invitationsTo(tx, context, user);
@@ -184,8 +175,8 @@ export async function activateInvitations(
 }
 
 /**
- * Moves a user's memberships to a new email address and accepts the invitations to it. An invitation to an organization
- * that the user is already in is merged, with its teams.
+ * Moves a user's memberships to a new email address and accepts the invitations to it. An invitation to an organization that the user is
+ * already in is merged, with its teams.
  */
 export async function moveMemberships(tx: Tx, context: Joiner, user: UserTable, locked: Held): Promise<void> {
   const own = await withAllTeams(tx, context, sql<SqlBool>`m.user_id = ${user.id}`);
@@ -220,9 +211,8 @@ export async function moveMemberships(tx: Tx, context: Joiner, user: UserTable, 
 }
 
 /**
- * Accepts an invitation through its link, whichever address it was sent to. It becomes the user's membership, or is
- * merged into an existing one. Raises `not-found`, and `conflict` if the user's own address is invited to the
- * organization too.
+ * Accepts an invitation through its link, whichever address it was sent to. It becomes the user's membership, or is merged into an existing
+ * one. Raises `not-found`, and `conflict` if the user's own address is invited to the organization too.
  */
 export async function takeInvitation(
   tx: Tx,
@@ -258,7 +248,6 @@ export async function takeInvitation(
   return after;
 }
 
-/** Records the deletion of a user's memberships in the audit log of each organization. */
 export async function recordDepartures(tx: Tx, context: Maker, userId: string, locked: Held): Promise<void> {
   const leaving = await withAllTeams(tx, context, sql<SqlBool>`m.user_id = ${userId}`);
   refuseUnlocked(leaving, locked);
@@ -272,7 +261,6 @@ export async function recordDepartures(tx: Tx, context: Maker, userId: string, l
 interface MembershipChange {
   readonly before?: MembershipView;
   readonly after?: MembershipView;
-  /** Overrides the verb that follows from `before` and `after`. */
   readonly verb?: string;
 }
 
@@ -303,7 +291,6 @@ async function recordMemberships(tx: Tx, context: Maker, changes: readonly Membe
   await recordEvents(tx, context, events);
 }
 
-/** Expiry and reason by team, for team memberships that have either. */
 function shownEndings({ teamIds, endings }: MembershipView): object {
   const shown = teamIds.flatMap((id) => {
     const ending = shownEnding(endings?.get(id));
@@ -320,7 +307,6 @@ function invitationsTo(tx: Tx, context: Maker, { emailKey }: UserTable): Promise
   return withAllTeams(tx, context, sql<SqlBool>`m.email_key = ${emailKey} and m.status = 'invited'`);
 }
 
-/** A constant number of statements. */
 async function activate(
   tx: Tx,
   invitations: readonly MembershipView[],
@@ -342,7 +328,6 @@ async function activate(
 interface Double {
   readonly invitation: MembershipView;
   readonly membership: MembershipView;
-  /** The invitation's teams that are new to the membership. */
   readonly teamIds: readonly string[];
 }
 

@@ -1,6 +1,6 @@
 /**
- * The token TTL policy resource: the maximum lifetime of one type of token in an organization with `max-ttl-enabled`.
- * Every organization has one policy per type; policies are never deleted. See docs/decisions/0060-token-lifetimes.md.
+ * The token TTL policy resource: the maximum lifetime of one type of token in an organization with `max-ttl-enabled`. Every organization
+ * has one policy per type; policies are never deleted. See docs/decisions/0060-token-lifetimes.md.
  */
 import { z } from "zod";
 import type { OrganizationTokenTtlPolicyTable } from "../../../database/schema/identity.ts";
@@ -21,7 +21,6 @@ const maxTtlMs = wholeNumber(bounds);
 const type = "organization-token-ttl-policies";
 const path = "/organizations/:organization_name/token-ttl-policies";
 
-/** Changes some of the policies. */
 const changes = z.object({
   data: z.object({
     type: z.literal(type),

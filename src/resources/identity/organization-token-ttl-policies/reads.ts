@@ -1,7 +1,6 @@
 /** Reads of token TTL policies for the tokens module. */
 import type { Tx } from "../../../database/database.ts";
 
-/** Undefined if there is no limit. */
 export async function tokenMaxMs(
   tx: Tx,
   organizationId: string,

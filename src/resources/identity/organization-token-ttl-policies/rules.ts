@@ -34,7 +34,6 @@ export function repeatedFaults(input: readonly AskedPolicy[]): Fault[] {
   );
 }
 
-/** Only the policies that differ. */
 export function changedPolicies(
   policies: readonly OrganizationTokenTtlPolicyTable[],
   input: readonly AskedPolicy[],

@@ -25,7 +25,6 @@ export const factsOf = ({ name, factsVersion }: OrganizationTable): Organization
   organizationFacts: factsVersion,
 });
 
-/** The same as columns; the organization has the alias `o`. */
 export const factsColumns = ["o.name as organizationName", "o.factsVersion as organizationFacts"] as const;
 
 const authPolicy = oneOf(["password", "two_factor_mandatory"]).refine((value) => value === "password", {

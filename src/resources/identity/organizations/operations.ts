@@ -107,12 +107,10 @@ export const organizationResource = implement(organizations, {
   },
 });
 
-/** The audit log of an organization includes the organization itself. */
 function inAudit<View extends { id: string }>(view: View): View & { organizationId: string } {
   return { ...view, organizationId: view.id };
 }
 
-/** Raises `forbidden`. */
 function requireCreator({ actor, options }: Context): Granted<Actor, "can-create-organizations"> {
   if (!isSiteAdmin(actor)) refuseCreator(actor, options);
   const permission = "can-create-organizations";

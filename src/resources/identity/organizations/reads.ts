@@ -19,7 +19,6 @@ import { findOrganization } from "./store.ts";
 
 export { type OrganizationRow, toOrganizationView } from "./store.ts";
 
-/** Raises `not-found` if the caller can't see the organization. */
 export async function loadOrganization(
   tx: Tx,
   context: Pick<Context, "actor">,
@@ -51,7 +50,6 @@ export async function loadOrganizationToUse(
   return organization;
 }
 
-/** Raises `not-found`, or `forbidden` if the caller can't read the audit log. */
 export async function loadOrganizationToAudit(
   tx: Tx,
   context: Pick<Context, "actor">,
@@ -64,8 +62,8 @@ export async function loadOrganizationToAudit(
 }
 
 /**
- * Call after a workspace was added. The caller must have locked an organization that has a limit, so that two
- * concurrent requests can't both take the last slot. Raises `conflict`.
+ * Call after a workspace was added. The caller must have locked an organization that has a limit, so that two concurrent requests can't
+ * both take the last slot. Raises `conflict`.
  */
 export async function refuseWorkspacesBeyondLimit(
   tx: Tx,
@@ -83,7 +81,6 @@ export async function refuseWorkspacesBeyondLimit(
     );
 }
 
-/** Raises `forbidden`, or `not-found` if the caller can't see the organization. */
 export function grantOrganization<Permission extends OrganizationFlag>(
   organization: OrganizationView,
   permission: Permission,
@@ -98,7 +95,6 @@ export function grantOrganization<Permission extends OrganizationFlag>(
   });
 }
 
-/** Raises `not-found`. */
 export const organizationsByName = (
   tx: Tx,
   context: Pick<Context, "actor">,

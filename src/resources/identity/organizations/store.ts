@@ -34,8 +34,8 @@ const byName = lockable<{ nameKey: string; principal: string }, OrganizationRow>
 );
 
 /**
- * Finds the organization with the caller's access to it in one statement. `lock` blocks concurrent changes of the
- * organization and exclusive writes in it; `"alone"` blocks every write in it.
+ * Finds the organization with the caller's access to it in one statement. `lock` blocks concurrent changes of the organization and
+ * exclusive writes in it; `"alone"` blocks every write in it.
  */
 export async function findOrganization(
   tx: Tx,
@@ -112,8 +112,8 @@ export async function updateOrganizationRow(
 }
 
 /**
- * Foreign keys delete everything in the organization. Module consumers are locked first, in a fixed order: two
- * organizations that use each other's modules and are deleted concurrently would otherwise deadlock.
+ * Foreign keys delete everything in the organization. Module consumers are locked first, in a fixed order: two organizations that use each
+ * other's modules and are deleted concurrently would otherwise deadlock.
  */
 export async function deleteOrganizationRow(
   tx: Tx,

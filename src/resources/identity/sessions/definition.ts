@@ -1,7 +1,4 @@
-/**
- * The session resource: a signed-in browser. A session is stored as a token of its own kind, which only a cookie
- * carries.
- */
+/** The session resource: a signed-in browser. A session is stored as a token of its own kind, which only a cookie carries. */
 import { defineResource } from "../../../jsonapi/define.ts";
 import { flag, text, timestamp } from "../../../jsonapi/schemas.ts";
 import { attributeFault, type Fault } from "../../../kernel/errors.ts";
@@ -11,12 +8,10 @@ import { passwordLengthMax } from "../../../kernel/passwords.ts";
 export interface SessionView {
   readonly id: string;
   readonly userId: string;
-  /** The browser's user agent. */
   readonly description: string | null;
   readonly createdAt: string;
   readonly expiredAt: string | null;
   readonly lastUsedAt: string | null;
-  /** Whether this session authenticated the request. */
   readonly isCurrent: boolean;
   /** Set only in the response that ends a session of an SSO provider that supports sign-out. */
   readonly signOutUrl?: string;

@@ -50,7 +50,6 @@ export const sessionResource = implement(sessions, {
   },
 });
 
-/** Undefined unless the session was started through an SSO provider that supports sign-out. */
 async function loadSignOut(tx: Tx, { vault }: Context, tokenId: string) {
   const found = await findSignOut(tx, tokenId);
   if (found === undefined) return undefined;
@@ -58,7 +57,6 @@ async function loadSignOut(tx: Tx, { vault }: Context, tokenId: string) {
   return { ...session, signOutUrl: Buffer.from(vault.open(signOutOwner(tokenId), signOutUrl)).toString("utf8") };
 }
 
-/** No content unless there is a provider to sign out of. */
 function ended(user: Self, signOut: Awaited<ReturnType<typeof loadSignOut>>): { view: SessionView } {
   if (signOut === undefined) return undefined as never;
   return { view: { ...signOut, userId: user.id, isCurrent: false } };
@@ -73,7 +71,6 @@ function self(actor: Actor): Self {
   return grant(user, { thing: "session", permission: "can-manage", visible: true, allowed: true, needs: "a user" });
 }
 
-/** Raises `unauthorized`, or `too-many-requests` after too many failed attempts. */
 async function identified(
   context: Context,
   { username = "", password = "", token }: CreateAttributes<typeof sessions>,
@@ -87,7 +84,6 @@ async function identified(
   return signedIn(user, isCorrect);
 }
 
-/** Raises `unauthorized`, also for a token that doesn't belong to a user. */
 async function holderOf({ database, signIns }: Context, token: string): Promise<Signing> {
   signIns?.check();
   const actor = (await sessionOf(database.reader, tokenHash(token)))?.actor;

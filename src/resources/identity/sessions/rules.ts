@@ -3,9 +3,7 @@ import { grant, type Granted } from "../../../access/granted.ts";
 import type { UserTable } from "../../../database/schema/identity.ts";
 import { AppError } from "../../../kernel/errors.ts";
 
-/** What signing in needs to know about a user. */
 export type Signing = Pick<UserTable, "id" | "username" | "isSiteAdmin"> & {
-  /** Set if the user signed in with a token instead of a password. */
   readonly byTokenId?: string;
 };
 

@@ -28,7 +28,6 @@ export async function findSigning(tx: Tx, nameOrAddress: string): Promise<Signin
     .executeTakeFirst();
 }
 
-/** The caller must have locked the user. */
 export async function putPassword(
   tx: Tx,
   user: Granted<Pick<UserTable, "id">, "can-update" | "can-administer" | "can-accept">,
@@ -73,7 +72,6 @@ export async function listSessionRows(
   return { rows: found.rows, totalCount: found.totals.totalCount };
 }
 
-/** The URL is encrypted. Undefined if the provider has no sign-out URL. */
 export async function findSignOut(tx: Tx, tokenId: string) {
   return tx.db
     .selectFrom("ssoSessions as s")

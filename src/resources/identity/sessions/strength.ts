@@ -1,6 +1,6 @@
 /**
- * Password strength: a minimum length and a list of common passwords. There are deliberately no rules about character
- * classes, which make people write passwords down.
+ * Password strength: a minimum length and a list of common passwords. There are deliberately no rules about character classes, which make
+ * people write passwords down.
  */
 import { attributeFault, type Fault } from "../../../kernel/errors.ts";
 import { passwordLengthMin } from "../../../kernel/passwords.ts";
@@ -37,7 +37,6 @@ const rows = [
 const backwards = (text: string): string => Array.from(text).toReversed().join("");
 const letters = (text: string): string => text.replace(/[^\p{L}]+/gu, "");
 
-/** `username` and `email` belong to the user whose password it is. */
 export function passwordFaults(
   password: string,
   { username, email }: { readonly username: string; readonly email: string },

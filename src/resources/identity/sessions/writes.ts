@@ -26,10 +26,7 @@ export async function newPasswordOf(password: string): Promise<NewPassword> {
   return { password, hash: await hashPassword(password) };
 }
 
-/**
- * Whether `password` matches the stored hash of the user with this name. Limits the number of attempts. Raises
- * `too-many-requests`.
- */
+/** Whether `password` matches the stored hash of the user with this name. Limits the number of attempts. Raises `too-many-requests`. */
 export async function isRightPassword(
   { signIns }: Pick<Context, "signIns">,
   name: string,
@@ -59,7 +56,6 @@ export async function setPassword(
   await endSessions(tx, context, user);
 }
 
-/** The user as the actor of a session that is being started. */
 export const sessionActor = (user: Signing, tokenId: string): Actor => ({
   kind: "user",
   userId: user.id,
@@ -78,10 +74,7 @@ export async function beginSession(context: Context, user: Granted<Signing, "can
 
 export type IssuedSession = SessionView & { readonly secret: string };
 
-/**
- * Runs in the transaction of the rest of the sign-in. Raises `unauthorized` if the token that starts the session no
- * longer exists.
- */
+/** Runs in the transaction of the rest of the sign-in. Raises `unauthorized` if the token that starts the session no longer exists. */
 export async function issueSession(
   tx: Tx,
   context: Context,

@@ -1,6 +1,4 @@
-/**
- * Turns the claims of an SSO provider into an identity. Claims of an unexpected type or size are ignored or rejected.
- */
+/** Turns the claims of an SSO provider into an identity. Claims of an unexpected type or size are ignored or rejected. */
 import { randomBytes } from "node:crypto";
 import { AppError } from "../../../kernel/errors.ts";
 import { fold } from "../../../kernel/text.ts";
@@ -12,10 +10,8 @@ export type Claims = Readonly<Record<string, unknown>>;
 export interface Identity {
   readonly issuer: string;
   readonly subject: string;
-  /** Undefined if the provider reports no valid address. */
   readonly email: string | undefined;
   readonly isEmailVerified: boolean;
-  /** Username candidates, best first. */
   readonly names: readonly string[];
   readonly groups: readonly string[];
 }
@@ -61,8 +57,7 @@ export function identityOf(
       "forbidden",
       `${provider.name} did not identify you: the subject claim is missing or too long. Ask a site admin to check the SSO provider.`,
     );
-  // Takes the address and `email_verified` from the same source, so that one source can't vouch for the other's
-  // address.
+  // Takes the address and `email_verified` from the same source, so that one source can't vouch for the other's address.
   const isComplete = own(idToken, "email") !== undefined && own(idToken, "email_verified") !== undefined;
   const source = isComplete || own(userInfo, "email") === undefined ? idToken : userInfo;
   const email = textOf(own(source, "email"));
@@ -132,7 +127,6 @@ export function namesToTry({ names }: Identity): string[] {
   return [...names.filter((name) => name !== "user"), ...numbered, `${first}-${randomBytes(4).toString("hex")}`];
 }
 
-/** `taken` names are folded. */
 export function freeName(names: readonly string[], taken: readonly string[]): string {
   const known = new Set(taken);
   return names.find((name) => !known.has(fold(name))) ?? "";

@@ -3,10 +3,8 @@ import type { SsoProviderTable } from "../../../database/schema/sso.ts";
 import { defineResource } from "../../../jsonapi/define.ts";
 import { flag, nullIfBlank, text, timestamp } from "../../../jsonapi/schemas.ts";
 
-/** Where a browser starts to sign in. */
 export const signInPath = (providerId: string): string => `/app/sign-in/sso/${providerId}`;
 
-/** Without the client secret. */
 export interface SsoProviderView extends Omit<SsoProviderTable, "clientSecret"> {
   readonly organizationName: string | null;
   readonly organizationFacts: number | null;
@@ -37,8 +35,7 @@ const scopes = text({
 });
 
 /**
- * Where the provider sends the browser back to. Organization providers that don't identify themselves in the response
- * use their own path.
+ * Where the provider sends the browser back to. Organization providers that don't identify themselves in the response use their own path.
  */
 export const callbackPath = signInPath("callback");
 export const ownCallbackPath = (id: string): string => `${signInPath(id)}/callback`;

@@ -1,6 +1,6 @@
 /**
- * The state of one sign-in between the redirect to the provider and the callback. It is kept encrypted in the browser,
- * so that only that browser can finish the sign-in and the server stores nothing for abandoned ones.
+ * The state of one sign-in between the redirect to the provider and the callback. It is kept encrypted in the browser, so that only that
+ * browser can finish the sign-in and the server stores nothing for abandoned ones.
  */
 import { randomBytes } from "node:crypto";
 import { z } from "zod";
@@ -12,9 +12,7 @@ export interface Flow {
   readonly state: string;
   readonly nonce: string;
   readonly codeVerifier: string;
-  /** A path on this site. */
   readonly returnTo: string;
-  /** In milliseconds since the epoch. */
   readonly until: number;
 }
 
@@ -40,7 +38,6 @@ export function newFlow(providerId: string, returnTo: string): Flow {
 export const sealFlow = (vault: Vault, flow: Flow): string =>
   Buffer.from(vault.seal(owner, Buffer.from(JSON.stringify(flow)))).toString("base64url");
 
-/** Undefined if it was not sealed by this service or has expired. */
 export function openFlow(vault: Vault, sealed: string | undefined): Flow | undefined {
   if (sealed === undefined) return undefined;
   try {

@@ -96,7 +96,6 @@ const none = { organizationName: null, organizationFacts: null };
 const sealed = ({ vault }: Context, id: string, secret: string): Uint8Array =>
   vault.seal(secretOwner(id), Buffer.from(secret));
 
-/** Raises `not-found`, also if the caller is not a site admin. */
 async function loadProvider(
   tx: Tx,
   context: Pick<Context, "actor">,

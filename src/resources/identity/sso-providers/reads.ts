@@ -5,7 +5,6 @@ import { fold } from "../../../kernel/text.ts";
 /** A longer list would be of no use on a sign-in page. */
 const choicesMax = 100;
 
-/** Providers of the site, and of the named organization unless it is disabled. */
 export async function providersToChooseFrom(
   tx: Tx,
   organizationName: string | undefined,

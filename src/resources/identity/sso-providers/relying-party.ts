@@ -1,6 +1,6 @@
 /**
- * The OpenID Connect client: authorization code flow with state, nonce and PKCE. Error messages must not reveal details
- * of the protocol; these go to the log.
+ * The OpenID Connect client: authorization code flow with state, nonce and PKCE. Error messages must not reveal details of the protocol;
+ * these go to the log.
  */
 import * as oidc from "openid-client";
 import { AppError } from "../../../kernel/errors.ts";
@@ -17,9 +17,9 @@ export type Provider = NonNullable<Awaited<ReturnType<typeof findProviderToAsk>>
 type Asking = Pick<Context, "options" | "vault">;
 
 /**
- * Protects against mix-up attacks: an organization's provider could forward the browser to the site's provider and
- * capture its code. So it must either return the `iss` parameter, which is checked before the code is sent to anyone,
- * or use a callback path of its own. See docs/decisions/0162-a-way-back-of-its-own.md.
+ * Protects against mix-up attacks: an organization's provider could forward the browser to the site's provider and capture its code. So it
+ * must either return the `iss` parameter, which is checked before the code is sent to anyone, or use a callback path of its own. See
+ * docs/decisions/0162-a-way-back-of-its-own.md.
  */
 const hasOwnPlace = ({ organizationId }: Provider, configuration: oidc.Configuration): boolean =>
   organizationId !== null && configuration.serverMetadata().authorization_response_iss_parameter_supported !== true;
@@ -28,7 +28,6 @@ function callbackUrl({ options }: Asking, provider: Provider, configuration: oid
   return `${options.publicUrl}${hasOwnPlace(provider, configuration) ? ownCallbackPath(provider.id) : callbackPath}`;
 }
 
-/** Raises `unavailable`. */
 export async function authorizationUrl(context: Asking, provider: Provider, flow: Flow): Promise<URL> {
   const configuration = await configurationOf(context, provider);
   return oidc.buildAuthorizationUrl(configuration, {
@@ -43,7 +42,6 @@ export async function authorizationUrl(context: Asking, provider: Provider, flow
 
 export interface Returned {
   readonly identity: Identity;
-  /** Undefined if the provider doesn't support sign-out. */
   readonly signOutUrl: string | undefined;
 }
 
@@ -54,8 +52,8 @@ export interface Brought {
 }
 
 /**
- * Undefined if the callback came to the wrong path. Uses the same metadata for both checks, because it can change at
- * any time. Raises `unauthorized`, `forbidden` or `unavailable`.
+ * Undefined if the callback came to the wrong path. Uses the same metadata for both checks, because it can change at any time. Raises
+ * `unauthorized`, `forbidden` or `unavailable`.
  */
 export async function identityReturned(
   context: Asking,

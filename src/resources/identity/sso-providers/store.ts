@@ -85,7 +85,6 @@ export async function deleteSsoProviderRow(tx: Tx, provider: Administered): Prom
   await tx.db.deleteFrom("ssoProviders").where("id", "=", provider.id).execute();
 }
 
-/** For a sign-in: with the client secret; not for a disabled organization. */
 export async function findProviderToAsk(
   tx: Tx,
   id: string,
@@ -97,7 +96,6 @@ export async function findProviderToAsk(
     .executeTakeFirst();
 }
 
-/** Locks the provider until the transaction ends. Returns whether it exists. */
 export async function holdProvider(tx: Tx, id: string): Promise<boolean> {
   const row = await tx.db
     .selectFrom("ssoProviders as s")
@@ -114,13 +112,9 @@ export interface Subject {
   readonly subject: string;
 }
 
-/** A user who might be signing in. */
 export interface Candidate extends UserTable {
-  /** 1 if the user is linked to this subject. */
   readonly isLinked: number;
-  /** 1 if the user is a member of the provider's organization. */
   readonly isMember: number;
-  /** The number of other organizations that the user is in. */
   readonly elsewhere: number;
 }
 

@@ -1,14 +1,13 @@
 /**
- * Decides which user an SSO provider may sign in. A site provider may sign in every user it is linked to, or whose
- * verified email address it reports. An organization's provider may sign in only users of that organization, never a
- * site admin or a member of another organization. See docs/decisions/0122-whom-a-provider-speaks-for.md.
+ * Decides which user an SSO provider may sign in. A site provider may sign in every user it is linked to, or whose verified email address
+ * it reports. An organization's provider may sign in only users of that organization, never a site admin or a member of another
+ * organization. See docs/decisions/0122-whom-a-provider-speaks-for.md.
  */
 import { type AppError, forbidden } from "../../../kernel/errors.ts";
 import type { Identity } from "./claims.ts";
 import type { SsoProviderView } from "./definition.ts";
 import type { Candidate } from "./store.ts";
 
-/** Undefined if a new user is to be created. Raises `forbidden`. */
 export function whoSignsIn(
   provider: SsoProviderView,
   identity: Identity,
@@ -40,7 +39,6 @@ const ofOthers = ({ name }: SsoProviderView): AppError =>
     `A user with your email address already exists, and ${name} can't sign in as that user. Sign in the way you did before, or ask a site admin.`,
   );
 
-/** The first sign-in: the user is found by email address and not linked yet. */
 function byAddress(provider: SsoProviderView, found: Candidate): Candidate {
   const isAllowed =
     provider.organizationId === null

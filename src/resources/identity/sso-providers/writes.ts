@@ -1,6 +1,6 @@
 /**
- * Signs a user in through an SSO provider: finds the linked user, else one with the same verified email address, else
- * creates one, then updates the user's teams from the groups. One transaction with a constant number of statements.
+ * Signs a user in through an SSO provider: finds the linked user, else one with the same verified email address, else creates one, then
+ * updates the user's teams from the groups. One transaction with a constant number of statements.
  */
 import { type RawBuilder, sql } from "kysely";
 import { grant, type Granted } from "../../../access/granted.ts";
@@ -33,7 +33,6 @@ import {
 } from "./store.ts";
 import { whoSignsIn } from "./who.ts";
 
-/** Returns the redirect URL and the state that the browser must bring back. Raises `not-found` or `unavailable`. */
 export async function beginSignIn(
   context: Context,
   providerId: string,
@@ -46,11 +45,9 @@ export async function beginSignIn(
 
 /** `query` is unchanged from the provider's redirect. */
 export interface Reply extends Brought {
-  /** The state that the browser was given at the start. */
   readonly sealedFlow: string | undefined;
 }
 
-/** Raises `unauthorized`, `forbidden`, `not-found`, `too-many-requests` or `unavailable`. */
 export async function finishSignIn(context: Context, reply: Reply): Promise<{ returnTo: string }> {
   const { sealedFlow, query } = reply;
   context.signIns?.check();
@@ -75,7 +72,6 @@ const beginAgain = (): AppError =>
     "This sign-in was not started in this browser, has expired, or was already used. Start again from the sign-in page.",
   );
 
-/** Raises `unauthorized` if the callback doesn't belong to a sign-in of this browser. */
 function flowOf({ vault }: Context, sealedFlow: string | undefined, query: string): Flow {
   const flow = openFlow(vault, sealedFlow);
   const [state, ...others] = new URLSearchParams(query).getAll("state");
@@ -162,7 +158,6 @@ function personOf(provider: Provider, { groups }: Identity, { id, username }: Si
   return proven({ userId: id, username, providerId, providerName, organizationId, groups });
 }
 
-/** The organizations in which the sign-in may change something for the user. */
 function organizationsOf(tx: Tx, person: GroupedPerson): RawBuilder<string> {
   const { organizationId } = person;
   const ownOrganization = organizationId === null ? sql`` : sql`union select cast(${organizationId} as text)`;

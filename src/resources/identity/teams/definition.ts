@@ -10,14 +10,9 @@ import type { OrganizationFacts } from "../organizations/definition.ts";
 
 export interface TeamView extends TeamTable, OrganizationFacts {
   readonly standing: Standing;
-  /** 1 when the caller is in the team, or is the team. */
   readonly includesActor: number;
-  /**
-   * Members whose time in the team has ended but who are still in `usersCount`, because the cleanup job has not run
-   * yet.
-   */
+  /** Members whose time in the team has ended but who are still in `usersCount`, because the cleanup job has not run yet. */
   readonly endedMemberships?: number;
-  /** Loaded only for `include`. */
   readonly userIds?: readonly string[];
   readonly membershipIds?: readonly string[];
   /** Expiry and reason of each member, keyed by user id and by membership id. */

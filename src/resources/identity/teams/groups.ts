@@ -1,6 +1,6 @@
 /**
- * Decides how a user's team memberships follow the groups of an SSO provider. Leaves memberships alone that were
- * granted manually or come from another provider. See docs/decisions/0124-groups-and-teams.md.
+ * Decides how a user's team memberships follow the groups of an SSO provider. Leaves memberships alone that were granted manually or come
+ * from another provider. See docs/decisions/0124-groups-and-teams.md.
  */
 import type { Ending } from "../../shared/grants/ending.ts";
 
@@ -10,9 +10,7 @@ export interface GroupTeam extends Ending {
   readonly organizationId: string;
   readonly ssoTeamId: string | null;
   readonly isOwners: number;
-  /** The number of other members without an expiry. */
   readonly othersStaying: number;
-  /** Null if the user is not a member of the organization yet. */
   readonly membershipId: string | null;
   readonly isIn: number;
   readonly hasEnded: number;

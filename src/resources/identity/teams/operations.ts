@@ -136,8 +136,8 @@ export const teamResource = implement(teams, {
 });
 
 /**
- * Refuses to grant permissions that the caller lacks, or has only for a limited time: a team's organization access has
- * no expiry. Raises `forbidden`.
+ * Refuses to grant permissions that the caller lacks, or has only for a limited time: a team's organization access has no expiry. Raises
+ * `forbidden`.
  */
 async function refuseGranting(
   tx: Tx,
@@ -187,9 +187,7 @@ async function addMembers(
   });
 }
 
-/**
- * Skips people who are not in the team. One unknown member refuses the whole request; the last owner can't be removed.
- */
+/** Skips people who are not in the team. One unknown member refuses the whole request; the last owner can't be removed. */
 async function removeMembers(
   context: Context,
   teamId: string,
@@ -215,10 +213,7 @@ async function removeMembers(
   });
 }
 
-/**
- * Loads member ids and documents for `include`, in a constant number of statements. Anyone who can see a team can see
- * its members.
- */
+/** Loads member ids and documents for `include`, in a constant number of statements. Anyone who can see a team can see its members. */
 async function withMembers(
   tx: Tx,
   context: Context,

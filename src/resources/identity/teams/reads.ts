@@ -17,7 +17,6 @@ import { findTeam, teamsForActor, toTeamView } from "./store.ts";
 
 export { type Grouped, teamsOfGroups } from "./store.ts";
 
-/** Raises `not-found` if the caller can't see the team. */
 export async function loadTeam(
   tx: Tx,
   context: Pick<Context, "actor">,
@@ -29,7 +28,6 @@ export async function loadTeam(
   return grantTeam(team, "can-read");
 }
 
-/** Raises `forbidden`, or `not-found` if the caller can't see the team. */
 export function grantTeam<Permission extends TeamPermission>(
   team: TeamView,
   permission: Permission,
@@ -48,9 +46,9 @@ const exceeds =
   "The team has access that you don't have, or that you have for a shorter time, so you can't pass it on. Ask an owner.";
 
 /**
- * Refuses to pass on more access than the caller has, or for longer: by adding a team member, creating a team token, or
- * sending the team's notifications somewhere. `through` is the end of the access that is passed on. Raises `forbidden`.
- * See docs/decisions/0101-nobody-gives-longer-than-they-hold.md.
+ * Refuses to pass on more access than the caller has, or for longer: by adding a team member, creating a team token, or sending the team's
+ * notifications somewhere. `through` is the end of the access that is passed on. Raises `forbidden`. See
+ * docs/decisions/0101-nobody-gives-longer-than-they-hold.md.
  */
 export async function refuseExceeding(
   tx: Tx,
@@ -116,8 +114,8 @@ export async function readableTeams(
 }
 
 /**
- * Refuses to leave an organization without a permanent owner. Locks the owners team, so that concurrent requests can't
- * remove the last two owners. Raises `conflict`.
+ * Refuses to leave an organization without a permanent owner. Locks the owners team, so that concurrent requests can't remove the last two
+ * owners. Raises `conflict`.
  */
 export async function refuseLastOwner(tx: Tx, organizationId: string, leaving: readonly string[]): Promise<void> {
   const team = await tx.db

@@ -1,6 +1,6 @@
 /**
- * Decides which members join a team, and whose expiry or reason changes. Current members without a change are skipped;
- * an ended membership starts again. See docs/decisions/0102-memberships-of-teams-that-end.md.
+ * Decides which members join a team, and whose expiry or reason changes. Current members without a change are skipped; an ended membership
+ * starts again. See docs/decisions/0102-memberships-of-teams-that-end.md.
  */
 import type { Identifier } from "../../../jsonapi/define.ts";
 import type { Fault } from "../../../kernel/errors.ts";
@@ -35,7 +35,6 @@ export function unknownFaults(by: MemberKind, body: readonly Identifier[], found
 }
 
 export interface Seating {
-  /** With the expiry that the new membership gets. */
   readonly joining: readonly Member[];
   readonly changing: readonly { readonly before: Member; readonly after: Member }[];
   /** The latest end of anything that is granted; undefined if nothing is. */

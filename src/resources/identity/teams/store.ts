@@ -109,20 +109,14 @@ export interface Member {
   readonly membershipId: string;
   readonly userId: string | null;
   readonly username: string | null;
-  /** 1 when already in the team. */
   readonly isIn: number;
-  /** 1 if the membership of the team has ended and was not cleaned up yet. */
   readonly hasEnded: number;
-  /** Of the team membership, if there is one. */
   readonly expiresAt: string | null;
   readonly reason: string | null;
   /** The SSO provider that the team membership comes from; null if it was granted manually. */
   readonly ssoProviderId: string | null;
 }
 
-/**
- * Finds members of the team's organization by username, user id or membership id, with their membership of the team.
- */
 export async function findMembers(
   tx: Tx,
   team: TeamView,
@@ -207,7 +201,6 @@ export async function changeUsersCount(
   await updateRow(tx, "teams", team.id, { usersCount: sql`users_count + ${change}` });
 }
 
-/** A user with the groups that an SSO provider reports. */
 export interface Grouped {
   readonly userId: string;
   readonly providerId: string;
@@ -230,7 +223,6 @@ export function teamsOfGroups(
     where given.sso_provider_id = ${providerId} and given.user_id = ${userId})`;
 }
 
-/** Locks these teams and returns them with the user's membership of each. */
 export async function lockTeamsOfGroups(tx: Tx, person: Grouped): Promise<GroupTeam[]> {
   return tx.db
     .selectFrom("teams as t")

@@ -7,7 +7,6 @@ import { actorTeams } from "../../shared/grants/reads.ts";
 
 type Seeing = Pick<Standing, "seesSecretTeams">;
 
-/** For a statement in which teams have the alias `t`. */
 export const teamIsVisible = (actor: Actor, standing: Seeing): RawBuilder<SqlBool> =>
   teamIsVisibleTo(principalOf(actor), standing);
 
@@ -16,7 +15,6 @@ export function teamIsVisibleTo(principal: string, { seesSecretTeams }: Seeing):
   return sql<SqlBool>`(t.visibility = 'organization' or t.id in ${actorTeams(sql.ref("t.organizationId"), principal)})`;
 }
 
-/** 1 if the caller is the team or one of its members. */
 export function includesActor(principal: string): RawBuilder<number> {
   return sql<number>`case when t.id = ${principal} or exists (
     select 1 from team_members as seat where seat.organization_id = t.organization_id and seat.team_id = t.id

@@ -100,7 +100,6 @@ export interface Inherited {
   readonly teamIds: readonly string[];
 }
 
-/** One statement for all memberships, and one for the counts. */
 export async function inheritSeats(tx: Tx, userId: string | null, inherited: readonly Inherited[]): Promise<void> {
   const teamIds = inherited.flatMap((one) => one.teamIds);
   const cases = inherited.map(({ from, to }) => sql`when ${from} then ${to}`);
@@ -155,8 +154,8 @@ export async function endSeatsOf(tx: Tx, context: Maker, membershipIds: readonly
 }
 
 /**
- * Removes the memberships that ended first, for one organization and at most `limit` of its teams at a time. Returns
- * the affected organization memberships.
+ * Removes the memberships that ended first, for one organization and at most `limit` of its teams at a time. Returns the affected
+ * organization memberships.
  */
 export async function tidySeats(tx: Tx, context: Maker, _by: Capability<"job">, limit: number): Promise<string[]> {
   const ended = await holdFirstEnded(tx, "teamMembers", { alone: true });
@@ -217,10 +216,7 @@ export async function findGroupSeating(tx: Tx, person: GroupedPerson): Promise<G
   return groupSeatingOf(await lockTeamsOfGroups(tx, person), person);
 }
 
-/**
- * Applies the plan. `membershipIn` has the user's membership by organization. Returns the memberships whose teams
- * changed.
- */
+/** Applies the plan. `membershipIn` has the user's membership by organization. Returns the memberships whose teams changed. */
 export async function seatByGroups(
   tx: Tx,
   context: Maker,
@@ -271,7 +267,6 @@ export async function seatByGroups(
   return [...joining, ...leaving].map(membershipOf);
 }
 
-/** Replaces existing memberships, including ended ones. */
 async function putSeats(tx: Tx, seats: readonly Insertable<TeamMemberTable>[]): Promise<void> {
   if (seats.length === 0) return;
   await tx.db
@@ -298,8 +293,8 @@ async function dropSeats(tx: Tx, teamIds: readonly string[], userId: string): Pr
 }
 
 /**
- * Locks the organizations and teams that the provider's groups put users into, in lock order, before the provider is
- * deleted. Returns the team ids.
+ * Locks the organizations and teams that the provider's groups put users into, in lock order, before the provider is deleted. Returns the
+ * team ids.
  */
 export async function holdSeatsOfProvider(tx: Tx, providerId: string): Promise<ReadonlySet<string>> {
   const given = sql`from team_members as given where given.sso_provider_id = ${providerId}`;
@@ -333,7 +328,6 @@ export async function removeSeatsOfProvider(
   return deleted.map(({ membershipId }) => membershipId);
 }
 
-/** One statement for all teams. */
 async function recount(tx: Tx, changes: readonly (readonly [teamId: string, people: number])[]): Promise<void> {
   if (changes.length === 0) return;
   const cases = changes.map(([teamId, people]) => sql`when ${teamId} then cast(${people} as bigint)`);
@@ -359,14 +353,13 @@ function listed(names: readonly string[]): string {
 
 interface Discounted {
   readonly isOwners: number;
-  /** Members without an expiry who stay. */
   readonly staying: number;
   readonly organizationName: string;
 }
 
 /**
- * Locks the teams before it reads their members: a single statement would count a person twice who is being removed
- * from a team concurrently.
+ * Locks the teams before it reads their members: a single statement would count a person twice who is being removed from a team
+ * concurrently.
  */
 async function discount(tx: Tx, leaving: RawBuilder<SqlBool>): Promise<Discounted[]> {
   const teamIds = tx.db.selectFrom("teamMembers").select("teamId").where(leaving);

@@ -110,7 +110,6 @@ const noneByToken = () =>
     "You have no password yet, and a token can't set one. Sign in through your SSO provider, or ask a site admin for a link to set a password.",
   );
 
-/** Raises `invalid` with all faults, `forbidden` or `too-many-requests`. */
 async function changeOwnPassword(
   context: Context,
   { userId: id, name }: Actor & { readonly kind: "user" },
@@ -138,7 +137,6 @@ async function changeOwnPassword(
   });
 }
 
-/** Hashing is slow, so it happens before any transaction starts. */
 async function chosenPassword({ password }: { readonly password?: string }): Promise<NewPassword | undefined> {
   return password === undefined ? undefined : newPasswordOf(password);
 }

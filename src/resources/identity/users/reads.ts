@@ -11,7 +11,6 @@ import { findAcquaintances, findUser, findUsers, lockUser } from "./store.ts";
 import { sql } from "kysely";
 import { fold } from "../../../kernel/text.ts";
 
-/** Raises `not-found` if the caller can't manage the user's tokens. */
 export async function loadTokenHolder(
   tx: Tx,
   context: Pick<Context, "actor">,
@@ -22,12 +21,10 @@ export async function loadTokenHolder(
   return grantUser(context.actor, user, "can-manage-user-tokens");
 }
 
-/** Locks the user's row until the transaction ends. */
 export async function holdUser(tx: Tx, id: string): Promise<UserTable | undefined> {
   return (await lockUser(tx, id, { purpose: "change", withSiteAdmins: false })).user;
 }
 
-/** Users that are shown with a resource that the caller can see. */
 export async function usersByIds(
   tx: Tx,
   context: Pick<Context, "actor" | "options">,
@@ -37,10 +34,7 @@ export async function usersByIds(
   return rows.map((row) => toUserView(context.actor, row, context.options));
 }
 
-/**
- * The users among these whom the caller can see: itself and people in a shared organization, or everybody for a site
- * admin.
- */
+/** The users among these whom the caller can see: itself and people in a shared organization, or everybody for a site admin. */
 export async function readableUsers(
   tx: Tx,
   context: Pick<Context, "actor" | "options">,
@@ -51,7 +45,6 @@ export async function readableUsers(
   return rows.map((row) => toUserView(actor, row, options));
 }
 
-/** Usernames are returned folded. */
 export async function namesTaken(tx: Tx, names: readonly string[]): Promise<string[]> {
   const rows = await tx.db
     .selectFrom("users")

@@ -23,8 +23,8 @@ export function newUser(attributes: CreateAttributes<typeof users>): UserTable {
 }
 
 /**
- * The columns that an update changes. Memberships follow the email address and no mail is sent to verify it, so an
- * address that a user chooses stays unconfirmed until a site admin sets it.
+ * The columns that an update changes. Memberships follow the email address and no mail is sent to verify it, so an address that a user
+ * chooses stays unconfirmed until a site admin sets it.
  */
 export function changedUser(
   attributes: UpdateAttributes<typeof users>,
@@ -64,8 +64,8 @@ export function toUserView(actor: Actor, user: UserTable, options: ServiceOption
 }
 
 /**
- * Clients expect a user with every membership, so an invited person gets a placeholder. It has no username, shows the
- * email address as the membership does, and can't sign in.
+ * Clients expect a user with every membership, so an invited person gets a placeholder. It has no username, shows the email address as the
+ * membership does, and can't sign in.
  */
 export function invitedUserView(membership: {
   readonly id: string;

@@ -17,14 +17,10 @@ export async function findUser(tx: Tx, id: string): Promise<UserTable | undefine
 
 export interface LockedUser {
   readonly user: UserTable | undefined;
-  /** The number of other site admins; counted only if they were locked too. */
   readonly otherSiteAdmins: number;
 }
 
-/**
- * Locks the user, and all site admins if asked, so that concurrent requests can't remove the last two. Locks in the
- * order of ids.
- */
+/** Locks the user, and all site admins if asked, so that concurrent requests can't remove the last two. Locks in the order of ids. */
 export async function lockUser(
   tx: Tx,
   id: string,
@@ -99,7 +95,6 @@ export async function listUserRows(
   return { rows: found.rows, totalCount: found.totals.totalCount };
 }
 
-/** Which of the username and the email address another user already has. */
 export async function takenBy(
   tx: Tx,
   user: { id: string; usernameKey: string; emailKey: string },

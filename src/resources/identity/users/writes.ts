@@ -15,8 +15,8 @@ import { insertUser, takenBy, updateUserRow, type UserMaker } from "./store.ts";
 type Maker = Pick<Context, "actor" | "requestId" | "options">;
 
 /**
- * Adds a user who signs in through an SSO provider for the first time. For an organization's own provider only that
- * organization's invitation is accepted: nobody else takes the email address as verified.
+ * Adds a user who signs in through an SSO provider for the first time. For an organization's own provider only that organization's
+ * invitation is accepted: nobody else takes the email address as verified.
  */
 export async function addProvidedUser(
   tx: Tx,
@@ -49,8 +49,8 @@ export async function putUnderManagement(
 }
 
 /**
- * Adds a user and accepts the invitations to the user's email address. Raises `not-found` unless the caller is a site
- * admin or the operator, and `invalid` if the username or email address is taken.
+ * Adds a user and accepts the invitations to the user's email address. Raises `not-found` unless the caller is a site admin or the
+ * operator, and `invalid` if the username or email address is taken.
  */
 export async function addUser(tx: Tx, context: Maker, attributes: CreateAttributes<typeof users>): Promise<UserTable> {
   const administration = requireSiteAdmin(context.actor);
@@ -62,15 +62,14 @@ export async function addUser(tx: Tx, context: Maker, attributes: CreateAttribut
 }
 
 /**
- * A user who registers through an invitation link. If an organization created the link, only that organization takes
- * the email address as verified.
+ * A user who registers through an invitation link. If an organization created the link, only that organization takes the email address as
+ * verified.
  */
 export const newInvitedUser = (
   attributes: Pick<CreateAttributes<typeof users>, "username" | "email">,
   managedById: string | null,
 ): UserTable => ({ ...newUser(attributes), managedById });
 
-/** Raises `invalid` if the username is taken, together with the other `faults`. */
 export async function addInvitedUser(
   tx: Tx,
   context: Maker,

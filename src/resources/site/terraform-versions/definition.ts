@@ -1,6 +1,5 @@
 /**
- * The Terraform version resource: an engine version that ships with the service (`migrations/0008-identity.ts`) or that
- * a site admin added.
+ * The Terraform version resource: an engine version that ships with the service (`migrations/0008-identity.ts`) or that a site admin added.
  */
 import { z } from "zod";
 import type { EngineVersionTable } from "../../../database/schema/connections.ts";
@@ -26,7 +25,6 @@ const word = text({ min: 1, max: 64, pattern: /^[A-Za-z0-9_-]+$/, sentence: "mus
 
 const archsMax = 32;
 
-/** Downloads by platform. */
 const archs = z
   .array(z.object({ url, sha: shaOrBlank, os: word.optional(), arch: word.optional() }))
   .max(archsMax, { error: `must be at most ${archsMax}` });

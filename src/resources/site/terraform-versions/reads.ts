@@ -4,7 +4,6 @@ import { newestIn, newestOf } from "./rules.ts";
 import { candidateRows, stateOfVersions } from "./store.ts";
 import { compareVersions, isExactVersion, satisfies } from "./versions.ts";
 
-/** Result of the last read. */
 let last = { state: "", newest: newestOf([]) };
 
 /** The version of workspaces that don't name one. Reads all versions only after a change. */
@@ -20,7 +19,6 @@ export async function exactVersionOf(tx: Tx, version: string): Promise<string | 
   return newestIn(await candidateRows(tx), version);
 }
 
-/** Undefined if none satisfies the constraint. */
 export const newestAmong = (versions: readonly string[], constraint: string): string | undefined =>
   versions
     .filter((version) => satisfies(version, constraint))

@@ -37,10 +37,7 @@ export function changedVersion(attributes: Attributes, before: EngineVersionTabl
   return { ...columns, ...downloadAfter(attributes, row), ...deprecationAfter(row) };
 }
 
-/**
- * `url` and `sha` are the linux/amd64 entry of `archs`. A list in the request sets both; otherwise they replace the
- * list.
- */
+/** `url` and `sha` are the linux/amd64 entry of `archs`. A list in the request sets both; otherwise they replace the list. */
 function downloadAfter({ archs, url, sha }: Partial<Attributes>, row: Download): Partial<Download> {
   if (archs !== undefined && archs.length > 0) {
     const all: Arch[] = archs.map((one) => ({ ...usual, ...one }));
@@ -65,10 +62,7 @@ export function versionTaken(): Fault {
 
 export type Candidate = Pick<EngineVersionTable, "engineVersion" | "enabled" | "beta">;
 
-/**
- * The newest release. Falls back to disabled versions, because a workspace needs one, and to `latest` if no version is
- * known.
- */
+/** The newest release. Falls back to disabled versions, because a workspace needs one, and to `latest` if no version is known. */
 export function newestOf(known: readonly Candidate[]): string {
   const releases = known.filter(({ engineVersion }) => isRelease(engineVersion));
   const eligible = releases.filter(({ enabled, beta }) => enabled === 1 && beta === 0);

@@ -43,9 +43,7 @@ export async function candidateRows(tx: Tx): Promise<Candidate[]> {
   return tx.db.selectFrom("engineVersions").select(["engineVersion", "enabled", "beta"]).execute();
 }
 
-/**
- * Changes whenever the versions change. Lets `newestRelease` cache its result, because every new workspace needs it.
- */
+/** Changes whenever the versions change. Lets `newestRelease` cache its result, because every new workspace needs it. */
 export async function stateOfVersions(tx: Tx): Promise<string> {
   const [row] = await findState(tx, {});
   return `${row?.migrated} ${row?.changed}`;

@@ -26,7 +26,6 @@ export function isConstraint(text: string): boolean {
   return text === latest || text.split(",").every((part) => condition.test(part.trim()));
 }
 
-/** Not an alpha, beta or release candidate. */
 export function isRelease(version: string): boolean {
   return exact.exec(version)?.[4] === undefined && isExactVersion(version);
 }
@@ -86,10 +85,7 @@ function compareNumbers(left: string, right: string): number {
   return left === right ? 0 : left < right ? -1 : 1;
 }
 
-/**
- * Whether an exact version satisfies every part of a constraint. A pre-release satisfies only a part that names it
- * exactly.
- */
+/** Whether an exact version satisfies every part of a constraint. A pre-release satisfies only a part that names it exactly. */
 export function satisfies(version: string, constraint: string): boolean {
   if (constraint === latest) return isRelease(version);
   return constraint.split(",").every((part) => fulfils(version, part.trim()));

@@ -14,7 +14,6 @@ export interface BatchChange {
   readonly attributes: UpdateAttributes<typeof vars>;
 }
 
-/** Parses each item like the body of a single update. Raises `invalid` with the faults of all items. */
 export function wantedChanges(items: readonly { readonly id: string }[]): BatchChange[] {
   const faults: Fault[] = [];
   const seen = new Set<string>();
@@ -49,8 +48,8 @@ export interface PlannedUpdate {
 }
 
 /**
- * `rows` are all variables of the owner. A variable can't take over a key that another one gives up in the same
- * request, because the database checks row by row. Raises `invalid` with the faults of all items.
+ * `rows` are all variables of the owner. A variable can't take over a key that another one gives up in the same request, because the
+ * database checks row by row. Raises `invalid` with the faults of all items.
  */
 export function plannedUpdates(
   rows: readonly VarView[],

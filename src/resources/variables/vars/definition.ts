@@ -10,15 +10,12 @@ import { description, varsetManagers, varsetReaders } from "../varsets/definitio
 /** The value is decrypted; null if it is sensitive, so that nothing built from a view can reveal it. */
 export interface VarView extends Omit<VarTable, "value"> {
   readonly value: string | null;
-  /** Set only in the context of a workspace. */
   readonly precedence?: VarPrecedence;
 }
 
 /** The order of a set's variable among the workspace's variables with the same category and key. */
 export interface VarPrecedence {
-  /** The variable that takes precedence; null if this one applies. */
   readonly overwriterId: string | null;
-  /** The variables that this one takes precedence over. */
   readonly overwrittenIds: readonly string[];
 }
 
@@ -54,7 +51,6 @@ export const varsMax = 1000;
 const keyMax = 255;
 const valueBytesMax = 256 * 1024;
 
-/** The value of a variable that is created without one. */
 export const emptyValue = "";
 
 /** Null is accepted only in responses: a client that sends back what it read would otherwise erase a secret. */
@@ -74,7 +70,6 @@ const ofVar = `${ofWorkspace}/:var_id` as const;
 const ofVarset = "/varsets/:varset_id/relationships/vars";
 const ofVarsetVar = `${ofVarset}/:varset_var_id` as const;
 
-/** The path of the owner; undefined for the other kind of owner. */
 const inWorkspace = ({ workspaceId }: VarView) =>
   workspaceId === null ? undefined : (`/api/v2/workspaces/${workspaceId}` as const);
 const inVarset = ({ varsetId }: VarView) => (varsetId === null ? undefined : (`/api/v2/varsets/${varsetId}` as const));

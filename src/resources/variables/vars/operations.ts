@@ -1,6 +1,6 @@
 /**
- * Operations on variables. Values are stored encrypted and never written to the audit log, because events are permanent
- * and a variable can become sensitive later.
+ * Operations on variables. Values are stored encrypted and never written to the audit log, because events are permanent and a variable can
+ * become sensitive later.
  */
 import type { Tx } from "../../../database/database.ts";
 import type { VarTable } from "../../../database/schema/variables.ts";
@@ -232,7 +232,6 @@ async function remove(tx: Tx, context: ConditionalContext, owner: Writable, id: 
   await recordVar(tx, context, { before });
 }
 
-/** Raises `not-found`, also if the variable belongs to another owner. */
 async function loadRow(tx: Tx, owner: Writable, id: string): Promise<VarTable> {
   const row = await findVar(tx, owner, id);
   if (row === undefined) throw notFound("variable");

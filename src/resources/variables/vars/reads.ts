@@ -18,8 +18,8 @@ import {
 } from "./store.ts";
 
 /**
- * Raises `not-found` if the caller can't see the workspace or the variable doesn't exist, and `forbidden` if the caller
- * can't read variables, whether or not the variable exists.
+ * Raises `not-found` if the caller can't see the workspace or the variable doesn't exist, and `forbidden` if the caller can't read
+ * variables, whether or not the variable exists.
  */
 export async function loadVar(
   tx: Tx,
@@ -33,7 +33,6 @@ export async function loadVar(
   return variable;
 }
 
-/** Raises `not-found` if the caller can't see the variable set or the variable doesn't exist. */
 export async function loadVarsetVar(
   tx: Tx,
   context: Pick<Context, "actor">,
@@ -78,7 +77,6 @@ export function toVarView({ vault }: Pick<Context, "vault">, row: VarTable): Var
   return { ...columns, value: opened };
 }
 
-/** A variable as passed to a run. */
 export interface EffectiveVariable {
   readonly key: string;
   readonly value: string;
@@ -90,8 +88,8 @@ export interface EffectiveVariable {
 }
 
 /**
- * The effective variables of a workspace with all values decrypted. Only for runs: the result must not end up in a
- * document. Selects the same rows as `all-vars`.
+ * The effective variables of a workspace with all values decrypted. Only for runs: the result must not end up in a document. Selects the
+ * same rows as `all-vars`.
  */
 export async function effectiveVariables(
   tx: Tx,
@@ -109,10 +107,7 @@ export async function effectiveVariables(
   }));
 }
 
-/**
- * Adds a run's own variables, which override all others except those of priority variable sets. Their values are HCL
- * expressions.
- */
+/** Adds a run's own variables, which override all others except those of priority variable sets. Their values are HCL expressions. */
 export function withRunVariables(
   inForce: readonly EffectiveVariable[],
   own: readonly { readonly key: string; readonly value: string }[],

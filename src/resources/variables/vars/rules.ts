@@ -20,17 +20,13 @@ export function newVar(attributes: CreateAttributes<typeof vars>, identity: Iden
 export const isRenamed = (before: Named, after: Named): boolean =>
   before.key !== after.key || before.category !== after.category;
 
-/**
- * Undefined if the value doesn't change. A sensitive value always counts as changed: otherwise a caller could verify a
- * guess.
- */
+/** Undefined if the value doesn't change. A sensitive value always counts as changed: otherwise a caller could verify a guess. */
 export function replacement({ value }: Pick<VarView, "value">, sent: string | undefined): string | undefined {
   return sent === value ? undefined : sent;
 }
 
 type Changed = Named & Pick<VarTable, "sensitive">;
 
-/** Faults that depend on the stored row. */
 export function changeFaults(before: Changed, after: Changed): Fault[] {
   const isExposed = before.sensitive === 1 && after.sensitive === 0;
   return [
@@ -50,11 +46,9 @@ export function keyTaken(): Fault {
   return attributeFault("key", "Key has already been taken");
 }
 
-/** The owner's variables, without the one that is being written. */
 export interface Others {
   readonly count: number;
   readonly valueBytes: number;
-  /** Whether another variable has the same category and key. */
   readonly taken: boolean;
 }
 

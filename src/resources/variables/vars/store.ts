@@ -24,7 +24,6 @@ import { type Others, valuesBytesMax } from "./rules.ts";
 
 // --- one variable, for reading
 
-/** The caller's access to a workspace, with the requested variable if it exists. */
 export interface VarPlace extends WorkspaceFacts {
   readonly variable: VarTable | undefined;
 }
@@ -67,10 +66,7 @@ const inWorkspace = prepared<ByIds, WorkspaceAccessRow & VarOrNulls>((db, { owne
     .where("w.id", "=", ownerId),
 );
 
-/**
- * Returns the workspace even if the variable doesn't exist, so that callers who can't read variables get the same error
- * either way.
- */
+/** Returns the workspace even if the variable doesn't exist, so that callers who can't read variables get the same error either way. */
 export async function findPlace(
   tx: Tx,
   actor: Actor,
@@ -125,7 +121,6 @@ function candidates(workspace: PlaceOfWorkspace) {
     inner join vars as given on given.organization_id = ${organizationId} and given.varset_id = s.id)`;
 }
 
-/** The variable that takes precedence for each category and key. */
 function winners(workspace: PlaceOfWorkspace) {
   return sql<{ id: string; ranking: number }>`(
     select id, ranking from (
@@ -162,7 +157,6 @@ const rankedVar = ({ winnerId, overwrittenList, ...row }: VarTable & PrecedenceR
   },
 });
 
-/** Undefined if the variable set doesn't apply to the workspace. */
 export async function listVarsOfAppliedSet(
   tx: Tx,
   workspace: ReadableWorkspace,
@@ -282,7 +276,6 @@ export async function updateVarRows(tx: Tx, _owner: Writable, rows: readonly Cha
   await updateRows(tx, "vars", rows);
 }
 
-/** The owner's lock covers it. */
 export async function findVar(tx: Tx, { column, thing }: Writable, id: string): Promise<VarTable | undefined> {
   return tx.db.selectFrom("vars").selectAll().where("id", "=", id).where(column, "=", thing.id).executeTakeFirst();
 }

@@ -27,10 +27,8 @@ export type Links = Readonly<Record<LinkKind, readonly string[]>>;
 /** `version` also rises when a workspace or project that the set applies to is deleted. */
 export interface VarsetView extends VarsetTable, OrganizationFacts {
   readonly standing: Standing;
-  /** The access of the caller's teams to the project that owns the set. */
   readonly projectAccess: number | null;
   readonly varIds: readonly string[];
-  /** What the set applies to and the caller can read. */
   readonly links: Links;
   /** What the set applies to and the caller can't read: counted, but not shown or changed. */
   readonly hidden: Links;

@@ -185,8 +185,8 @@ async function listOfWorkspace(context: Context, workspaceId: string, { page, q,
 }
 
 /**
- * The owner of a new variable set: the organization or the named project, with the caller's access to the project.
- * `access` is undefined if the caller can't see the project. Raises `not-found` or `forbidden`.
+ * The owner of a new variable set: the organization or the named project, with the caller's access to the project. `access` is undefined if
+ * the caller can't see the project. Raises `not-found` or `forbidden`.
  */
 async function loadOwner(tx: Tx, context: Context, organizationName: string, named: string | null | undefined) {
   // The lock prevents that anything the set is applied to is deleted concurrently.
@@ -208,7 +208,6 @@ async function loadOwner(tx: Tx, context: Context, organizationName: string, nam
   return { organization, parent, access };
 }
 
-/** Returns the set after the change; undefined if nothing changes, in which case nothing is written. */
 async function writeChange(
   tx: Tx,
   set: Granted<VarsetView, "can-manage">,
@@ -234,7 +233,6 @@ interface LinkChange {
   readonly body: readonly Identifier[];
 }
 
-/** Records only the links that were actually added or removed. */
 async function changeLinks(context: Context, id: string, { verb, kind, body }: LinkChange): Promise<void> {
   await context.database.write(async (tx) => {
     const set = grantVarset(await loadVarset(tx, context, id, "alone"), "can-manage");

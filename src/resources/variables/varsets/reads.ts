@@ -10,7 +10,6 @@ import { findVarset } from "./store.ts";
 
 export { appliedSets, ownPlace, type PlaceOfWorkspace } from "./store.ts";
 
-/** Raises `not-found` if the caller can't see the variable set. */
 export async function loadVarset(
   tx: Tx,
   context: Pick<Context, "actor">,
@@ -22,7 +21,6 @@ export async function loadVarset(
   return grantVarset(set, "can-read");
 }
 
-/** Raises `forbidden`, or `not-found` if the caller can't see the variable set. */
 export function grantVarset<Permission extends "can-read" | "can-manage">(
   set: VarsetView,
   permission: Permission,

@@ -20,7 +20,6 @@ export function newVarset(attributes: CreateAttributes<typeof varsets>, identity
   };
 }
 
-/** Undefined if the organization is the owner. */
 export function parentProjectIn(parent: string | null | undefined, organizationName: string): string | undefined {
   return parent === undefined || parent === null || fold(parent) === fold(organizationName) ? undefined : parent;
 }
@@ -31,7 +30,6 @@ export const kinds: readonly LinkKind[] = ["workspaces", "projects"];
 export const nothing: Links = { workspaces: [], projects: [] };
 export type SentLinks = { readonly [Kind in LinkKind]?: readonly string[] };
 
-/** Includes what the caller can't read. */
 export const allLinksOf = ({ links, hidden }: VarsetView): Links => ({
   workspaces: [...links.workspaces, ...hidden.workspaces].sort(),
   projects: [...links.projects, ...hidden.projects].sort(),

@@ -47,7 +47,6 @@ interface VarsetRow extends VarsetTable, OrganizationFacts, StandingFacts {
 
 const hidden = "-";
 
-/** Variable sets with their lists and the caller's access, in one statement. */
 function sets(db: Kysely<Schema>, organizationId: Expression<string>, principal: string) {
   const marked = (readable: RawBuilder<SqlBool>, column: string) =>
     sql`case when ${readable} then '' else ${sql.lit(hidden)} end || ${sql.ref(column)}`;
@@ -118,8 +117,8 @@ const own = lockable<{ id: string }, { id: string }>("s", (db, { id }) =>
 );
 
 /**
- * Finds the set with its lists and the caller's access to its organization. A change locks the row first, in a separate
- * statement: a statement that waits for a lock sees the current row, but the lists as of its start.
+ * Finds the set with its lists and the caller's access to its organization. A change locks the row first, in a separate statement: a
+ * statement that waits for a lock sees the current row, but the lists as of its start.
  */
 export async function findVarset(
   tx: Tx,
@@ -134,13 +133,11 @@ export async function findVarset(
 
 // --- lists
 
-/** A condition on variable sets with the alias `s`. */
 export type Condition = RawBuilder<SqlBool>;
 
 export interface VarsetSearch {
   readonly page: Page;
   readonly part: string | undefined;
-  /** Restricts the organization's sets; undefined for all. */
   readonly which: Condition | undefined;
   /** Whether the caller can read sets that projects own; undefined if that depends on the project. */
   readonly readsOwned: boolean | undefined;
@@ -183,11 +180,10 @@ export interface PlaceOfWorkspace {
 export const ownPlace = 6;
 
 /**
- * The variable sets that apply to a workspace, as a table with a ranking. The lowest ranking takes precedence; ties are
- * broken by `name_key`. After the workspace's own variables come, in this order: sets of its project applied to the
- * workspace, sets of its project applied to the project, and the organization's sets applied to the workspace, to the
- * project, and globally. Priority sets come before the workspace's own variables in the opposite order, so that a
- * global priority set has the last word.
+ * The variable sets that apply to a workspace, as a table with a ranking. The lowest ranking takes precedence; ties are broken by
+ * `name_key`. After the workspace's own variables come, in this order: sets of its project applied to the workspace, sets of its project
+ * applied to the project, and the organization's sets applied to the workspace, to the project, and globally. Priority sets come before the
+ * workspace's own variables in the opposite order, so that a global priority set has the last word.
  */
 export function appliedSets({ id, organizationId, projectId }: PlaceOfWorkspace): RawBuilder<unknown> {
   const distance = sql`(l.scope + case when s.parent_project_id is null then 2 else 0 end)`;
@@ -217,7 +213,6 @@ export function appliesToProject(projectId: string): Condition {
     or s.id in (select varset_id from varset_projects where project_id = ${projectId}))`;
 }
 
-/** The workspaces, alias `w`, that these sets apply to individually. */
 export function linkedTo(tx: Tx, ids: readonly string[]): RawBuilder<boolean> {
   return sql<boolean>`w.id in (
     select workspace_id from varset_workspaces where ${tx.dialect.isOneOf(sql.ref("varset_id"), ids)})`;
@@ -273,7 +268,6 @@ export async function insertVarset(tx: Tx, _into: VarsetOwner, row: VarsetTable,
   await link(tx, row, "projects", links.projects);
 }
 
-/** `linked` is the change in the number of links. Returns `updatedAt`. */
 export async function updateVarsetRow(
   tx: Tx,
   set: Changeable,
