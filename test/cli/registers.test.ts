@@ -115,7 +115,7 @@ describe.each(["sqlite", "postgres"] as const)("on %s", (engine) => {
     });
     const bad = await cadastre(["user", "create", "--username", "a b", "--email", "nowhere"], register);
     expect(bad).toMatchObject({ code: 1, out: "" });
-    expect(bad.err).toMatch(/^Username may only contain .*\. Email must be an e-mail address\.$/);
+    expect(bad.err).toMatch(/^Username may only contain .*\. Email must be a valid email address\.$/);
   });
 
   test("a token is shown once, listed without its secret, and revoked", async () => {

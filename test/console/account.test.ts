@@ -47,7 +47,7 @@ test("a site admin adds somebody, who makes a token and ends another session, an
   await page.getByLabel("New password", { exact: true }).fill("staple horse correct battery");
   await page.getByLabel("Confirm new password").fill("something else entirely");
   await page.getByRole("button", { name: "Change password" }).click();
-  await page.getByText("Password confirmation must be the same as the password").waitFor();
+  await page.getByText("Password confirmation doesn't match the password").waitFor();
   await page.getByLabel("Confirm new password").fill("staple horse correct battery");
   await page.getByRole("button", { name: "Change password" }).click();
   await page.getByRole("heading", { name: "Sign in to Cadastre" }).waitFor();

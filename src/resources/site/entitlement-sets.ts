@@ -1,4 +1,4 @@
-/** Which features an organization has. Clients ask before they use one. */
+/** The entitlement set resource: the features of an organization, which clients check before they use one. */
 import { defineResource, wordsFor } from "../../jsonapi/define.ts";
 import { flag } from "../../jsonapi/schemas.ts";
 import { loadOrganizationToUse } from "../identity/organizations/reads.ts";
@@ -15,17 +15,17 @@ const always = (value: boolean, doc: string) =>
 
 const entitlementSets = defineResource<EntitlementSetView>()(({ readOnly }) => ({
   type: "entitlement-sets",
-  doc: "The features of an organization; all organizations of a register have the same, but for operations.",
+  doc: "The features of an organization. All organizations of a site have the same ones, except for operations.",
   id: (set) => set.id,
   attributes: {
     agents: always(true, "Agent pools."),
     "audit-logging": always(true, "The audit log, and webhooks that receive its events."),
     "cost-estimation": always(false, "Cost estimates of runs."),
     "global-run-tasks": always(false, "Run tasks of the whole organization."),
-    // While nothing runs here, engines that read this run on the caller's machine, whatever a workspace's execution mode says.
+    // While this is false, Terraform and OpenTofu run on the caller's machine, regardless of the workspace's execution mode.
     operations: readOnly(
       flag(),
-      "Runs on the service: true from the moment on at which an agent that may serve the organization, or a worker of the server, was first there. It never goes back by itself.",
+      "Remote runs. It becomes true when an agent that can serve the organization, or a worker of the server, first connects, and then stays true.",
     ),
     "private-module-registry": always(false, "A registry of modules."),
     "private-run-tasks": always(false, "Run tasks on private networks."),

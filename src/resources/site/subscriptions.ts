@@ -1,6 +1,6 @@
 /**
- * Feature sets, and the subscription of an organization to one: what clients of HCP Terraform look for. They are taken and have no effect; the
- * sets ship with the service, nothing is stored, and so no event is left either.
+ * Feature sets and organization subscriptions, for clients of HCP Terraform that expect them. They have no effect: nothing is stored, so
+ * nothing is audited either.
  */
 import { z } from "zod";
 import { defineResource, wordsFor } from "../../jsonapi/define.ts";
@@ -20,19 +20,19 @@ export interface FeatureSetView {
 
 const featureSets = defineResource<FeatureSetView>()(({ readOnly }) => ({
   type: "feature-sets",
-  doc: "A plan of HCP Terraform, by the name that clients ask for. All of them are the same here: every organization has every feature of the service, whatever it is subscribed to.",
+  doc: "A plan of HCP Terraform. All feature sets are equivalent: every organization has every feature, regardless of its subscription.",
   id: (set) => set.id,
   attributes: {
     name: readOnly(text(), "The plan's name."),
-    identifier: readOnly(text(), "The name as an identifier."),
-    cost: readOnly(wholeNumber(), "Always 0: nothing is sold.", { from: () => 0 }),
+    identifier: readOnly(text(), "The plan's name as an identifier."),
+    cost: readOnly(wholeNumber(), "Always 0.", { from: () => 0 }),
   },
   relationships: {},
   operations: {
     listFeatureSets: {
       method: "GET",
       path: "/admin/feature-sets",
-      summary: "List the feature sets, which differ in nothing but their names",
+      summary: "List feature sets; they differ only in their names",
       needs: "a site admin",
       query: { paged: true, parameters: { q: searchParameter("the name") } },
       answer: "list",
@@ -66,7 +66,7 @@ export interface SubscriptionView {
   readonly featureSetId: string;
 }
 
-/** Limits and dates are left alone: there is nothing that they could limit or end. */
+/** Limits and dates are ignored, because nothing is limited. */
 const asked = z.object({
   data: z.object({
     type: z.enum(["subscription", "subscriptions"]),
@@ -81,7 +81,7 @@ const unlimited = (doc: string) =>
 
 const subscriptions = defineResource<SubscriptionView>()(({ readOnly, toOne }) => ({
   type: "subscriptions",
-  doc: "What an organization is subscribed to. It changes nothing and is not kept: every organization has every feature of the service, without limits and without an end.",
+  doc: "The subscription of an organization. It has no effect and is not stored: every organization has every feature, without limits or an end date.",
   id: (subscription) => subscription.organizationId.replace(/^org-/, "sub-"),
   attributes: {
     "is-active": readOnly(flag(), "Always true.", { from: () => true }),
@@ -94,7 +94,7 @@ const subscriptions = defineResource<SubscriptionView>()(({ readOnly, toOne }) =
       id: (subscription) => subscription.organizationName,
       related: (subscription) => `/api/v2/organizations/${subscription.organizationName}`,
     }),
-    "feature-set": toOne("feature-sets", "The one that was asked for; all of them give the same.", {
+    "feature-set": toOne("feature-sets", "The requested feature set; all of them are equivalent.", {
       id: (subscription) => subscription.featureSetId,
     }),
   },
@@ -102,7 +102,7 @@ const subscriptions = defineResource<SubscriptionView>()(({ readOnly, toOne }) =
     subscribeOrganization: {
       method: "POST",
       path: "/admin/organizations/:organization_name/subscription",
-      summary: "Subscribe an organization to a feature set, which changes nothing",
+      summary: "Subscribe an organization to a feature set; this has no effect",
       needs: "a site admin",
       body: { custom: asked },
       answer: "document",
@@ -124,7 +124,7 @@ export const subscriptionResource = implement(subscriptions, {
     refuseIfAny(
       allFeatureSets.some((set) => set.id === id)
         ? []
-        : [relationshipFault("feature-set", "Feature set does not exist; GET /admin/feature-sets lists them")],
+        : [relationshipFault("feature-set", "Feature set does not exist; see GET /admin/feature-sets")],
     );
     return {
       view: { organizationId: organization.id, organizationName: organization.name, featureSetId: id },

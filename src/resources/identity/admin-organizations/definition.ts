@@ -1,6 +1,6 @@
 /**
- * An organization as site admins see it: what they set and its owners do not. On the wire it is an `organizations` like the
- * one that its members see, with other attributes. See docs/decisions/0061-administering-organizations.md.
+ * The organization resource for site admins: the settings that owners can't change. On the wire it has the type `organizations`, with other
+ * attributes. See docs/decisions/0061-administering-organizations.md.
  */
 import type { OrganizationTable } from "../../../database/schema/identity.ts";
 import { defineResource } from "../../../jsonapi/define.ts";
@@ -9,9 +9,8 @@ import { flag, text, wholeNumber } from "../../../jsonapi/schemas.ts";
 import { timeoutPattern } from "../../../kernel/time.ts";
 
 export interface AdminOrganizationView extends OrganizationTable {
-  /** The people in the owners team. */
   readonly ownerIds: readonly string[];
-  /** Of the owners team: it changes with the people in it. */
+  /** The version of the owners team, which changes with its members. */
   readonly ownersVersion: number;
 }
 
@@ -32,48 +31,52 @@ const pathOf = ({ name }: AdminOrganizationView) => `/api/v2/admin/organizations
 export const adminOrganizations = defineResource<AdminOrganizationView>()(({ optional, readOnly, toMany }) => ({
   type: "organizations",
   schemaName: "admin-organizations",
-  doc: "An organization, with what site admins set and its owners do not.",
+  doc: "An organization with the settings that only site admins can change.",
   id: (organization) => organization.name,
   version: ({ version, ownersVersion }) => [version, ownersVersion],
   attributes: {
-    name: readOnly(text(), "It is the organization's id in paths.", { audited: false }),
-    "external-id": readOnly(text(), "An id that stays when the organization is renamed.", {
+    name: readOnly(text(), "The organization's name. Paths use it as the organization's id.", { audited: false }),
+    "external-id": readOnly(text(), "An id that doesn't change when the organization is renamed.", {
       from: (organization) => organization.id,
       audited: false,
     }),
-    "notification-email": readOnly(text(), "Where the organization's notices go.", {
+    "notification-email": readOnly(text(), "The email address for notifications to the organization.", {
       from: (organization) => organization.email,
       audited: false,
     }),
     "is-disabled": optional(
       flag(),
-      "Whether the organization is closed: to everybody but site admins it is not there, by any token.",
+      "Whether the organization is disabled. A disabled organization is visible only to site admins; all tokens for it stop working.",
       { default: false },
     ),
     "workspace-limit": optional(
       wholeNumber().nullable(),
-      "How many workspaces it may have at most; those that it has stay. Null or 0: as many as it likes.",
+      "The maximum number of workspaces; existing workspaces stay. Null or 0 means no limit.",
       { default: null },
     ),
-    "access-beta-tools": optional(flag(), "Stored; it changes nothing.", { default: false }),
+    "access-beta-tools": optional(flag(), "Stored without effect.", { default: false }),
     "global-module-sharing": optional(
       flag(),
-      "Whether every organization may use its modules; then it has no consumers of its own choice. There is no registry yet.",
+      "Whether every organization can use its modules. Setting it removes the list of module consumers. There is no registry yet, so it has no effect.",
       { default: false },
     ),
-    "global-provider-sharing": optional(flag(), "The same for providers.", { default: false }),
-    "terraform-worker-sudo-enabled": optional(flag(), "Stored; it changes nothing.", { default: false }),
-    "apply-timeout": optional(timeout, "How long an apply may take, where that is shorter than the site allows.", {
+    "global-provider-sharing": optional(
+      flag(),
+      "Whether every organization can use its providers. There is no registry yet, so it has no effect.",
+      { default: false },
+    ),
+    "terraform-worker-sudo-enabled": optional(flag(), "Stored without effect.", { default: false }),
+    "apply-timeout": optional(timeout, "The maximum duration of an apply, if shorter than the site's limit.", {
       default: null,
     }),
-    "plan-timeout": optional(timeout, "How long a plan may take, where that is shorter than the site allows.", {
+    "plan-timeout": optional(timeout, "The maximum duration of a plan, if shorter than the site's limit.", {
       default: null,
     }),
-    "sso-enabled": readOnly(flag(), "Always false: there is no single sign-on.", { from: () => false, audited: false }),
+    "sso-enabled": readOnly(flag(), "Always false.", { from: () => false, audited: false }),
   },
   relationships: {
-    owners: toMany("users", "The people in its owners team.", { ids: (organization) => organization.ownerIds }),
-    "module-consumers": toMany("organizations", "Which organizations may use its modules.", {
+    owners: toMany("users", "The members of the owners team.", { ids: (organization) => organization.ownerIds }),
+    "module-consumers": toMany("organizations", "The organizations that can use its modules.", {
       related: (organization) => `${pathOf(organization)}/relationships/module-consumers`,
     }),
   },
@@ -82,17 +85,23 @@ export const adminOrganizations = defineResource<AdminOrganizationView>()(({ opt
     listAdminOrganizations: {
       method: "GET",
       path: "/admin/organizations",
-      summary: "List all organizations of the register",
+      summary: "List all organizations",
       needs: "a site admin",
       query: {
         paged: true,
         include,
         parameters: {
-          q: searchParameter("the name or email address", " It goes before the other two."),
+          q: searchParameter("the name or email address", " It takes precedence over the other two."),
           "q[name]": searchParameter("the name"),
           "q[email]": searchParameter("the email address"),
-          "filter[module_producer]": choice(isTrue, "Whether it shares modules, with all or with some."),
-          "filter[provider_producer]": choice(isTrue, "Whether it shares providers."),
+          "filter[module_producer]": choice(
+            isTrue,
+            "Only organizations that share modules (`true`) or don't (`false`).",
+          ),
+          "filter[provider_producer]": choice(
+            isTrue,
+            "Only organizations that share providers (`true`) or don't (`false`).",
+          ),
         },
       },
       answer: "list",
@@ -108,7 +117,7 @@ export const adminOrganizations = defineResource<AdminOrganizationView>()(({ opt
     updateAdminOrganization: {
       method: "PATCH",
       path: one,
-      summary: "Change what site admins set for an organization",
+      summary: "Update the site admin settings of an organization",
       needs: "a site admin",
       body: "untyped-update",
       answer: "document",
@@ -124,7 +133,7 @@ export const adminOrganizations = defineResource<AdminOrganizationView>()(({ opt
     listModuleConsumers: {
       method: "GET",
       path: moduleConsumers,
-      summary: "List the organizations that may use an organization's modules",
+      summary: "List the organizations that can use an organization's modules",
       needs: "a site admin",
       query: { paged: true },
       answer: "list",
@@ -132,7 +141,8 @@ export const adminOrganizations = defineResource<AdminOrganizationView>()(({ opt
     replaceModuleConsumers: {
       method: "PATCH",
       path: moduleConsumers,
-      summary: "Say which organizations may use an organization's modules; it is then not shared with all",
+      summary:
+        "Replace the list of organizations that can use an organization's modules, and stop sharing them with all organizations",
       needs: "a site admin",
       body: { linkage: ["organizations"] },
       answer: "nothing",

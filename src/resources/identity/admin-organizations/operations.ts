@@ -1,4 +1,4 @@
-/** Operations of site admins on organizations: load → authorize → decide → write. */
+/** Operations of site admins on organizations. */
 import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
 import { changedColumns } from "../../../jsonapi/columns.ts";
@@ -57,7 +57,6 @@ export const adminOrganizationResource = implement(adminOrganizations, {
       );
       if (changes === undefined) return { view: organization };
       await administerOrganization(tx, organization, changes);
-      // What is shared with all is not shared with some.
       if (changes.globalModuleSharing === 1) await deleteModuleConsumers(tx, organization);
       await recordChange(tx, context, adminOrganizations, { before: inAudit(organization), after: inAudit(changed) });
       return { view: changed };
@@ -101,7 +100,7 @@ export const adminOrganizationResource = implement(adminOrganizations, {
   },
 });
 
-/** Raises `not-found`, also for everybody but site admins. */
+/** Raises `not-found`, also if the caller is not a site admin. */
 async function load(
   tx: Tx,
   context: Context,
@@ -114,7 +113,6 @@ async function load(
   return administered(administration, organization);
 }
 
-/** An organization belongs to its own audit trail. */
 function inAudit(view: AdminOrganizationView): AdminOrganizationView & { readonly organizationId: string } {
   return { ...view, organizationId: view.id };
 }

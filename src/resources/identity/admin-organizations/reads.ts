@@ -1,4 +1,4 @@
-/** What neighbours show of organizations to site admins. */
+/** Reads of organizations for site admins, for other modules. */
 import type { Tx } from "../../../database/database.ts";
 import type { Included } from "../../../jsonapi/define.ts";
 import type { Administration } from "../../shared/administration.ts";
@@ -7,7 +7,6 @@ import { loadIncluded } from "../../shared/includes.ts";
 import { adminOrganizations } from "./definition.ts";
 import { findAdminOrganizations } from "./store.ts";
 
-/** With their owners, where those are asked for. */
 export async function organizationsBeside(
   tx: Tx,
   context: Context,

@@ -1,4 +1,4 @@
-/** Pure rules of what site admins set for organizations. */
+/** Pure rules of the site admin settings of organizations. */
 import type { Identifier } from "../../../jsonapi/define.ts";
 import type { Fault } from "../../../kernel/errors.ts";
 import { fold } from "../../../kernel/text.ts";
@@ -8,10 +8,9 @@ export interface Named {
   readonly nameKey: string;
 }
 
-/** What the register knows against a list of consumers. */
-export function consumerFaults(owner: Named, asked: readonly Identifier[], found: readonly Named[]): Fault[] {
+export function consumerFaults(owner: Named, items: readonly Identifier[], found: readonly Named[]): Fault[] {
   const known = new Set(found.map(({ nameKey }) => nameKey));
-  return asked.flatMap(({ id: name }, position) => {
+  return items.flatMap(({ id: name }, position) => {
     const pointer = `/data/${position}/id`;
     if (!known.has(fold(name))) return [{ pointer, detail: `Organization '${name}' does not exist` }];
     return fold(name) === owner.nameKey ? [{ pointer, detail: "An organization can't be its own consumer" }] : [];

@@ -1,4 +1,4 @@
-/** SQL of organizations as site admins see them, and of who may use whose modules. */
+/** SQL of organizations for site admins, and of module consumers. */
 import { type Kysely, type SqlBool, sql } from "kysely";
 import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
@@ -18,7 +18,7 @@ interface AdminOrganizationRow extends OrganizationTable {
   readonly ownersVersion: number;
 }
 
-/** Whatever an organization refuses its members or their tokens, its administration goes on. */
+/** Includes organizations that are disabled or reject the caller's token. */
 function organizations(db: Kysely<Schema>) {
   return db
     .selectFrom("organizations as o")
@@ -103,7 +103,7 @@ async function pageOf(tx: Tx, page: Page, rows: ReturnType<typeof organizations>
   return { views: found.rows.map(toView), totalCount: found.totals.totalCount };
 }
 
-/** Holds organizations by their names, in the order of their ids: whoever is to refer to others begins with all of them. */
+/** Locks organizations in the order of their ids. Writes that refer to other organizations must lock all of them first. */
 export async function holdNamed(
   tx: Tx,
   _by: Granted<unknown, "can-administer">,
@@ -118,7 +118,6 @@ export async function holdNamed(
     .execute();
 }
 
-/** Organizations by their names, ignoring case. */
 export async function findNamed(tx: Tx, names: readonly string[]): Promise<Named[]> {
   return tx.db
     .selectFrom("organizations")
@@ -130,7 +129,6 @@ export async function findNamed(tx: Tx, names: readonly string[]): Promise<Named
 
 type Administered = Granted<AdminOrganizationView, "can-administer">;
 
-/** The names of the consumers, and none of them is one any more. */
 export async function deleteModuleConsumers(tx: Tx, organization: Administered): Promise<string[]> {
   const removed = await tx.db
     .deleteFrom("moduleConsumers")

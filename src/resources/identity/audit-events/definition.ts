@@ -1,4 +1,4 @@
-/** The audit log: who changed what, by which token, from what to what. It can only be read. */
+/** The audit event resource: who changed what, with which token, and the values before and after. Read-only. */
 import type { AuditEventTable } from "../../../database/schema/audit.ts";
 import { defineResource } from "../../../jsonapi/define.ts";
 import { type Parameter, textParameter, Unusable } from "../../../jsonapi/query.ts";
@@ -21,7 +21,7 @@ export const instant = (doc: string): Parameter<string> => ({
 const anything = z.record(z.string(), z.unknown()).nullable();
 const related = z.array(z.object({ type: z.string(), id: z.string(), name: z.string(), deleted: z.boolean() }));
 
-/** Of the log as a table. `related`, `before` and `after` are JSON in it. */
+/** Columns of the CSV export. `related`, `before` and `after` contain JSON. */
 export const auditColumns = [
   "id",
   "created-at",
@@ -41,32 +41,32 @@ export const auditColumns = [
 
 export const auditEvents = defineResource<AuditEventView>()(({ readOnly, toOne }) => ({
   type: "audit-events",
-  doc: "One change: who, by which token, what, and how it was before and after. Secrets are never part of it.",
+  doc: "One change: who made it, with which token, and the values before and after. It never contains secrets.",
   id: (event) => event.id,
   attributes: {
-    action: readOnly(text(), "The kind of thing and what was done to it: `projects.update`."),
+    action: readOnly(text(), "The resource type and the action, such as `projects.update`."),
     "actor-kind": readOnly(text(), "`user`, `team`, `organization`, or `operator` for the command line."),
     "actor-id": readOnly(text(), "The id of the user, team or organization."),
-    "actor-name": readOnly(text(), "Its name at the time."),
-    "token-id": readOnly(text().nullable(), "The token that was used."),
-    "subject-type": readOnly(text(), "The kind of thing that was changed."),
-    "subject-id": readOnly(text(), "Its id."),
+    "actor-name": readOnly(text(), "The actor's name at the time."),
+    "token-id": readOnly(text().nullable(), "The id of the token that was used."),
+    "subject-type": readOnly(text(), "The type of the resource that was changed."),
+    "subject-id": readOnly(text(), "The id of the resource that was changed."),
     "subject-name": readOnly(
       text().nullable(),
-      "Its name at the time, where the event says it; else its name now, or the last one in the log. Null for what has no name.",
+      "The name of the resource at the time if the event records it, else its current name or the last one in the log. Null if it has no name.",
     ),
     related: readOnly(
       related,
-      "What the event mentions by id, such as the team and the project of a grant, and what these belong to, with their names. Things that were deleted have `deleted` and the last name that the log recorded. The subject and what it belongs to come first; ids in texts that people wrote are not resolved.",
+      "The resources that the event refers to by id, such as the team and the project of a grant, and the resources they belong to, with their names. Deleted resources have `deleted` set and the last name in the log. The subject and its parents come first. Ids in free text are not resolved.",
     ),
-    before: readOnly(anything, "Its attributes before; null for a creation.", {
+    before: readOnly(anything, "The attributes before the change; null for a creation.", {
       from: (event) => factsIn(event.before),
     }),
-    after: readOnly(anything, "Its attributes after; null for a deletion.", {
+    after: readOnly(anything, "The attributes after the change; null for a deletion.", {
       from: (event) => factsIn(event.after),
     }),
-    "request-id": readOnly(text(), "The request; also in the service's log."),
-    "created-at": readOnly(timestamp(), "When."),
+    "request-id": readOnly(text(), "The id of the request; the server's log has it too."),
+    "created-at": readOnly(timestamp(), "When the change was made."),
   },
   relationships: {
     organization: toOne("organizations", "The organization.", {
@@ -78,16 +78,16 @@ export const auditEvents = defineResource<AuditEventView>()(({ readOnly, toOne }
       method: "GET",
       path: "/organizations/:organization_name/audit-events",
       summary: "Read the audit log, newest first, or export it as CSV",
-      needs: "an owner, the organization's token, or its token for the audit trail",
+      needs: "an owner, the organization's token, or its audit trail token",
       query: {
         paged: "cursor",
         parameters: {
           "filter[actor][id]": textParameter("Only changes by this user, team or organization."),
           "filter[action]": textParameter("Only this action, such as `projects.update`."),
-          "filter[subject][type]": textParameter("Only changes of this kind of thing."),
-          "filter[subject][id]": textParameter("Only changes of this thing."),
-          "filter[since]": instant("Only from this time on."),
-          "filter[until]": instant("Only before this time."),
+          "filter[subject][type]": textParameter("Only changes of resources of this type."),
+          "filter[subject][id]": textParameter("Only changes of the resource with this id."),
+          "filter[since]": instant("Only changes at or after this time."),
+          "filter[until]": instant("Only changes before this time."),
         },
       },
       answer: "cursor-list",

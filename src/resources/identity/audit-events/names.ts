@@ -1,6 +1,6 @@
 /**
- * Names of the things that events mention by id, in a constant number of statements. Things that were deleted have the name that the log
- * itself last recorded. See docs/decisions/0176-names-in-the-audit-log.md.
+ * Looks up the names of resources that events mention by id, in a constant number of statements. Deleted resources have the last name in
+ * the log. See docs/decisions/0176-names-in-the-audit-log.md.
  */
 import { type RawBuilder, sql } from "kysely";
 import type { Tx } from "../../../database/database.ts";
@@ -20,19 +20,18 @@ import {
 interface Source {
   readonly from: string;
   readonly name?: string;
-  /** The id of the thing that it belongs to. */
   readonly parent?: string;
-  /** The column with the organization that a row belongs to; null for what every organization uses. */
+  /** The column with the organization of a row; null if every organization uses the resource. */
   readonly organization?: string | null;
 }
 
-/** A phase belongs to its run, which people know by its message, and to its workspace. */
+/** A phase has no name of its own, so it is shown with its run and workspace. */
 const phases: readonly Source[] = [
   { from: "run_phases t", parent: "t.run_id" },
   { from: "run_phases t", parent: "t.workspace_id" },
 ];
 
-/** Where things of each type are. `t` is the table with the id. */
+/** Where to find resources of each type; `t` is the table with the id. */
 const sources: Readonly<Record<string, readonly Source[]>> = {
   users: [
     {
@@ -69,11 +68,10 @@ const sources: Readonly<Record<string, readonly Source[]>> = {
     },
   ],
   "authentication-tokens": [
-    // What people call their own tokens is no business of an organization.
+    // The descriptions of users' own tokens are private.
     { from: "tokens t", name: "t.description", parent: "coalesce(t.team_id, t.organization_id)" },
     { from: "agent_tokens t", name: "t.description", parent: "t.agent_pool_id" },
   ],
-  // A message is what people know a run by.
   runs: [{ from: "runs t", name: "t.message", parent: "t.workspace_id" }],
   comments: [{ from: "comments t join runs r on r.id = t.run_id", parent: "r.workspace_id" }],
   plans: phases,
@@ -86,7 +84,6 @@ const sources: Readonly<Record<string, readonly Source[]>> = {
 
 type Names = Map<string, Known>;
 
-/** The events with the names of what they mention: two statements, however many there are. */
 export async function withNames(
   tx: Tx,
   organization: { readonly id: string; readonly name: string },
@@ -110,7 +107,7 @@ type Found = Record<"name" | "parent" | "first" | "before" | "after" | "actor", 
   readonly isPresent: number;
 };
 
-/** One statement, whatever the types: things that are there by primary key, each in its table; the others by the log. */
+/** One statement for all types: existing resources by primary key, deleted ones from the log. */
 async function learn(tx: Tx, organizationId: string, ids: ReadonlySet<string>, known: Names): Promise<void> {
   const unknown = [...ids].filter((id) => !known.has(id) && typeOfId(id) !== undefined);
   const byType = Map.groupBy(unknown, (id) => typeOfId(id) ?? "");
@@ -134,9 +131,9 @@ async function learn(tx: Tx, organizationId: string, ids: ReadonlySet<string>, k
   }
 }
 
-/** The first and the last event of each that is gone: what was made has a name and a place, what was deleted had its last name. */
+/** The first and last event of each deleted resource: the creation has its parent, the last event its last name. */
 function inLog(tx: Tx, organizationId: string, ids: readonly string[]): RawBuilder<unknown> {
-  // Each is one step in an index. A join would let the planner read the whole log instead.
+  // Each subquery is one index lookup. A join could make the planner read the whole log.
   const edge = (
     column: string,
     by: "subject_id" | "actor_id",
@@ -156,7 +153,7 @@ function partOf(tx: Tx, source: Source, organizationId: string, ids: readonly st
     parent = "cast(null as text)",
     organization = "t.organization_id",
   } = source;
-  const whose = organization === null ? sql`true` : sql`${sql.ref(organization)} = ${organizationId}`;
+  const inOrganization = organization === null ? sql`true` : sql`${sql.ref(organization)} = ${organizationId}`;
   return sql`select t.id as id, ${sql.raw(name)} as name, ${sql.raw(parent)} as parent from ${sql.raw(from)}
-    where ${tx.dialect.isOneOf(sql.ref("t.id"), ids)} and ${whose}`;
+    where ${tx.dialect.isOneOf(sql.ref("t.id"), ids)} and ${inOrganization}`;
 }

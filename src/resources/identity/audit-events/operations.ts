@@ -1,4 +1,4 @@
-/** The one operation on the audit log. */
+/** Operations on the audit log. */
 import { AppError } from "../../../kernel/errors.ts";
 import { parseTimestamp } from "../../../kernel/time.ts";
 import { exported } from "../authentication-tokens/exports.ts";
@@ -41,7 +41,6 @@ function formatCursor({ createdAt, id }: Cursor): string {
   return Buffer.from(`${createdAt} ${id}`).toString("base64url");
 }
 
-/** Raises `bad-request` for anything that `formatCursor` did not make. */
 function parseCursor(text: string): Cursor {
   const [createdAt = "", id = ""] = Buffer.from(text, "base64url").toString().split(" ");
   const cursor = { createdAt, id };
@@ -49,7 +48,7 @@ function parseCursor(text: string): Cursor {
     throw new AppError("bad-request", [
       {
         parameter: "page[cursor]",
-        detail: "The query parameter page[cursor] is not one that a previous page gave; start again without it.",
+        detail: "The query parameter page[cursor] is not a cursor from a previous page. Start again without it.",
       },
     ]);
   }

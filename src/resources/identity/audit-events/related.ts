@@ -1,4 +1,4 @@
-/** Pure rules of the names in an event: which things it mentions by id, and what they are called. */
+/** Pure rules for names in audit events: which resources an event mentions by id, and their names. */
 import type { AuditEventTable } from "../../../database/schema/audit.ts";
 import { idPrefixes } from "../../../kernel/ids.ts";
 
@@ -9,19 +9,18 @@ export interface Related {
   readonly deleted: boolean;
 }
 
-/** What is known of a thing: its name, and the ids of what it belongs to, such as a run's workspace. */
+/** A resource's name and the ids of the resources it belongs to, such as a run's workspace. */
 export interface Known {
   readonly name: string | null;
   readonly parents: readonly string[];
-  /** Only the log knows it: it is no longer there. */
   readonly deleted: boolean;
 }
 
-/** An event of a large move mentions thousands of workspaces; the facts of a move have their names already. */
+/** Events of large moves mention thousands of workspaces, and already contain their names. */
 const mentionsMax = 20;
 
 const typesByPrefix: ReadonlyMap<string, string> = new Map(
-  // Tokens of agents have a prefix of their own; in the log all tokens have one type.
+  // Agent tokens have their own id prefix, but all tokens have one type in the log.
   Object.entries(idPrefixes).map(([type, prefix]) => [
     prefix,
     type === "agent-tokens" ? "authentication-tokens" : type,
@@ -29,13 +28,12 @@ const typesByPrefix: ReadonlyMap<string, string> = new Map(
 );
 const idShape = /^([a-z]+)-[0-9A-Za-z]{16}$/;
 
-/** The type of thing that an id belongs to; undefined for a text that is no id of ours. */
 export const typeOfId = (text: string): string | undefined => typesByPrefix.get(idShape.exec(text)?.[1] ?? "");
 
 export type Facts = Readonly<Record<string, unknown>> | null;
 export const factsIn = (json: string | null): Facts => (json === null ? null : (JSON.parse(json) as Facts));
 
-/** The attributes that hold ids. An id in any other, such as a description or a claim of a foreign token, is text that somebody wrote. */
+/** Attributes that contain ids. Ids in other attributes, such as descriptions or claims of foreign tokens, are free text. */
 const references = [
   "team",
   "workspace",
@@ -63,10 +61,8 @@ const references = [
   "token",
   "managed-by",
 ];
-/** The same within a list of objects: workspaces that move, members and grants of a team. */
 const listedReferences = ["id", "team", "project", "workspace", "membership"];
 
-/** Ids in an event's facts, in the order of `keys`. */
 function idsIn(facts: Facts, keys: readonly string[] = references, max = mentionsMax): string[] {
   const values = keys.flatMap((key) => facts?.[key] ?? []).slice(0, max);
   const ids = values.flatMap((value) =>
@@ -80,7 +76,7 @@ function idsIn(facts: Facts, keys: readonly string[] = references, max = mention
   );
 }
 
-/** The attributes that say what a thing of a type belongs to, for when its row is gone. */
+/** Attributes that name the parent of a resource, for when its row is deleted. */
 const parentReferences: Readonly<Record<string, readonly string[]>> = {
   vars: ["workspace", "varset"],
   "notification-configurations": ["subscribable"],
@@ -99,11 +95,10 @@ export const parentsIn = (type: string, facts: readonly Facts[]): string[] => [
   ...new Set(facts.flatMap((each) => idsIn(each, parentReferences[type] ?? []))),
 ];
 
-/** An event with its facts parsed once: those of a large move take megabytes. */
+/** Parses the facts only once, because those of a large move take megabytes. */
 export interface ParsedEvent {
   readonly row: AuditEventTable;
   readonly facts: readonly Facts[];
-  /** Everything that it mentions by id: its subject, the token, and what is in its facts. */
   readonly mentions: ReadonlySet<string>;
 }
 
@@ -113,7 +108,7 @@ export function parsedEvent(row: AuditEventTable): ParsedEvent {
   return { row, facts, mentions: new Set([row.subjectId, ...token, ...facts.flatMap((each) => idsIn(each))]) };
 }
 
-/** The attributes that name a thing of a type, where that is not `name`, the best first; none for types that have no name. */
+/** Attributes with the name of a resource, if that isn't `name`; best first. Empty for types without names. */
 const namingAttributes: Readonly<Record<string, readonly string[]>> = {
   users: ["username"],
   vars: ["key"],
@@ -127,25 +122,22 @@ const namingAttributes: Readonly<Record<string, readonly string[]>> = {
   "configuration-versions": [],
 };
 
-/** What a thing of this type is called, as facts about it say. */
 function nameIn(type: string, facts: Facts): string | null {
   const names = (namingAttributes[type] ?? ["name"]).map((attribute) => facts?.[attribute]);
   return (names.find((name) => typeof name === "string" && name !== "") as string | undefined) ?? null;
 }
 
-/** The first name that any of these facts has. */
 export const firstNameIn = (type: string, facts: readonly Facts[]): string | null =>
   facts.map((each) => nameIn(type, each)).find((name) => name !== null) ?? null;
 
-/** What the event itself calls its subject comes first: that was its name at the time. */
+/** Prefers the name in the event itself, because that was the name at the time. */
 export const subjectNameOf = ({ row, facts }: ParsedEvent, known: ReadonlyMap<string, Known>): string | null =>
   firstNameIn(row.subjectType, facts) ?? known.get(row.subjectId)?.name ?? null;
 
-/** The named things that an event mentions: its subject, what that belongs to, then all others with what they belong to. */
 export function relatedOf(event: ParsedEvent, known: ReadonlyMap<string, Known>): Related[] {
   const { row, mentions } = event;
   const parentsOf = (id: string) => known.get(id)?.parents ?? [];
-  // Whom the token belongs to says nothing of what the event is about.
+  // The owner of the token says nothing about the subject of the event.
   const others = [...mentions].filter((id) => id !== row.tokenId);
   const ids = new Set([row.subjectId, ...parentsOf(row.subjectId), ...mentions, ...others.flatMap(parentsOf)]);
   return [...ids].flatMap((id) => {

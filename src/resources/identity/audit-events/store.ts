@@ -17,13 +17,13 @@ export interface AuditFilter {
   readonly until: string | undefined;
 }
 
-/** Newest first, from behind a cursor on. Events that are added meanwhile come before every cursor. */
+/** Newest first, after the cursor. New events never appear on later pages. */
 function matching(tx: Tx, organizationId: string, filter: AuditFilter, after: Cursor | undefined) {
   let query = tx.db.selectFrom("auditEvents").where("organizationId", "=", organizationId);
   if (filter.actorId !== undefined) query = query.where("actorId", "=", filter.actorId);
   if (filter.action !== undefined) query = query.where("action", "=", filter.action);
   if (filter.subjectType !== undefined) {
-    // The second is what the index says of itself.
+    // Repeats the condition of the partial index.
     query = query.where("subjectType", "=", filter.subjectType).where(sql<boolean>`subject_type > ''`);
   }
   if (filter.subjectId !== undefined) query = query.where("subjectId", "=", filter.subjectId);
@@ -37,7 +37,7 @@ function matching(tx: Tx, organizationId: string, filter: AuditFilter, after: Cu
   return query.orderBy("createdAt", "desc").orderBy("id", "desc");
 }
 
-/** One row more than the page, to tell whether there is a next one. */
+/** Reads one row more than the page, to know whether there is a next page. */
 export async function findEvents(
   tx: Tx,
   organizationId: string,
@@ -50,12 +50,11 @@ export async function findEvents(
     .execute();
 }
 
-/** Few: nothing else is done on SQLite while a chunk is read. */
+/** Small, because SQLite does nothing else while a chunk is read. */
 const chunkRows = 200;
-/** Of facts in one chunk, unless one event alone has more: an event of a large move takes megabytes. */
+/** A single event can be larger than this: an event of a large move takes megabytes. */
 const chunkBytes = 4 * 2 ** 20;
 
-/** The next events of an export: as many as fit into memory for certain. None once there are no more. */
 export async function findChunk(
   tx: Tx,
   organizationId: string,

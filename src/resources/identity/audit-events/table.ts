@@ -1,4 +1,4 @@
-/** The whole of an audit log as a table, chunk by chunk: never more than one chunk is in memory, however many events there are. */
+/** Streams the audit log as a table, with at most one chunk in memory. */
 import type { Tx } from "../../../database/database.ts";
 import type { Cell, Table } from "../../../kernel/csv.ts";
 import { now } from "../../../kernel/time.ts";
@@ -28,7 +28,7 @@ interface Audited {
   readonly name: string;
 }
 
-/** From the newest event on backwards, so that it ends however many are added meanwhile. Each chunk is a statement of its own. */
+/** Goes backwards from the newest event, so that it ends even while events are added. */
 async function* chunks(tx: Tx, organization: Audited, filter: AuditFilter): AsyncGenerator<Cell[][]> {
   let after: Cursor | undefined;
   for (;;) {

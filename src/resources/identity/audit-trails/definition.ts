@@ -1,6 +1,6 @@
 /**
- * The audit trail once more, in the shape in which connectors of the hosted service expect it: no JSON:API, names with underscores,
- * and the organization known by the token alone. The trail itself, with filters and cursors, is `audit-events/`.
+ * The audit log in the format that HCP Terraform connectors read: not JSON:API, snake case, and the organization follows from the token.
+ * `audit-events/` has the full audit log with filters and cursors.
  */
 import { defineResource } from "../../../jsonapi/define.ts";
 import { type Parameter, Unusable } from "../../../jsonapi/query.ts";
@@ -16,7 +16,7 @@ const positive = (doc: string, max: number): Parameter<number> => ({
 
 export const auditTrails = defineResource<never>()(() => ({
   type: "audit-trails",
-  doc: "The audit trail in the shape that connectors of the hosted service read.",
+  doc: "The audit log in the format of HCP Terraform, for existing connectors.",
   id: () => "",
   attributes: {},
   relationships: {},
@@ -24,16 +24,13 @@ export const auditTrails = defineResource<never>()(() => ({
     listAuditTrails: {
       method: "GET",
       path: "/organization/audit-trails",
-      summary: "Read the audit trail as connectors expect it, newest first",
-      needs: "the organization's token, or its token for the audit trail; they say which organization is meant",
+      summary: "Read the audit log in the format of HCP Terraform, newest first",
+      needs: "the organization's token, or its audit trail token; the token selects the organization",
       query: {
         parameters: {
-          since: instant("Only what happened after this time."),
-          "page[number]": positive("Which page; the first is 1.", 1_000_000_000),
-          "page[size]": positive(
-            "How many events a page has; at most 1,000, and as many unless it is said.",
-            trailSizeMax,
-          ),
+          since: instant("Only events after this time."),
+          "page[number]": positive("The page number, starting at 1.", 1_000_000_000),
+          "page[size]": positive("The number of events per page; 1,000 is the maximum and the default.", trailSizeMax),
         },
       },
       answer: "content",

@@ -1,4 +1,4 @@
-/** The one operation on the audit trail as connectors read it. */
+/** Operations on the audit log in the format of HCP Terraform. */
 import { auditedOrganization } from "../../../access/actor.ts";
 import { AppError } from "../../../kernel/errors.ts";
 import { loadOrganizationToAudit } from "../organizations/reads.ts";
@@ -8,13 +8,13 @@ import { paginationOf, toldAsTrail } from "./rules.ts";
 import { pageOfTrail } from "./store.ts";
 
 export const auditTrailResource = implement(auditTrails, {
-  /** Raises `not-found` for other tokens, and where the organization is disabled. */
+  /** Raises `not-found` for other tokens, and if the organization is disabled. */
   async listAuditTrails({ context, query }) {
     const name = auditedOrganization(context.actor);
     if (name === undefined)
       throw new AppError(
         "not-found",
-        "This needs an organization's token, or its token for the audit trail: these say whose trail is meant. With another token, read /organizations/:organization_name/audit-events.",
+        "This needs an organization token or an audit trail token, which selects the organization. With another token, read /organizations/:organization_name/audit-events instead.",
       );
     const page = { number: query.pageNumber ?? 1, size: query.pageSize ?? trailSizeMax };
     const tx = context.database.reader;

@@ -1,7 +1,7 @@
-/** Pure rules: an event of our trail in the words of the hosted service. */
+/** Converts audit events to the format of HCP Terraform. */
 import type { AuditEventTable } from "../../../database/schema/audit.ts";
 
-/** Who did it without a token of anybody: the service by itself, or the operator at the machine. */
+/** Actors without a token: the service itself, and the operator on the command line. */
 const systemKinds: readonly string[] = ["operator", "anonymous"];
 
 export function toldAsTrail(event: AuditEventTable): object {
@@ -27,7 +27,6 @@ export function toldAsTrail(event: AuditEventTable): object {
   };
 }
 
-/** `state-versions` → `state_version`. */
 function singular(type: string): string {
   return type
     .replaceAll("-", "_")
@@ -35,7 +34,7 @@ function singular(type: string): string {
     .replace(/([^s])s$/, "$1");
 }
 
-/** `projects.delete` → `destroy`, as it is called there; other verbs keep their names. */
+/** `projects.delete` → `destroy`, as HCP Terraform calls it; other verbs keep their names. */
 function verbOf({ action }: AuditEventTable): string {
   const verb = action.slice(action.indexOf(".") + 1);
   return verb === "delete" ? "destroy" : verb.replaceAll("-", "_");

@@ -1,10 +1,10 @@
-/** SQL that reads the audit trail by numbered pages. */
+/** SQL that reads the audit log by page number. */
 import type { Tx } from "../../../database/database.ts";
 import type { AuditEventTable } from "../../../database/schema/audit.ts";
 import type { Page } from "../../../jsonapi/query.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
 
-/** One statement; what is added meanwhile moves events to later pages, so that whoever pages on misses none. */
+/** New events move older ones to later pages, so that a client that reads all pages misses none. */
 export async function pageOfTrail(
   tx: Tx,
   organizationId: string,

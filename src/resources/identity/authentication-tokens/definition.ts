@@ -1,27 +1,25 @@
-/** A token: the secret by which a user, a team or an organization is known. The secret itself is shown once. */
+/** The API token resource: a secret that authenticates a user, a team or an organization. The secret is shown only once. */
 import type { ShownToken } from "../../../database/schema/identity.ts";
 import { defineResource } from "../../../jsonapi/define.ts";
 import { choice, searchParameter } from "../../../jsonapi/query.ts";
 import { text, timestamp } from "../../../jsonapi/schemas.ts";
 
 export interface TokenView extends ShownToken {
-  /** Of the organization that the document shows; a user's token belongs to none. */
+  /** Null for a user's token, which belongs to no organization. */
   readonly organizationName: string | null;
   readonly organizationFacts?: number | null;
-  /** Only in the answer to its creation. */
   readonly secret?: string;
-  /** Of a token of an agent pool. */
   readonly agentPoolId?: string;
 }
 
-/** The organization's ordinary token, or the one beside it that reads the audit trail and no more. */
+/** Organizations have two tokens: the ordinary one, and one that can only read the audit log. */
 const isOrganizations = (kind: string) => kind === "organization" || kind === "audit-trails";
 
 const organizationQuery = {
   parameters: {
     token: choice(
       ["audit-trails"],
-      "With `audit-trails`: not the organization's ordinary token, but the one that reads its audit trail and nothing else.",
+      "Set it to `audit-trails` to select the token that can only read the audit log, instead of the organization's ordinary token.",
     ),
   },
 } as const;
@@ -31,51 +29,53 @@ const example = {
 };
 const userNeeds = "that user, or a site admin";
 const teamNeeds =
-  "an owner, a team with 'manage-teams', or a member where the team allows it; nobody gets more than they hold; for the owners team, owners alone";
+  "an owner, a team with 'manage-teams', or a member if the team allows it; the team can't have more access than the caller; for the owners team, owners only";
 const organizationNeeds = "an owner, or the organization's token";
 
 export const authenticationTokens = defineResource<TokenView>()(({ fixed, readOnly, toOne }) => ({
   type: "authentication-tokens",
-  doc: "The secret by which a user, a team or an organization is known; stored as a hash, shown once.",
+  doc: "An API token of a user, a team or an organization. The secret is stored as a hash and shown only once.",
   id: (token) => token.id,
   version: (token) => [token.version, token.organizationFacts ?? 0],
-  // When it was last used is noted unseen.
+  // `last-used-at` changes without a new version.
   hasExpiring: true,
   attributes: {
     description: fixed(text({ max: 256 }).nullable(), "What the token is for.", { default: null }),
     "expired-at": fixed(
       timestamp().nullable(),
-      "When it stops working: two years after it was made, unless another time is sent, or null for never; earlier where the organization bounds how long tokens work. A token of a team or an organization that expires creates none that expires later; a pipeline's creates none.",
+      "When the token expires; null for never. The default is two years after creation, or earlier if the organization limits token lifetimes. A team or organization token that expires can't create tokens that expire later, and a pipeline's token can't create tokens.",
     ),
-    "created-at": readOnly(timestamp(), "When it was made."),
-    "last-used-at": readOnly(timestamp().nullable(), "When it was last used, to within a few seconds.", {
+    "created-at": readOnly(timestamp(), "When the token was created."),
+    "last-used-at": readOnly(timestamp().nullable(), "When the token was last used, accurate to a few seconds.", {
       audited: false,
     }),
-    token: readOnly(text().nullable(), "The secret: in the answer to the creation, and never again.", {
+    token: readOnly(text().nullable(), "The secret. It is shown only in the response that creates the token.", {
       from: (token) => token.secret ?? null,
       audited: false,
     }),
   },
   relationships: {
-    "created-by": toOne(["users", "teams", "organizations"], "Who made it.", {
+    "created-by": toOne(["users", "teams", "organizations"], "The creator of the token.", {
       nullable: true,
       id: ({ createdById }) => createdById,
       type: ({ createdById }) =>
         createdById?.startsWith("team-") ? "teams" : createdById?.startsWith("org-") ? "organizations" : "users",
     }),
-    user: toOne("users", "Whose token it is.", { id: ({ userId }) => userId ?? undefined }),
-    team: toOne("teams", "Whose token it is.", { id: ({ teamId }) => teamId ?? undefined }),
-    organization: toOne("organizations", "Whose token it is.", {
+    user: toOne("users", "The user that the token belongs to.", { id: ({ userId }) => userId ?? undefined }),
+    team: toOne("teams", "The team that the token belongs to.", { id: ({ teamId }) => teamId ?? undefined }),
+    organization: toOne("organizations", "The organization that the token belongs to.", {
       id: ({ kind, organizationName }) => (isOrganizations(kind) ? organizationName : undefined),
     }),
-    "agent-pool": toOne("agent-pools", "Whose agents' token it is.", { id: ({ agentPoolId }) => agentPoolId }),
+    "agent-pool": toOne("agent-pools", "The agent pool that the token belongs to.", {
+      id: ({ agentPoolId }) => agentPoolId,
+    }),
   },
   links: (token) => ({ self: `/api/v2/authentication-tokens/${token.id}` }),
   operations: {
     createUserToken: {
       method: "POST",
       path: "/users/:user_id/authentication-tokens",
-      summary: "Make a token for a user",
+      summary: "Create a token for a user",
       needs: userNeeds,
       body: "optional-create",
       answer: "created",
@@ -93,20 +93,20 @@ export const authenticationTokens = defineResource<TokenView>()(({ fixed, readOn
       method: "GET",
       path: "/authentication-tokens/:token_id",
       summary: "Show a token, without its secret",
-      needs: "whoever may manage the tokens of its user, team, organization or agent pool",
+      needs: "anyone who can manage the tokens of its user, team, organization or agent pool",
       answer: "document",
     },
     deleteToken: {
       method: "DELETE",
       path: "/authentication-tokens/:token_id",
       summary: "Revoke a token",
-      needs: "whoever may manage the tokens of its user, team, organization or agent pool",
+      needs: "anyone who can manage the tokens of its user, team, organization or agent pool",
       answer: "nothing",
     },
     replaceTeamToken: {
       method: "POST",
       path: "/teams/:team_id/authentication-token",
-      summary: "Make the team's token; the one before stops working",
+      summary: "Create the team's token; the previous one stops working",
       needs: teamNeeds,
       body: "optional-create",
       answer: "created",
@@ -129,7 +129,7 @@ export const authenticationTokens = defineResource<TokenView>()(({ fixed, readOn
     createTeamToken: {
       method: "POST",
       path: "/teams/:team_id/authentication-tokens",
-      summary: "Make one more token for a team",
+      summary: "Create an additional token for a team",
       needs: teamNeeds,
       body: "optional-create",
       answer: "created",
@@ -148,7 +148,7 @@ export const authenticationTokens = defineResource<TokenView>()(({ fixed, readOn
       path: "/organizations/:organization_name/team-tokens",
       summary: "List the tokens of an organization's teams, without their secrets",
       needs:
-        "an owner, a team with 'manage-teams', or the organization's token; shows the tokens that the caller may manage",
+        "an owner, a team with 'manage-teams', or the organization's token; lists the tokens that the caller can manage",
       query: {
         paged: true,
         sort: ["team-name", "created-by", "expired-at", "last-used-at"],
@@ -160,15 +160,15 @@ export const authenticationTokens = defineResource<TokenView>()(({ fixed, readOn
       method: "DELETE",
       path: "/organizations/:organization_name/team-tokens",
       ifMatch: false,
-      summary: "Revoke the tokens of an organization's teams, all at once",
+      summary: "Revoke all tokens of an organization's teams",
       needs:
-        "an owner, a team with 'manage-teams', or the organization's token; revokes the tokens that the caller may manage",
+        "an owner, a team with 'manage-teams', or the organization's token; revokes the tokens that the caller can manage",
       answer: "nothing",
     },
     replaceOrganizationToken: {
       method: "POST",
       path: "/organizations/:organization_name/authentication-token",
-      summary: "Make the organization's token; the one before stops working",
+      summary: "Create the organization's token; the previous one stops working",
       needs: organizationNeeds,
       query: organizationQuery,
       body: "optional-create",
@@ -178,7 +178,7 @@ export const authenticationTokens = defineResource<TokenView>()(({ fixed, readOn
     listOrganizationTokens: {
       method: "GET",
       path: "/organizations/:organization_name/authentication-tokens",
-      summary: "List the organization's own token, without its secret; empty where it has none",
+      summary: "List the organization's own token, without its secret; empty if there is none",
       needs: organizationNeeds,
       query: { ...organizationQuery, paged: true },
       answer: "list",

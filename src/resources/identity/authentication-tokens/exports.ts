@@ -1,19 +1,19 @@
-/** Tables on their way out: few at once, and only while their caller can read what they show. */
+/** Limits concurrent CSV exports, and stops an export when its caller loses access. */
 import type { Actor } from "../../../access/actor.ts";
 import type { Table } from "../../../kernel/csv.ts";
 import { Crowd } from "../../shared/contents/crowd.ts";
 import { accessCheckMs, type Context } from "../../shared/context.ts";
 import { recheckAccess } from "./reads.ts";
 
-/** Each holds a few MiB for as long as its reader takes. */
+/** Each export uses a few MiB until its client has read it. */
 const max = { all: 4, organization: 2 };
 const running = new Crowd(
-  `Too many CSV exports are running: at most ${max.organization} for an organization and ${max.all} on a server at a time. Try again when one of them has ended.`,
+  `Too many CSV exports are running: the limit is ${max.organization} per organization and ${max.all} per server. Try again when one of them has finished.`,
   max,
 );
 
 /**
- * Takes a place until the table is closed. `check` raises what it raises where a caller can't read the table any more: then it breaks off.
+ * Counts the export until its table is closed. `check` must raise if the caller can no longer read the table; that aborts the export.
  * Raises `too-many-requests`.
  */
 export function exported(

@@ -1,10 +1,10 @@
-/** The look-up of those who are no people, teams or organizations: agents, by their pools' tokens, and runs. */
+/** Authenticates agents, by the tokens of their pools, and runs. */
 import { sql } from "kysely";
 import type { Tx } from "../../../database/database.ts";
 import { prepared } from "../../../database/prepared.ts";
 import { between, type TokenTold } from "./store.ts";
 
-/** What stands for an agent or for a run: no token of a person, a team or an organization has its hash. */
+/** The columns of both kinds, in the order of the encoded text. */
 const machineTold = {
   kind: { agent: sql`'agent'`, run: sql`'run'` },
   id: { agent: sql`k.id`, run: sql`f.id` },
@@ -17,7 +17,7 @@ const machineTold = {
 } as const;
 type MachineFact = keyof typeof machineTold;
 
-/** As text; empty where there is nothing. */
+/** All values are text; missing ones are empty. */
 export type MachineHolder = Readonly<Record<MachineFact, string>>;
 
 const facts = (kind: "agent" | "run") =>
@@ -26,40 +26,40 @@ const facts = (kind: "agent" | "run") =>
     sql.raw(`|| '${between}' ||`),
   );
 
-const findMachine = prepared<{ hash: string }, { told: string; moment: string | null }>((db, { hash }, dialect) => {
-  // A phase that has ended, or that another agent has, has no hash or another.
-  const found = sql<{ told: string; moment: string | null }>`
-    select ${facts("agent")} as told, ${dialect.moment} as moment from agent_tokens as k
+const findMachine = prepared<{ hash: string }, { holder: string; snapshot: string | null }>((db, { hash }, dialect) => {
+  // The hash of a phase is removed when it ends and replaced when another agent takes over.
+  const found = sql<{ holder: string; snapshot: string | null }>`
+    select ${facts("agent")} as holder, ${dialect.moment} as snapshot from agent_tokens as k
     left join agent_pools as p on p.id = k.agent_pool_id
     left join site_agent_pools as s on s.id = k.site_agent_pool_id
     where k.hash = ${hash}
     union all
-    select ${facts("run")} as told, ${dialect.moment} as moment from run_phases as f
+    select ${facts("run")} as holder, ${dialect.moment} as snapshot from run_phases as f
     where f.token_hash = ${hash} and f.status = 'running'`;
   return { compile: () => found.compile(db) };
 });
 
-/** The second look, for a secret that is nobody's among the tokens of people, teams and organizations. */
 export async function machineWith(tx: Tx, hash: string): Promise<TokenTold | undefined> {
   const [row] = await findMachine(tx, { hash });
-  // Nothing that agents and runs are shown rests on what teams were given.
-  return row && { holder: row.told, moment: row.moment, nextEnd: null, says: null };
+  // Responses to agents and runs don't depend on team grants, so nothing expires.
+  return row && { holder: row.holder, moment: row.snapshot, nextEnd: null, says: null };
 }
 
-const findRunning = prepared<{ id: string }, { told: string; moment: string | null }>((db, { id }, dialect) => {
-  const found = sql<{ told: string; moment: string | null }>`
-    select ${facts("run")} as told, ${dialect.moment} as moment from run_phases as f
+const findRunning = prepared<{ id: string }, { holder: string; snapshot: string | null }>((db, { id }, dialect) => {
+  const found = sql<{ holder: string; snapshot: string | null }>`
+    select ${facts("run")} as holder, ${dialect.moment} as snapshot from run_phases as f
     where f.id = ${id} and f.status = 'running' and f.token_hash is not null`;
   return { compile: () => found.compile(db) };
 });
 
-/** A phase that is executed, by its id. */
 export async function runningPhase(tx: Tx, id: string): Promise<Pick<TokenTold, "holder"> | undefined> {
   const [row] = await findRunning(tx, { id });
-  return row && { holder: row.told };
+  return row && { holder: row.holder };
 }
 
 export function machineIn(text: string): MachineHolder {
   const values = text.split(between);
-  return Object.fromEntries(Object.keys(machineTold).map((name, at) => [name, values[at] ?? ""])) as MachineHolder;
+  return Object.fromEntries(
+    Object.keys(machineTold).map((name, index) => [name, values[index] ?? ""]),
+  ) as MachineHolder;
 }

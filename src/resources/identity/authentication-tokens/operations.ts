@@ -1,4 +1,4 @@
-/** Operations on tokens: whoever may manage a holder's tokens may make, list, show and revoke them. */
+/** Operations on API tokens. */
 import { grant, type Granted } from "../../../access/granted.ts";
 import { mayManageToken, organizationPermissions } from "../../../access/permissions/organization.ts";
 import type { Tx } from "../../../database/database.ts";
@@ -57,9 +57,9 @@ export const authenticationTokenResource = implement(authenticationTokens, {
   async deleteToken({ context, params }) {
     return context.database.write(async (tx) => {
       if (isIdOf("agent-tokens", params.tokenId)) {
-        const ofPool = await context.hooks.agentTokens.load(tx, context, params.tokenId);
-        context.ifMatch.check(ofPool);
-        return context.hooks.agentTokens.revoke(tx, context, ofPool);
+        const agentToken = await context.hooks.agentTokens.load(tx, context, params.tokenId);
+        context.ifMatch.check(agentToken);
+        return context.hooks.agentTokens.revoke(tx, context, agentToken);
       }
       const token = shownTo(context, await findToken(tx, context.actor, params.tokenId));
       context.ifMatch.check(token);
@@ -111,7 +111,7 @@ export const authenticationTokenResource = implement(authenticationTokens, {
 
   async deleteOrganizationTeamTokens({ context, params }) {
     return context.database.write(async (tx) => {
-      // Held, because a team that goes takes its tokens with it, and in another order.
+      // The lock prevents a deadlock with the deletion of a team, which deletes tokens in another order.
       const organization = grantOrganization(
         await loadOrganization(tx, context, params.organizationName, true),
         "can-create-team",
@@ -126,10 +126,10 @@ export const authenticationTokenResource = implement(authenticationTokens, {
         await loadOrganization(tx, context, params.organizationName, true),
         "can-update-api-token",
       );
-      const wanted = organizationToken(params, query);
+      const selected = organizationToken(params, query);
       await refuseOutlasting(tx, context, organization, workingUntil(body.attributes));
-      const before = await findLegacyToken(tx, context.actor, wanted);
-      const holder = { kind: wanted.kind, organizationId: organization.id, ...factsOf(organization) };
+      const before = await findLegacyToken(tx, context.actor, selected);
+      const holder = { kind: selected.kind, organizationId: organization.id, ...factsOf(organization) };
       const token = { holder, isLegacy: true, ...body.attributes };
       return { view: await issueToken(tx, context, organization, token, before && shownTo(context, before)) };
     });
@@ -142,8 +142,8 @@ export const authenticationTokenResource = implement(authenticationTokens, {
   },
 
   async showOrganizationToken({ context, params, query }) {
-    const wanted = organizationToken(params, query);
-    return { view: shownTo(context, await findLegacyToken(context.database.reader, context.actor, wanted)) };
+    const selected = organizationToken(params, query);
+    return { view: shownTo(context, await findLegacyToken(context.database.reader, context.actor, selected)) };
   },
 
   async deleteOrganizationToken({ context, params, query }) {
@@ -155,7 +155,6 @@ export const authenticationTokenResource = implement(authenticationTokens, {
   },
 });
 
-/** Which of an organization's two tokens is meant. */
 function organizationToken(
   { organizationName }: { readonly organizationName: string },
   query: { readonly token: "audit-trails" | undefined },
@@ -169,31 +168,28 @@ async function loadTokenTeam(tx: Tx, context: Context, teamId: string, lock = fa
 
 type TokenTeam = Awaited<ReturnType<typeof loadTokenTeam>>;
 
-/** Clients know it by exactly this sentence. */
+/** Clients match this exact sentence. */
 const descriptionTaken = attributeFault("description", "Validation failed: Description has already been taken");
 
-/** Raises `forbidden`, and `invalid-record` for a description that another token of the team has. */
 async function addTeamToken(
   tx: Tx,
   context: Context,
   team: TokenTeam,
-  wanted: Wanted,
+  input: Wanted,
   before?: ManagedToken,
 ): Promise<TokenView> {
-  await refuseExceeding(tx, context, team.organizationId, [team], workingUntil(wanted));
-  // The team is locked, so nobody else takes the description meanwhile.
-  if (wanted.description && (await isDescriptionTaken(tx, team.id, wanted.description, before?.id)))
+  await refuseExceeding(tx, context, team.organizationId, [team], workingUntil(input));
+  if (input.description && (await isDescriptionTaken(tx, team.id, input.description, before?.id)))
     throw new AppError("invalid-record", [descriptionTaken]);
   const { id: teamId, organizationId, organizationName, organizationFacts } = team;
   const holder = { kind: "team", teamId, organizationId, organizationName, organizationFacts } as const;
-  return issueToken(tx, context, team, { holder, ...wanted }, before && shownTo(context, before));
+  return issueToken(tx, context, team, { holder, ...input }, before && shownTo(context, before));
 }
 
-/** The latest moment at which a token that is asked for may still work. */
 const workingUntil = ({ expiredAt }: Pick<NewToken, "expiredAt">): string =>
   expiryOf(expiredAt, now(), undefined) ?? forEver;
 
-/** An owner until a moment makes no token of the organization that works for longer. Raises `forbidden`. */
+/** An owner with an expiry can't create an organization token that works for longer. Raises `forbidden`. */
 async function refuseOutlasting(
   tx: Tx,
   { actor }: Context,
@@ -202,10 +198,9 @@ async function refuseOutlasting(
 ): Promise<void> {
   const lasting = await standingThrough(tx, actor, standing, id, through);
   if (!organizationPermissions(lasting)["can-update-api-token"])
-    throw forbidden("The token would outlast your own ownership of the organization. Give it an earlier expired-at.");
+    throw forbidden("The token would outlast your ownership of the organization. Set an earlier expired-at.");
 }
 
-/** To those who may not manage a holder's tokens, none of them is there. Raises `not-found`. */
 function shownTo(context: Context, token: ManagedToken | undefined): Granted<ManagedToken, "can-manage"> {
   const thing = "authentication token";
   if (token === undefined) throw notFound(thing);

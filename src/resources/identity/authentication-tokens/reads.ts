@@ -1,4 +1,4 @@
-/** What authentication asks of tokens: whom a secret stands for, and for how long. */
+/** Authentication: which actor a token's secret belongs to, and for how long. */
 import { timingSafeEqual } from "node:crypto";
 import { type RawBuilder, sql } from "kysely";
 import { nowMs } from "../../../kernel/time.ts";
@@ -9,85 +9,81 @@ import type { Context } from "../../shared/context.ts";
 import { machineIn, type MachineHolder, machineWith, runningPhase } from "./machines.ts";
 import { holderIn, type TokenHolder, type TokenTold, tokenWith } from "./store.ts";
 
-/** Whoever a token stands for, as it was found at one moment of the database. */
+/** An authenticated token, as read at one snapshot of the database. */
 export interface Session {
   readonly tokenHash: string;
   readonly actor: TokenActor;
-  /** In milliseconds: from then on the token has expired, or is too old for some organization. */
+  /** In milliseconds: the token expires then, or becomes too old for an organization's policy. */
   readonly tokenUntil: number;
-  /** From then on it must be looked up again, and what was answered read again: that, or something given to anybody has ended. */
+  /** When the token must be looked up again and cached responses to it expire: `tokenUntil`, or the next time any grant expires. */
   readonly until: number;
-  /** Everything about the token that answers to its holder depend on. */
+  /** Everything about the token that responses to its holder depend on. */
   readonly text: string;
-  /** See `Dialect.moment`. */
   readonly moment: string | null;
 }
 
-/** The same, whenever that was. */
 export type KnownBefore = Omit<Session, "moment">;
 
-/** An actor who came by a token. */
 export type TokenActor = Actor & { readonly tokenId: string };
 
 const noWarrant = sessionWith(() => sql<string | null>`null`);
 
 /**
- * Undefined for a hash that is unknown, expired, too old or revoked: which of these is nobody's business. `known`: the same as it was
- * found before.
+ * Undefined if the token is unknown, expired, too old or revoked; callers don't learn which. `known` is the result of an earlier lookup.
  */
 export async function sessionOf(tx: Tx, hash: string, known?: KnownBefore): Promise<Session | undefined> {
   return (await noWarrant(tx, hash, known, {})).session;
 }
 
-/**
- * The same with something else that is told in the same statement: what an answer rests on. The parameters are those that `says` is
- * built with.
- */
-export function sessionWith<Parameters extends object>(says: (parameters: Parameters) => RawBuilder<string | null>) {
-  const find = tokenWith(says);
+/** Also selects `version` in the same statement: the version string of a cached response. It is built with the given parameters. */
+export function sessionWith<Parameters extends object>(version: (parameters: Parameters) => RawBuilder<string | null>) {
+  const find = tokenWith(version);
   return async (tx: Tx, hash: string, known: KnownBefore | undefined, parameters: Parameters) => {
-    const told = await find(tx, { ...parameters, token: hash, nowMs: nowMs() });
-    if (told === undefined) return { session: await machineOf(tx, hash, known), says: null };
-    return { session: sessionIn(told, hash, known), says: told.says };
+    const found = await find(tx, { ...parameters, token: hash, nowMs: nowMs() });
+    if (found === undefined) return { session: await machineOf(tx, hash, known), says: null };
+    return { session: sessionIn(found, hash, known), says: found.says };
   };
 }
 
 const byId = tokenWith(() => sql<string | null>`null`, "id");
 
 /**
- * Whom a token stands for that was here before, by its id: for what was handed to it and works without a secret, such as signed URLs.
- * Undefined once it was revoked, has expired or is too old, and for a run whose phase has ended.
+ * Looks up a token by id, for URLs that were signed for it and work without the secret. Undefined if the token was revoked, has expired or
+ * is too old, or if the phase of a run has ended.
  */
 export async function actorOfToken(tx: Tx, id: string): Promise<TokenActor | undefined> {
-  const told = await byId(tx, { token: id, nowMs: nowMs() });
-  if (told !== undefined) return toToken(told.holder)?.actor;
+  const found = await byId(tx, { token: id, nowMs: nowMs() });
+  if (found !== undefined) return toToken(found.holder)?.actor;
   const machine = await runningPhase(tx, id);
   return machine && machineActor(machineIn(machine.holder));
 }
 
 /**
- * Asks for access again, as the caller that the request's token stands for now: for what is sent over a long time. Raises `unauthorized` for a
- * token that does not work any more, and what `check` raises.
+ * Repeats the access check of a long-running response with the token's current actor. Raises `unauthorized` if the token no longer works,
+ * and whatever `check` raises.
  */
 export async function recheckAccess<T>(
   { actor, database }: Pick<Context, "actor" | "database">,
   check: (actor: Actor) => Promise<T>,
 ): Promise<T> {
   const current = await actorOfToken(database.reader, tokenIdOf(actor) ?? "");
-  if (current === undefined) throw new AppError("unauthorized", "The token of this request does not work any more.");
+  if (current === undefined)
+    throw new AppError(
+      "unauthorized",
+      "The token of this request is no longer valid. Send the request again with a valid token.",
+    );
   return check(current);
 }
 
-/** An agent or a run, by a statement of its own: nobody else's requests pay for it. */
 async function machineOf(tx: Tx, hash: string, known: KnownBefore | undefined): Promise<Session | undefined> {
-  const told = await machineWith(tx, hash);
-  if (told === undefined) return undefined;
-  if (known?.text === told.holder) return { ...known, moment: told.moment };
-  const holder = machineIn(told.holder);
+  const found = await machineWith(tx, hash);
+  if (found === undefined) return undefined;
+  if (known?.text === found.holder) return { ...known, moment: found.moment };
+  const holder = machineIn(found.holder);
   if (!timingSafeEqual(Buffer.from(holder.hash), Buffer.from(hash))) return undefined;
   const until = Number.POSITIVE_INFINITY;
   const actor = machineActor(holder);
-  return { tokenHash: hash, actor, tokenUntil: until, until, text: told.holder, moment: told.moment };
+  return { tokenHash: hash, actor, tokenUntil: until, until, text: found.holder, moment: found.moment };
 }
 
 function machineActor({ kind, id, organizationId, ...holder }: MachineHolder): TokenActor {
@@ -107,8 +103,8 @@ function machineActor({ kind, id, organizationId, ...holder }: MachineHolder): T
   };
 }
 
-function sessionIn(told: TokenTold, hash: string, known: KnownBefore | undefined): Session | undefined {
-  const { holder, nextEnd, moment } = told;
+function sessionIn(found: TokenTold, hash: string, known: KnownBefore | undefined): Session | undefined {
+  const { holder, nextEnd, moment } = found;
   const token = known?.text === holder && known.tokenUntil > nowMs() ? known : toToken(holder, hash);
   if (token === undefined) return undefined;
   const until = nextEnd === null ? token.tokenUntil : Math.min(token.tokenUntil, Date.parse(nextEnd));
@@ -121,18 +117,18 @@ function toToken(text: string, hash?: string): Omit<KnownBefore, "until"> | unde
   const createdMs = Date.parse(holder.createdAt);
   const expiresAt = holder.expiredAt === "" ? Number.POSITIVE_INFINITY : Date.parse(holder.expiredAt);
   const end = Math.min(expiresAt, after(createdMs, holder.maxTtlMs));
-  // By a token that was made then, or by this one: organizations bound how old it may be.
-  const madeMs = holder.begunAt === "" ? createdMs : Date.parse(holder.begunAt);
-  const actor = toActor(holder, { madeMs, end });
+  // A session that was started with a token is as old as that token. Organizations limit the age.
+  const bornMs = holder.begunAt === "" ? createdMs : Date.parse(holder.begunAt);
+  const actor = toActor(holder, { bornMs, end });
   if (end <= nowMs() || actor === undefined) return undefined;
-  return { tokenHash: holder.hash, actor, tokenUntil: Math.min(end, after(madeMs, holder.nextTtlMs)), text };
+  return { tokenHash: holder.hash, actor, tokenUntil: Math.min(end, after(bornMs, holder.nextTtlMs)), text };
 }
 
 const after = (ms: number, delay: string): number => (delay === "" ? Number.POSITIVE_INFINITY : ms + Number(delay));
 
 function toActor(
   { id, kind, ...holder }: TokenHolder,
-  { madeMs, end }: { readonly madeMs: number; readonly end: number },
+  { bornMs, end }: { readonly bornMs: number; readonly end: number },
 ): TokenActor | undefined {
   if ((kind === "user" || kind === "session") && holder.userId !== "") {
     return {
@@ -142,9 +138,8 @@ function toActor(
       siteAdmin: holder.isSiteAdmin === "1",
       tokenId: id,
       get tokenAgeMs() {
-        // Whoever has signed in by a token is as old as that.
-        const isPerson = kind === "session" && holder.begunAt === "";
-        return isPerson ? ageInPerson : Math.max(0, nowMs() - madeMs);
+        const isInteractive = kind === "session" && holder.begunAt === "";
+        return isInteractive ? ageInPerson : Math.max(0, nowMs() - bornMs);
       },
     };
   }
@@ -157,7 +152,7 @@ function toActor(
       name: holder.teamName,
       organizationId: holder.organizationId,
       tokenId: id,
-      // A pipeline's token creates no others.
+      // A pipeline's token can't create other credentials.
       ...(holder.identityTrustId === "" && { credentialsUntil }),
     };
   }

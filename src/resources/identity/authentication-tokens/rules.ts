@@ -1,4 +1,4 @@
-/** Pure rules of tokens: whose one is, and how long it works. */
+/** Pure rules of API tokens: their owners and expiry. */
 import type { TokenTable } from "../../../database/schema/identity.ts";
 import { createdColumns } from "../../../jsonapi/columns.ts";
 import { attributeFault, type Fault } from "../../../kernel/errors.ts";
@@ -6,31 +6,26 @@ import { newId } from "../../../kernel/ids.ts";
 import type { Timestamp } from "../../../kernel/time.ts";
 import { authenticationTokens } from "./definition.ts";
 
-/** The two tokens of an organization itself: the ordinary one, and the one that reads its audit trail. */
 export type OrganizationTokenKind = "organization" | "audit-trails";
 
 interface OfOrganization {
   readonly organizationId: string;
   readonly organizationName: string;
-  /** For the ETag; whoever asks for none need not know it. */
+  /** Needed only for the ETag. */
   readonly organizationFacts?: number;
 }
 
-/** Whose a token is to be. */
 export type TokenOwner =
   | { readonly kind: "user" | "session"; readonly userId: string }
   | (OfOrganization & { readonly kind: "team"; readonly teamId: string })
   | (OfOrganization & { readonly kind: OrganizationTokenKind });
 
 export interface WantedToken {
-  /** Made up by whoever needs to know it beforehand. */
   readonly id?: string;
   readonly holder: TokenOwner;
   readonly isLegacy: boolean;
   readonly description?: string | null | undefined;
-  /** The token that a session is begun by. */
   readonly begunById?: string | undefined;
-  /** The trust by which a pipeline is given it. */
   readonly identityTrustId?: string | undefined;
 }
 
@@ -62,28 +57,26 @@ export function newTokenRow(
 
 const yearsByDefault = 2;
 
-/** On the same day two years later; from a 29 February, on the 1 March. */
+/** Two years later on the same date; from 29 February, on 1 March. */
 function expiryByDefault(createdAt: Timestamp): Timestamp {
   const expiry = new Date(createdAt);
   expiry.setUTCFullYear(expiry.getUTCFullYear() + yearsByDefault);
   return expiry.toISOString();
 }
 
-/** The last moment at which a token may work that works for so long; undefined where nothing bounds it. */
 export function latestExpiry(createdAt: Timestamp, maxMs: number | undefined): Timestamp | undefined {
   return maxMs === undefined ? undefined : new Date(Date.parse(createdAt) + maxMs).toISOString();
 }
 
-/** A time that was asked for; two years, or as long as may be, where none was. */
 export function expiryOf(
-  asked: Timestamp | null | undefined,
+  requested: Timestamp | null | undefined,
   createdAt: Timestamp,
   latest: Timestamp | undefined,
 ): Timestamp | null {
-  return asked === undefined ? earlier(expiryByDefault(createdAt), latest) : asked;
+  return requested === undefined ? earlier(expiryByDefault(createdAt), latest) : requested;
 }
 
-/** Timestamps compare like the instants that they stand for; null is never. */
+/** Timestamps sort as text; null means never. */
 export function earlier(expiry: Timestamp | null, latest: Timestamp | undefined): Timestamp | null {
   return latest !== undefined && (expiry === null || expiry > latest) ? latest : expiry;
 }
@@ -99,7 +92,7 @@ export function expiryFaults(
   return [
     attributeFault(
       "expired-at",
-      `Expired at must be ${latest} or earlier: the organization bounds how long such tokens work (max-ttl-enabled)`,
+      `Expired at must be ${latest} or earlier, because the organization limits token lifetimes (max-ttl-enabled)`,
     ),
   ];
 }

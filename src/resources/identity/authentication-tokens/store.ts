@@ -1,4 +1,4 @@
-/** SQL of tokens. The hash of a secret never leaves this file. */
+/** SQL of API tokens. The hash of a secret must not leave this file. */
 import type { Capability } from "../../../access/capability.ts";
 import { type Kysely, type RawBuilder, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
@@ -21,7 +21,7 @@ import { teamIsVisible } from "../teams/visibility.ts";
 import type { TokenView } from "./definition.ts";
 import type { OrganizationTokenKind } from "./rules.ts";
 
-/** Whose tokens: exactly one of the three. An organization is named, because that is how callers know it. */
+/** Exactly one owner. Organizations are identified by name, as in the API. */
 export type Holder =
   | { readonly userId: string }
   | { readonly teamId: string }
@@ -50,12 +50,10 @@ function tokens(db: Kysely<Schema>) {
     .select(factsColumns);
 }
 
-/** A token with all that tells whether the caller may manage it. */
 export interface ManagedToken extends TokenView, TeamFacts {
   readonly standing: Standing;
 }
 
-/** One statement: a token and what the caller is to its holder. */
 async function findForActor(tx: Tx, actor: Actor, query: ReturnType<typeof tokens>): Promise<ManagedToken | undefined> {
   const principal = principalOf(actor);
   const row = await query
@@ -83,7 +81,7 @@ export async function findToken(tx: Tx, actor: Actor, id: string): Promise<Manag
   return findForActor(tx, actor, tokens(tx.db).where("k.id", "=", id).where("k.kind", "<>", "session"));
 }
 
-/** The single token of a team or organization, the one that is replaced by the next. */
+/** A team or organization has at most one legacy token; a new one replaces it. */
 export async function findLegacyToken(tx: Tx, actor: Actor, holder: Holder): Promise<ManagedToken | undefined> {
   return findForActor(tx, actor, heldBy(tx.db, holder).where("k.isLegacy", "=", 1));
 }
@@ -112,7 +110,7 @@ export async function listTokens(
 }
 
 export type TeamTokenSort = Sort<"team-name" | "created-by" | "expired-at" | "last-used-at">;
-/** None of these is null, because the engines differ in where they put nulls. */
+/** Never null, because the database engines sort nulls differently. */
 const sortColumns = {
   "team-name": "teamName",
   "created-by": "createdByKey",
@@ -120,7 +118,7 @@ const sortColumns = {
   "last-used-at": "useKey",
 } as const;
 
-/** Tokens of an organization's teams; the owners team's only for owners in person, secret teams' only for those who may know of them. */
+/** Tokens of the owners team are listed only for human owners, those of secret teams only for callers who can see the team. */
 export async function listTeamTokens(
   tx: Tx,
   actor: Actor,
@@ -133,7 +131,7 @@ export async function listTeamTokens(
     .select([
       "t.nameKey as teamName",
       sql<string>`coalesce(k.created_by_id, '')`.as("createdByKey"),
-      // What never expires comes after every date, what was never used before.
+      // Tokens that never expire sort after every date, unused tokens before.
       sql<string>`coalesce(k.expired_at, '~')`.as("expiryKey"),
       sql<string>`coalesce(k.last_used_at, '')`.as("useKey"),
     ])
@@ -155,7 +153,6 @@ export async function listTeamTokens(
   return { views: found.rows, totalCount: found.totals.totalCount };
 }
 
-/** Whether a token of a team has this description already; the one that is being replaced does not count. */
 export async function isDescriptionTaken(
   tx: Tx,
   teamId: string,
@@ -173,7 +170,6 @@ export async function isDescriptionTaken(
   return found !== undefined;
 }
 
-/** Whoever may make tokens of a user, a team, an organization; or of anybody. */
 export type TokenGiver = Granted<object, "can-manage-user-tokens" | "can-update-api-token" | "can-administer">;
 
 export async function insertToken(
@@ -190,7 +186,6 @@ export async function insertToken(
 
 const toldOfRemoved = ["id", "kind", "userId", "teamId", "organizationId", "description", "expiredAt"] as const;
 
-/** A token, and the sessions that it began: one statement, which tells what was removed. */
 export async function deleteTokenRow(
   tx: Tx,
   { id }: Granted<{ readonly id: string }, "can-manage" | "can-administer">,
@@ -202,7 +197,7 @@ export async function deleteTokenRow(
     .execute();
 }
 
-/** When a token ends that is to begin a session; held, so that it can't go meanwhile. Undefined where it has gone. */
+/** Locks a token that is used to start a session. Undefined if it no longer exists. */
 export async function holdToken(tx: Tx, id: string): Promise<Pick<TokenTable, "id" | "expiredAt"> | undefined> {
   return tx.db
     .selectFrom("tokens")
@@ -212,13 +207,12 @@ export async function holdToken(tx: Tx, id: string): Promise<Pick<TokenTable, "i
     .executeTakeFirst();
 }
 
-/** Whoever signs out, and whoever changes a user so that it has to sign in again. */
+/** Proof that a user's sessions may be ended: by the user, or by changing the user so that they must sign in again. */
 export type SessionEnder = Granted<
   { readonly id: string },
   "can-manage" | "can-update" | "can-administer" | "can-accept" | "can-sign-in"
 >;
 
-/** A user's sessions or tokens, or one of them: one statement. */
 export async function deleteUsersRows(tx: Tx, user: SessionEnder, kind: "session" | "user", id?: string) {
   return tx.db
     .deleteFrom("tokens")
@@ -242,7 +236,6 @@ export async function deleteSessionRowsOfProvider(
     .execute();
 }
 
-/** Those of an organization's teams that `listTeamTokens` shows to the caller: one statement. */
 export async function deleteTeamTokenRows(
   tx: Tx,
   actor: Actor,
@@ -265,7 +258,7 @@ export async function deleteTeamTokenRows(
     .execute();
 }
 
-/** In the order of the index on the expiry. What somebody else removes at the same moment is not among the returned. */
+/** Expiry is by the database's clock. Rows that another transaction is deleting are skipped. */
 export async function deleteExpiredTokenRows(tx: Tx, _by: Capability<"job">, limit: number) {
   const { rows } = await sql<{ nowMs: number }>`select ${tx.dialect.nowMs} as now_ms`.execute(tx.db);
   const now = new Date(rows[0]?.nowMs ?? 0).toISOString();
@@ -284,7 +277,6 @@ export async function deleteExpiredTokenRows(tx: Tx, _by: Capability<"job">, lim
     .execute();
 }
 
-/** Those that nobody else holds. */
 export async function lockFreeTokens(tx: Tx, ids: readonly string[]): Promise<string[]> {
   const rows = await tx.db
     .selectFrom("tokens as k")
@@ -297,16 +289,14 @@ export async function lockFreeTokens(tx: Tx, ids: readonly string[]): Promise<st
 
 // --- authentication
 
-/** Everything about a token that decides whom it stands for and how long, in the order in which the statement tells it. */
+/** Everything about a token that decides its actor and validity, in the order of the encoded text. */
 const told = {
   id: sql`k.id`,
   kind: sql`k.kind`,
   hash: sql`k.hash`,
   createdAt: sql`k.created_at`,
   expiredAt: sql`k.expired_at`,
-  /** When the token was made that began it, of a session that a token did. */
   begunAt: sql`b.created_at`,
-  /** How long its organization lets such tokens work, in milliseconds. */
   maxTtlMs: sql`case when o.max_ttl_enabled = 1 then (
     select max_ttl_ms from organization_token_ttl_policies
     where organization_id = k.organization_id and token_type = replace(k.kind, '-', '_')) end`,
@@ -320,37 +310,37 @@ const told = {
   identityTrustId: sql`k.identity_trust_id`,
 };
 
-/** As text; empty where there is nothing. `nextTtlMs` is the next age at which an organization may refuse a user's token. */
+/** All values are text; missing ones are empty. `nextTtlMs` is the next age at which an organization can reject a user's token. */
 export type TokenHolder = Readonly<Record<keyof typeof told | "nextTtlMs", string>>;
 
-/** Characters that no name, id or instant has. */
+/** Names, ids and timestamps never contain these characters. */
 export const between = "\u001f";
 const betweenParts = "\u001e";
 
 export interface TokenTold {
-  /** What `holderIn` reads; the same text is the same holder. */
+  /** Encoded text for `parseHolder`; equal texts mean equal holders. */
   readonly holder: string;
   readonly moment: string | null;
-  /** When anything that was given to anybody ends next; answers to the holder may be others from then on. */
+  /** When the next grant of any team expires; responses to the holder can change then. */
   readonly nextEnd: string | null;
   readonly says: string | null;
 }
 
 /**
- * The look-up that every request begins with, and what else is told with it. One text, because a driver's work grows with the number of
- * columns, and most times it is the text of before.
+ * The lookup that every request starts with. It selects one encoded text instead of many columns, because drivers are slower with more
+ * columns and the text is usually the same as before.
  */
 export function tokenWith<Parameters extends object>(
-  says: (parameters: Parameters) => RawBuilder<string | null>,
+  version: (parameters: Parameters) => RawBuilder<string | null>,
   by: "hash" | "id" = "hash",
 ) {
-  const find = prepared<Parameters & { token: string; nowMs: number }, { told: string }>((db, parameters, dialect) => {
+  const find = prepared<Parameters & { token: string; nowMs: number }, { parts: string }>((db, parameters, dialect) => {
     const age = sql`cast(${parameters.nowMs} as bigint) - ${dialect.msOf(sql<string>`coalesce(b.created_at, k.created_at)`)}`;
     const nextTtlMs = sql`case when k.kind = 'user' or b.id is not null then (
       select min(max_ttl_ms) from organization_token_ttl_policies where token_type = 'user' and max_ttl_ms > ${age}) end`;
     const asText = (value: RawBuilder<unknown>) => sql`coalesce(cast(${value} as text), '')`;
     const holder = sql.join([...Object.values(told), nextTtlMs].map(asText), sql.raw(`|| '${between}' ||`));
-    const parts = [sql`${holder}`, asText(dialect.moment), asText(nextEnd), asText(says(parameters))];
+    const parts = [sql`${holder}`, asText(dialect.moment), asText(nextEnd), asText(version(parameters))];
     return (
       db
         .selectFrom("tokens as k")
@@ -358,23 +348,23 @@ export function tokenWith<Parameters extends object>(
         .leftJoin("teams as t", "t.id", "k.teamId")
         .leftJoin("organizations as o", "o.id", "k.organizationId")
         .leftJoin("tokens as b", "b.id", "k.begunById")
-        .select(sql<string>`${sql.join(parts, sql.raw(`|| '${betweenParts}' ||`))}`.as("told"))
+        .select(sql<string>`${sql.join(parts, sql.raw(`|| '${betweenParts}' ||`))}`.as("parts"))
         .where(`k.${by}`, "=", parameters.token)
-        // A session ends with the token that began it, however that went.
+        // A session ends with the token that started it, however that token was removed.
         .where((where) => where.or([where("k.begunById", "is", null), where("b.id", "is not", null)]))
     );
   });
   return async (tx: Tx, parameters: Parameters & { token: string; nowMs: number }): Promise<TokenTold | undefined> => {
     const [row] = await find(tx, parameters);
     if (row === undefined) return undefined;
-    const [holder = "", moment, ends, said] = row.told.split(betweenParts);
-    return { holder, moment: moment || null, nextEnd: ends || null, says: said || null };
+    const [holder = "", moment, ends, versionText] = row.parts.split(betweenParts);
+    return { holder, moment: moment || null, nextEnd: ends || null, says: versionText || null };
   };
 }
 
 export function holderIn(text: string): TokenHolder {
   const values = text.split(between);
   return Object.fromEntries(
-    [...Object.keys(told), "nextTtlMs"].map((name, at) => [name, values[at] ?? ""]),
+    [...Object.keys(told), "nextTtlMs"].map((name, index) => [name, values[index] ?? ""]),
   ) as TokenHolder;
 }

@@ -1,4 +1,4 @@
-/** What neighbours, the first start and the command line have done to tokens. */
+/** Writes to API tokens on behalf of other modules, the first start and the command line. */
 import type { Capability } from "../../../access/capability.ts";
 import { actorId } from "../../../access/actor.ts";
 import { credentialTerm, type CredentialTerm, signInTerm } from "../../../access/credentials.ts";
@@ -29,77 +29,73 @@ import {
 export { holdToken };
 
 export interface NewToken extends WantedToken {
-  /** Null for never; two years from now where nothing is said. */
   readonly expiredAt?: string | null | undefined;
-  /** A secret that was chosen elsewhere; a new one otherwise. */
   readonly secret?: string | undefined;
 }
 
 type Maker = Pick<Context, "actor" | "requestId">;
 type Issued = TokenView & { readonly secret: string };
 
-/** Without being asked for it: what site admins, the operator and the first start make. Raises `invalid`. */
-export async function addToken(tx: Tx, context: Maker, wanted: NewToken): Promise<Issued> {
-  return issueToken(tx, context, requireSiteAdmin(context.actor), wanted);
+export async function addToken(tx: Tx, context: Maker, input: NewToken): Promise<Issued> {
+  return issueToken(tx, context, requireSiteAdmin(context.actor), input);
 }
 
 /**
- * By a caller who may manage the holder's tokens. A token that is replaced is deleted with it. Raises `forbidden` for a pipeline, and
- * `invalid` for an expiry in the past, or later than the organization or the caller's own token allow; the operator's is shortened instead.
+ * Issues a token for a caller who can manage its owner's tokens, and deletes the token that it replaces. Raises `forbidden` for a pipeline,
+ * and `invalid` if the expiry is in the past or later than the organization or the caller's own token allows; for the operator the expiry
+ * is shortened instead.
  */
 export async function issueToken(
   tx: Tx,
   context: Maker,
   by: TokenGiver,
-  wanted: NewToken,
+  input: NewToken,
   replaced?: Granted<TokenView, "can-manage">,
 ): Promise<Issued> {
   const term = (endsAt: string | null) =>
     credentialTerm(context.actor, { thing: "a token", endsAt, attribute: "expired-at" });
-  return storeToken(tx, context, { by, term, replaced }, wanted);
+  return storeToken(tx, context, { by, term, replaced }, input);
 }
 
-/** For somebody who has shown who they are, by other means than a token of ours. Raises `invalid`. */
+/** For a user or pipeline that was authenticated by other means than a token. Raises `invalid`. */
 export async function issueSignInToken(
   tx: Tx,
   context: Maker,
   by: Granted<object, "can-sign-in">,
-  wanted: NewToken,
+  input: NewToken,
 ): Promise<Issued> {
-  return storeToken(tx, context, { by, term: (endsAt) => signInTerm(by, endsAt) }, wanted);
+  return storeToken(tx, context, { by, term: (endsAt) => signInTerm(by, endsAt) }, input);
 }
 
 interface Issuance {
   readonly by: Parameters<typeof insertToken>[1];
-  /** Decides until when the token may work. */
   readonly term: (endsAt: string | null) => CredentialTerm;
   readonly replaced?: Granted<TokenView, "can-manage"> | undefined;
 }
 
-/** The only way to a token's secret is this answer. */
-async function storeToken(tx: Tx, context: Maker, { by, term, replaced }: Issuance, wanted: NewToken): Promise<Issued> {
-  const { holder } = wanted;
+/** The returned secret is not stored and can't be read again. */
+async function storeToken(tx: Tx, context: Maker, { by, term, replaced }: Issuance, input: NewToken): Promise<Issued> {
+  const { holder } = input;
   const createdAt = now();
   const latest = latestExpiry(
     createdAt,
     "userId" in holder ? undefined : await tokenMaxMs(tx, holder.organizationId, holder.kind),
   );
-  const asked = expiryOf(wanted.expiredAt, createdAt, latest);
-  const expiredAt = context.actor.kind === "operator" ? earlier(asked, latest) : asked;
+  const requested = expiryOf(input.expiredAt, createdAt, latest);
+  const expiredAt = context.actor.kind === "operator" ? earlier(requested, latest) : requested;
   refuseIfAny(expiryFaults(expiredAt, createdAt, latest));
   const until = term(expiredAt);
-  const secret = wanted.secret ?? newToken();
-  const token = newTokenRow(wanted, { createdById: actorId(context.actor), createdAt, expiredAt });
-  const gone = replaced === undefined ? [] : await deleteTokenRow(tx, replaced);
+  const secret = input.secret ?? newToken();
+  const token = newTokenRow(input, { createdById: actorId(context.actor), createdAt, expiredAt });
+  const deleted = replaced === undefined ? [] : await deleteTokenRow(tx, replaced);
   const hash = holder.kind === "session" ? sessionHash(secret) : tokenHash(secret);
   await insertToken(tx, by, until, { ...token, hash });
-  const events = [...gone.map((each) => eventOf(each, "delete")), eventOf(token, "create")];
+  const events = [...deleted.map((each) => eventOf(each, "delete")), eventOf(token, "create")];
   await recordEvents(tx, context, events);
   const { organizationName = null, organizationFacts = null } = "userId" in holder ? {} : holder;
   return { ...token, secret, organizationName, organizationFacts };
 }
 
-/** By whoever may manage its holder's tokens. The sessions that it began end with it. */
 export async function revokeToken(
   tx: Tx,
   context: Maker,
@@ -108,29 +104,24 @@ export async function revokeToken(
   await recordRevoked(tx, context, await deleteTokenRow(tx, token));
 }
 
-/** By the operator. */
 export async function removeToken(tx: Tx, context: Maker, token: ToldOfToken): Promise<void> {
   await revokeToken(tx, context, administered(requireSiteAdmin(context.actor), token));
 }
 
-/** Whether there was one such. */
 export async function endSession(tx: Tx, context: Maker, user: SessionEnder, id: string): Promise<boolean> {
   const removed = await deleteUsersRows(tx, user, "session", id);
   await recordRevoked(tx, context, removed);
   return removed.length > 0;
 }
 
-/** All of a user's. */
 export async function endSessions(tx: Tx, context: Maker, user: SessionEnder): Promise<void> {
   await recordRevoked(tx, context, await deleteUsersRows(tx, user, "session"));
 }
 
-/** One token of a user's, where it is still there. */
 export async function takeTokenBack(tx: Tx, context: Maker, user: SessionEnder, id: string): Promise<void> {
   await recordRevoked(tx, context, await deleteUsersRows(tx, user, "user", id));
 }
 
-/** Those that began by a provider of single sign-on, before it goes. */
 export async function endSessionsOfProvider(
   tx: Tx,
   context: Maker,
@@ -139,7 +130,10 @@ export async function endSessionsOfProvider(
   await recordRevoked(tx, context, await deleteSessionRowsOfProvider(tx, provider));
 }
 
-/** At most `limit` of them, those that expired first. Gives how many; by the database's clock, because it can't be undone. */
+/**
+ * Deletes at most `limit` tokens, those that expired first, and returns the number. Uses the database's clock, because this can't be
+ * undone.
+ */
 export async function removeExpiredTokens(
   tx: Tx,
   context: Maker,
@@ -151,13 +145,12 @@ export async function removeExpiredTokens(
   return removed.length;
 }
 
-/** However many there are, a statement's parameters are bounded. */
+/** Bounds the number of parameters of a statement. */
 const eventsPerStatement = 1000;
 
-/** Tokens that are gone already, each with an event of its own. */
 export async function recordRevoked(tx: Tx, context: Maker, removed: readonly ToldOfToken[]): Promise<void> {
-  for (let start = 0; start < removed.length; start += eventsPerStatement) {
-    const some = removed.slice(start, start + eventsPerStatement);
+  for (let offset = 0; offset < removed.length; offset += eventsPerStatement) {
+    const some = removed.slice(offset, offset + eventsPerStatement);
     await recordEvents(
       tx,
       context,
@@ -172,7 +165,7 @@ export type ToldOfToken = Pick<
 >;
 
 function eventOf(token: ToldOfToken, verb: "create" | "delete"): AuditEvent {
-  const told = {
+  const audited = {
     holder: token.teamId ?? token.userId ?? token.organizationId,
     description: token.description,
     "expired-at": token.expiredAt,
@@ -181,13 +174,13 @@ function eventOf(token: ToldOfToken, verb: "create" | "delete"): AuditEvent {
     organizationId: token.organizationId,
     verb,
     subject: { type: token.kind === "session" ? "sessions" : "authentication-tokens", id: token.id },
-    ...(verb === "create" ? { after: told } : { before: told }),
+    ...(verb === "create" ? { after: audited } : { before: audited }),
   };
 }
 
 /**
- * Off the requests' path, for many tokens at once, by their ids. A time never goes back. A token that somebody else holds is
- * passed over: another server is noting it too, or it is being revoked, and neither is worth waiting for with others in hand.
+ * Runs outside of requests, for many tokens at a time. `lastUsedAt` never goes back. Skips tokens that are locked: another server is
+ * updating or revoking them, and waiting would delay the others.
  */
 export async function noteUses(tx: Tx, uses: ReadonlyMap<string, string>): Promise<void> {
   for (const id of await lockFreeTokens(tx, [...uses.keys()])) {

@@ -1,4 +1,4 @@
-/** An authorization: what a person who has signed in answers to a program that asks for a token of theirs. */
+/** The authorization resource: a signed-in user's decision on a program's request for a token. */
 import { defineResource } from "../../../jsonapi/define.ts";
 import { flag, text, timestamp } from "../../../jsonapi/schemas.ts";
 import { attributeFault, type Fault } from "../../../kernel/errors.ts";
@@ -7,47 +7,48 @@ import { type Asked, askedFaults } from "./reads.ts";
 
 export interface AuthorizationView {
   readonly id: string;
-  /** Where the browser goes on: back to the program, with a code or with the refusal. */
   readonly redirectUrl: string;
 }
 
 const asked = (doc: string) => [text({ min: 1, max: 2048 }), doc, { column: false, shown: false }] as const;
 
-/** The same faults as where the program sent the browser, each at its place. */
 const bodyFaults = (attributes: Partial<Asked>): Fault[] =>
   askedFaults(attributes).map(({ parameter, sentence }) => attributeFault(kebab(parameter), sentence));
 
 export const authorizations = defineResource<AuthorizationView>()(({ once, fixed, readOnly }) => ({
   type: "authorizations",
-  doc: "What a person answers to a program that asks for a token of theirs, by the authorization code of OAuth 2.0 with PKCE.",
+  doc: "A user's decision on a program's request for a token (OAuth 2.0 authorization code flow with PKCE).",
   id: (authorization) => authorization.id,
   bodyFaults,
   attributes: {
-    "client-id": once(...asked("Which program asks: `terraform-cli`.")),
-    "redirect-uri": once(...asked("Where the program waits for the answer: on the person's own machine.")),
+    "client-id": once(...asked("The program that requests the token: `terraform-cli`.")),
+    "redirect-uri": once(...asked("Where the program waits for the response, on the user's own machine.")),
     "response-type": once(...asked("Always `code`.")),
-    "code-challenge": once(...asked("What the program proves later to know the origin of.")),
+    "code-challenge": once(...asked("The PKCE code challenge.")),
     "code-challenge-method": once(...asked("Always `S256`.")),
-    state: once(...asked("By which the program knows its own question again.")),
-    approve: once(flag(), "Whether the program gets a token. If not, it is told so.", { column: false, shown: false }),
-    name: fixed(text({ min: 1, max: 256 }), "What the token is called: its description.", {
+    state: once(...asked("An opaque value that is returned to the program unchanged.")),
+    approve: once(flag(), "Whether the program gets a token. If false, it is informed that the user refused.", {
+      column: false,
+      shown: false,
+    }),
+    name: fixed(text({ min: 1, max: 256 }), "The description of the token.", {
       default: "terraform login",
       shown: false,
     }),
-    "expires-at": fixed(
-      timestamp().nullable(),
-      "When the token stops working: after 30 days, unless another time is sent, or null for never.",
-      { column: false, shown: false },
-    ),
-    "redirect-url": readOnly(text(), "Where the browser is to go now: back to the program, with the answer."),
+    "expires-at": fixed(timestamp().nullable(), "When the token expires; null for never. The default is 30 days.", {
+      column: false,
+      shown: false,
+    }),
+    "redirect-url": readOnly(text(), "The URL that sends the browser back to the program with the response."),
   },
   relationships: {},
   operations: {
     createAuthorization: {
       method: "POST",
       path: "/authorizations",
-      summary: "Allow a program a token, or refuse it one",
-      needs: "a user who has signed in by a password or a provider; no token allows anybody another one",
+      summary: "Authorize a program to get a token, or refuse",
+      needs:
+        "a user who has signed in with a password or through an SSO provider; a token can't authorize another token",
       body: "create",
       answer: "created",
       example: {

@@ -1,4 +1,4 @@
-/** A person allows a program a token, or refuses. */
+/** Operations on authorizations. */
 import { refuseIfAny } from "../../../kernel/errors.ts";
 import { newId, newToken } from "../../../kernel/ids.ts";
 import { recordEvent } from "../../shared/audit-events/writes.ts";
@@ -12,11 +12,10 @@ export const authorizationResource = implement(authorizations, {
   async createAuthorization({ context, body }) {
     const { attributes } = body;
     const user = inPerson(context.actor);
-    const answered = (id: string, answer: Record<string, string>) => ({
+    const respond = (id: string, answer: Record<string, string>) => ({
       view: { id, redirectUrl: answerUrl(attributes, answer) },
     });
-    // Nothing is kept of a refusal: the program is told, and has nothing.
-    if (!attributes.approve) return answered(newId("authorizations"), { error: "access_denied" });
+    if (!attributes.approve) return respond(newId("authorizations"), { error: "access_denied" });
     const code = newToken();
     const row = newAuthorization(attributes, user.userId, code);
     refuseIfAny(tokenFaults(row));
@@ -29,6 +28,6 @@ export const authorizationResource = implement(authorizations, {
         after: { client: row.clientId, name: row.name, "expires-at": row.tokenExpiresAt },
       });
     });
-    return answered(row.id, { code });
+    return respond(row.id, { code });
   },
 });

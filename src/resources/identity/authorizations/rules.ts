@@ -1,4 +1,4 @@
-/** Pure rules of authorizations: for how long a code works, who may allow one, and what proves who sends it. */
+/** Pure rules of authorizations: how long a code works, who can authorize a program, and PKCE. */
 import { hash } from "node:crypto";
 import { type Actor, isInPerson } from "../../../access/actor.ts";
 import { grant, type Granted } from "../../../access/granted.ts";
@@ -17,18 +17,18 @@ const daysByDefault = 30;
 type Wanted = CreateAttributes<typeof authorizations>;
 export type SignedIn = Granted<Actor & { readonly kind: "user" }, "can-sign-in">;
 
-/** A token that somebody else has must not make itself others that outlive it. Raises `forbidden`. */
+/** A stolen token must not be able to create tokens that outlive it. Raises `forbidden`. */
 export function inPerson(actor: Actor): SignedIn {
   if (actor.kind !== "user" || !isInPerson(actor))
     throw forbidden(
-      "Only a person who has signed in by a password or a provider of single sign-on can authorize a program. A token can't, nor a session that it started: sign in again.",
+      "Only a user who has signed in with a password or through an SSO provider can authorize a program. A token, or a session started with one, can't. Sign in again.",
     );
   return grant(actor, { thing: "user", permission: "can-sign-in", visible: true, allowed: true, needs: "a session" });
 }
 
-export function newAuthorization(wanted: Wanted, userId: string, code: string): AuthorizationTable {
+export function newAuthorization(input: Wanted, userId: string, code: string): AuthorizationTable {
   const createdAt = now();
-  const { clientId, redirectUri, codeChallenge, expiresAt } = wanted;
+  const { clientId, redirectUri, codeChallenge, expiresAt } = input;
   const after = (ms: number) => new Date(Date.parse(createdAt) + ms).toISOString();
   return {
     id: newId("authorizations"),
@@ -37,7 +37,7 @@ export function newAuthorization(wanted: Wanted, userId: string, code: string): 
     clientId,
     redirectUri,
     codeChallenge,
-    ...createdColumns(authorizations, wanted),
+    ...createdColumns(authorizations, input),
     tokenExpiresAt: expiresAt === undefined ? after(daysByDefault * dayMs) : expiresAt,
     tokenId: null,
     createdAt,
@@ -45,13 +45,13 @@ export function newAuthorization(wanted: Wanted, userId: string, code: string): 
   };
 }
 
-/** The program has until the end of the code to fetch the token, which is to work for longer than that. */
+/** The token must work for longer than the code, which the program still has to redeem. */
 export function tokenFaults({ tokenExpiresAt, expiresAt }: AuthorizationTable): Fault[] {
   return tokenExpiresAt !== null && tokenExpiresAt <= expiresAt
-    ? [attributeFault("expires-at", "Expires at must be in the future, by some minutes at least")]
+    ? [attributeFault("expires-at", "Expires at must be at least a few minutes in the future")]
     : [];
 }
 
-/** RFC 7636: only whoever began knows what the challenge was made of. */
+/** RFC 7636: only the program that started the authorization knows the verifier. */
 export const isVerified = (verifier: string, challenge: string): boolean =>
   /^[A-Za-z0-9._~-]{43,128}$/.test(verifier) && hash("sha256", verifier, "base64url") === challenge;

@@ -1,4 +1,4 @@
-/** SQL of authorizations. Codes come in hashed, and none comes out. */
+/** SQL of authorizations. Codes are stored as hashes. */
 import type { Capability } from "../../../access/capability.ts";
 import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
@@ -14,7 +14,6 @@ export async function findAuthorization(tx: Tx, hash: string): Promise<Authoriza
   return tx.db.selectFrom("authorizations").selectAll().where("hash", "=", hash).executeTakeFirst();
 }
 
-/** The user stays while the program gets its token. */
 export async function holdHolder(tx: Tx, userId: string): Promise<UserTable | undefined> {
   return tx.db
     .selectFrom("users as u")
@@ -24,7 +23,6 @@ export async function holdHolder(tx: Tx, userId: string): Promise<UserTable | un
     .executeTakeFirst();
 }
 
-/** Whether nobody has sent the code before. Of two who send it at once, one is the first. */
 export async function markUsed(
   tx: Tx,
   _by: Granted<UserTable, "can-sign-in">,
@@ -40,7 +38,7 @@ export async function markUsed(
   return numUpdatedRows > 0n;
 }
 
-/** Those that were made before a moment: until then a code that is sent twice is known. At most so many. */
+/** Used codes are kept until `before`, to detect when one is sent twice. */
 export async function deleteOldAuthorizations(
   tx: Tx,
   _by: Capability<"job">,

@@ -1,4 +1,4 @@
-/** What is done for a program that sends a code, and by the job that tidies up. */
+/** Redeems authorization codes, and deletes old ones for the cleanup job. */
 import type { Capability } from "../../../access/capability.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { AuthorizationTable } from "../../../database/schema/identity.ts";
@@ -14,7 +14,7 @@ import { isVerified } from "./rules.ts";
 import { deleteOldAuthorizations, findAuthorization, holdHolder, markUsed } from "./store.ts";
 import { sessionActor } from "../sessions/writes.ts";
 
-/** For so long a code that is sent twice is known as such, and takes the token back. */
+/** While a used code is kept, sending it again revokes its token. */
 const keptMs = 86_400_000;
 
 export const removeOldAuthorizations = (tx: Tx, by: Capability<"job">, limit: number): Promise<number> =>
@@ -29,22 +29,20 @@ export interface Redemption {
 
 export interface Redeemed {
   readonly token: string;
-  /** Undefined for one that never ends. */
   readonly expiresInSeconds: number | undefined;
 }
 
 const refused = () =>
   new GrantFault(
     "invalid_grant",
-    "The code is not right, was sent before or has ended, or the client_id, redirect_uri or code_verifier is not the one that it was made for. Begin again: terraform login.",
+    "The code is invalid, has expired or was already used, or the client_id, redirect_uri or code_verifier doesn't match. Run terraform login again.",
   );
 
-/** Raises GrantFault. */
-export async function redeemCode(context: Context, asked: Redemption): Promise<Redeemed> {
-  const authorization = await findAuthorization(context.database.reader, codeHash(asked.code));
+export async function redeemCode(context: Context, request: Redemption): Promise<Redeemed> {
+  const authorization = await findAuthorization(context.database.reader, codeHash(request.code));
   if (authorization === undefined) throw refused();
-  // A code that comes twice was overheard, whoever was first: nobody keeps what it gave.
-  if (authorization.tokenId === null && !fits(authorization, asked)) throw refused();
+  // A code that is sent twice was intercepted, so its token is revoked.
+  if (authorization.tokenId === null && !fits(authorization, request)) throw refused();
   const redeemed = await context.database.write((tx) => redeem(tx, context, authorization));
   if (redeemed === undefined) throw refused();
   return redeemed;
@@ -56,26 +54,25 @@ const fits = (authorization: AuthorizationTable, { clientId, redirectUri, verifi
   authorization.redirectUri === redirectUri &&
   isVerified(verifier, authorization.codeChallenge);
 
-/** Undefined for a code that was sent before, or of somebody who has gone. */
 async function redeem(tx: Tx, context: Context, authorization: AuthorizationTable): Promise<Redeemed | undefined> {
   const holder = await holdHolder(tx, authorization.userId);
   if (holder === undefined) return undefined;
   const user = signedIn(holder, true);
   const id = newId("authentication-tokens");
-  const coming = { ...context, actor: sessionActor(user, id) };
+  const asUser = { ...context, actor: sessionActor(user, id) };
   if (!(await markUsed(tx, user, authorization.id, id))) {
     const again = await findAuthorization(tx, authorization.hash);
-    if (again?.tokenId != null) await takeTokenBack(tx, coming, user, again.tokenId);
+    if (again?.tokenId != null) await takeTokenBack(tx, asUser, user, again.tokenId);
     return undefined;
   }
-  const { secret, createdAt, expiredAt } = await issueSignInToken(tx, coming, user, {
+  const { secret, createdAt, expiredAt } = await issueSignInToken(tx, asUser, user, {
     id,
     holder: { kind: "user", userId: user.id },
     isLegacy: false,
     description: authorization.name,
     expiredAt: authorization.tokenExpiresAt,
   });
-  await recordEvent(tx, coming, {
+  await recordEvent(tx, asUser, {
     organizationId: null,
     verb: "exchange",
     subject: { type: authorizations.type, id: authorization.id },

@@ -1,4 +1,4 @@
-/** A trust: whoever shows a token of this issuer, for this audience and with these claims, is the team for a while. */
+/** The identity trust resource: which OpenID Connect tokens of pipelines can be exchanged for a token of a team. */
 import { z } from "zod";
 import type { Standing } from "../../../access/organization.ts";
 import type { IdentityTrustTable } from "../../../database/schema/identity.ts";
@@ -23,59 +23,61 @@ const issuer = text({
   min: 1,
   max: 512,
   pattern: /^https?:\/\/[^\s?#@]+$/,
-  sentence: "must be the issuer's URL, as its tokens say it",
+  sentence: "must be the issuer's URL, exactly as in its tokens",
 });
 const pattern = text({ min: 1, max: 512 });
 const claims = z
-  .record(text({ min: 1, max: 128 }), pattern, { error: "must be an object of claims, each with a pattern" })
+  .record(text({ min: 1, max: 128 }), pattern, { error: "must be an object that maps claims to patterns" })
   .refine(restrictsPipelines, {
     error:
-      "must have one that tells pipelines apart, by more than wildcards: with these, every pipeline of the issuer would be the team. Add one such as repository with the pattern acme/*",
+      "must include a claim that distinguishes pipelines, with a pattern that has more than wildcards; otherwise every pipeline of the issuer could act as the team. Add a claim such as repository with the pattern acme/*",
   })
   .refine((sent) => Object.keys(sent).length <= claimsMax, { error: `can't have more than ${claimsMax} members` });
 
-/** Who signs, for whom, when, and under which id: every pipeline of an issuer has these, or one that fits. */
+/** Claims that every pipeline of an issuer has, or can choose. */
 const commonClaims: ReadonlySet<string> = new Set(["iss", "aud", "exp", "nbf", "iat", "jti"]);
 
-/** Whether claims leave any pipeline of the issuer out: a pattern of wildcards alone fits every value. */
+/** Whether the patterns exclude any pipeline of the issuer. A pattern of wildcards alone matches every value. */
 export function restrictsPipelines(patterns: Readonly<Record<string, string>>): boolean {
   return Object.entries(patterns).some(([name, glob]) => !commonClaims.has(name) && /[^*?]/.test(glob));
 }
 
 const needs =
-  "an owner, or a team with 'manage-teams', who may make the team's tokens and hold what the team holds; not by a token that expires, unless a user's";
+  "an owner, or a team with 'manage-teams', that can create the team's tokens and has at least the team's access; not with a team or organization token that expires";
 
 export const identityTrusts = defineResource<IdentityTrustView>()(({ required, optional, readOnly, toOne }) => ({
   type: "identity-trusts",
-  doc: "Lets pipelines in without a stored secret: their own OpenID Connect token is exchanged for a team's token, for a while.",
+  doc: "Lets pipelines authenticate without a stored secret: they exchange their own OpenID Connect token for a short-lived token of a team.",
   id: (trust) => trust.id,
   version: (trust) => [trust.version, trust.organizationFacts],
   attributes: {
-    name: required(name, "Unique in the organization, ignoring case.", { folded: true }),
-    issuer: required(issuer, "Who signs the pipelines' tokens: the claim `iss`, to the letter."),
-    audience: required(text({ min: 1, max: 512 }), "Whom they must be meant for: the claim `aud`."),
+    name: required(name, "The name of the trust, unique in the organization, ignoring case.", { folded: true }),
+    issuer: required(issuer, "The issuer of the pipelines' tokens, exactly as in the claim `iss`."),
+    audience: required(text({ min: 1, max: 512 }), "The audience that the tokens must have in the claim `aud`."),
     claims: required(
       claims,
-      "What else they must say, claim by claim. `*` stands for any characters, `?` for one; of a list, one of the first 256 items must fit. What is longer than 1,024 characters fits nothing. At least one must tell pipelines apart: not `iss`, `aud`, `exp`, `nbf`, `iat` or `jti`, and not by wildcards alone.",
+      "Other claims that the tokens must have, each with a pattern. `*` matches any characters, `?` matches one. If a claim is a list, one of its first 256 items must match. Values longer than 1,024 characters never match. At least one claim must distinguish pipelines: a claim other than `iss`, `aud`, `exp`, `nbf`, `iat` and `jti`, with a pattern that has more than wildcards.",
       { column: false, from: (trust) => JSON.parse(trust.claims) as object },
     ),
     "token-seconds": optional(
       wholeNumber({ min: 60, max: tokenSecondsMax }),
-      "How long the team's token works that they get.",
+      "The lifetime of the issued team token, in seconds.",
       { default: 900 },
     ),
-    "created-at": readOnly(timestamp(), "When it was made."),
+    "created-at": readOnly(timestamp(), "When the trust was created."),
   },
   relationships: {
-    organization: toOne("organizations", "The organization that trusts.", { id: (trust) => trust.organizationName }),
-    team: toOne("teams", "Whom they are taken for.", { create: "required", id: (trust) => trust.teamId }),
+    organization: toOne("organizations", "The organization that the trust belongs to.", {
+      id: (trust) => trust.organizationName,
+    }),
+    team: toOne("teams", "The team that the pipelines act as.", { create: "required", id: (trust) => trust.teamId }),
   },
   links: (trust) => ({ self: `/api/v2/identity-trusts/${trust.id}` }),
   operations: {
     listIdentityTrusts: {
       method: "GET",
       path: "/organizations/:organization_name/identity-trusts",
-      summary: "List trusts, by name",
+      summary: "List identity trusts, by name",
       needs: "an owner, or a team with 'manage-teams'",
       query: { paged: true },
       answer: "list",
@@ -83,7 +85,7 @@ export const identityTrusts = defineResource<IdentityTrustView>()(({ required, o
     createIdentityTrust: {
       method: "POST",
       path: "/organizations/:organization_name/identity-trusts",
-      summary: "Let pipelines in by their own tokens",
+      summary: "Create an identity trust",
       needs,
       body: "create",
       answer: "created",
@@ -104,14 +106,14 @@ export const identityTrusts = defineResource<IdentityTrustView>()(({ required, o
     showIdentityTrust: {
       method: "GET",
       path: "/identity-trusts/:identity_trust_id",
-      summary: "Show a trust",
+      summary: "Show an identity trust",
       needs: "an owner, or a team with 'manage-teams'",
       answer: "document",
     },
     updateIdentityTrust: {
       method: "PATCH",
       path: "/identity-trusts/:identity_trust_id",
-      summary: "Change whom is trusted",
+      summary: "Update an identity trust",
       needs,
       body: "update",
       answer: "document",
@@ -120,7 +122,7 @@ export const identityTrusts = defineResource<IdentityTrustView>()(({ required, o
     deleteIdentityTrust: {
       method: "DELETE",
       path: "/identity-trusts/:identity_trust_id",
-      summary: "Trust no longer; tokens that were given work until they end",
+      summary: "Delete an identity trust; tokens that were already issued work until they expire",
       needs: "an owner, or a team with 'manage-teams'",
       answer: "nothing",
     },

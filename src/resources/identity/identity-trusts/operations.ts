@@ -1,4 +1,4 @@
-/** Operations on trusts: load → authorize → decide → write. A trust gives the team's tokens away, so it needs what these need. */
+/** Operations on identity trusts. A trust hands out the team's tokens, so it requires the same access as creating one. */
 import { type CredentialTerm, credentialTerm } from "../../../access/credentials.ts";
 import { grant, type Granted } from "../../../access/granted.ts";
 import { organizationPermissionNeeds, organizationPermissions } from "../../../access/permissions/organization.ts";
@@ -79,7 +79,6 @@ export const identityTrustResource = implement(identityTrusts, {
   },
 });
 
-/** Raises `forbidden`, or `not-found` where the caller is a stranger. */
 async function loadTrust(
   tx: Tx,
   context: Context,
@@ -98,7 +97,7 @@ async function loadTrust(
   });
 }
 
-/** As for one of the team's tokens. Raises `invalid` where there is no such team, and `forbidden`. */
+/** The same checks as for a token of the team. Raises `invalid` if the team doesn't exist, and `forbidden`. */
 async function checkTeam(
   tx: Tx,
   context: Context,
@@ -107,7 +106,7 @@ async function checkTeam(
 ): Promise<CredentialTerm<null>> {
   const [team] = await teamsByIds(tx, context.actor, [teamId]);
   if (team === undefined || team.organizationId !== organizationId)
-    throw invalid([relationshipFault("team", `There is no team '${teamId}' in this organization`)]);
+    throw invalid([relationshipFault("team", `Team '${teamId}' does not exist in this organization`)]);
   await refuseExceeding(tx, context, organizationId, [grantTeam(team, "can-update-api-token")]);
   return credentialTerm(context.actor, { thing: "an identity trust, or change one", endsAt: null });
 }

@@ -1,4 +1,4 @@
-/** Pure rules of trusts: what a new one holds, and which claims fit. */
+/** Pure rules of identity trusts. */
 import type { IdentityTrustTable } from "../../../database/schema/identity.ts";
 import { changedColumns, createdColumns } from "../../../jsonapi/columns.ts";
 import type { CreateAttributes, UpdateAttributes } from "../../../jsonapi/define.ts";
@@ -22,29 +22,28 @@ export function changedIdentityTrust(attributes: UpdateAttributes<typeof identit
   };
 }
 
-/** Each exchange looks at all that an organization has for the issuer. */
+/** Each exchange evaluates all of an organization's trusts for the issuer. */
 export const trustsMax = 500;
 export const nameTaken = (): Fault => attributeFault("name", "Name has already been taken");
 export const tooMany = (): Fault => ({
-  detail: `The organization has ${trustsMax} identity trusts already, and can't have more. Delete one first.`,
+  detail: `The organization has reached its limit of ${trustsMax} identity trusts. Delete one first.`,
   pointer: "/data",
 });
 
 export type Claims = Readonly<Record<string, unknown>>;
 
-/** OpenID Connect allows 255 in the longest that identify somebody. A longer one fits no pattern. */
+/** Longer values never match. OpenID Connect limits the longest identifying claim to 255 characters. */
 const claimLengthMax = 1024;
-/** How many items of a claim that is a list are looked at. */
+/** Further items of a list are ignored. */
 const claimItemsMax = 256;
 
-/** Whether a token says all that is asked for. */
 export function claimsFit(patterns: Readonly<Record<string, string>>, claims: Claims): boolean {
   return Object.entries(patterns).every(([name, pattern]) => {
-    const said = Object.hasOwn(claims, name) ? claims[name] : undefined;
-    const fits = wildcard(pattern);
-    return (Array.isArray(said) ? said.slice(0, claimItemsMax) : [said]).some((each: unknown) => {
+    const value = Object.hasOwn(claims, name) ? claims[name] : undefined;
+    const matches = wildcard(pattern);
+    return (Array.isArray(value) ? value.slice(0, claimItemsMax) : [value]).some((each: unknown) => {
       const isPlain = typeof each === "string" || typeof each === "number" || typeof each === "boolean";
-      return isPlain && String(each).length <= claimLengthMax && fits(String(each));
+      return isPlain && String(each).length <= claimLengthMax && matches(String(each));
     });
   });
 }

@@ -1,4 +1,4 @@
-/** SQL of trusts. */
+/** SQL of identity trusts. */
 import { type Kysely, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
 import type { CredentialTerm } from "../../../access/credentials.ts";
@@ -24,7 +24,6 @@ function trusts(db: Kysely<Schema>) {
     .selectAll("i");
 }
 
-/** One statement: the trust and what the caller is in its organization. */
 export async function findIdentityTrust(
   tx: Tx,
   actor: Actor,
@@ -59,7 +58,6 @@ export interface TrustOfIssuer extends IdentityTrustTable {
   readonly teamName: string;
 }
 
-/** Those of an organization for one issuer. What a closed organization trusts counts for nothing. */
 export async function findTrustsOfIssuer(
   tx: Tx,
   organizationName: string,

@@ -1,4 +1,4 @@
-/** A pipeline's own token → a team's, for a while. The pipeline shows who it is by what its issuer has signed; nothing of it is stored. */
+/** Exchanges a pipeline's OpenID Connect token for a short-lived team token. The pipeline's token is never stored. */
 import { createLocalJWKSet, decodeJwt, errors, type JSONWebKeySet, jwtVerify, type JWTVerifyGetKey } from "jose";
 import { z } from "zod";
 import { grant } from "../../../access/granted.ts";
@@ -18,7 +18,6 @@ import { findTrustsOfIssuer, type TrustOfIssuer } from "./store.ts";
 export interface Exchange {
   readonly organization: string;
   readonly subjectToken: string;
-  /** The trust's name, where several fit. */
   readonly trust: string | undefined;
 }
 
@@ -27,37 +26,33 @@ export interface Exchanged {
   readonly expiresInSeconds: number;
 }
 
-/** None that could be forged by whoever knows a public key. */
+/** Asymmetric algorithms only: symmetric ones could be forged with a public key. */
 const algorithms = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"];
 const clockToleranceSeconds = 60;
 
-/** Raises GrantFault. */
-export async function exchangeIdentity(context: Context, asked: Exchange): Promise<Exchanged> {
-  const issuer = issuerIn(asked.subjectToken, nowMs() / 1000 - clockToleranceSeconds);
-  const trusts = await findTrustsOfIssuer(context.database.reader, asked.organization, issuer);
+export async function exchangeIdentity(context: Context, request: Exchange): Promise<Exchanged> {
+  const issuer = issuerIn(request.subjectToken, nowMs() / 1000 - clockToleranceSeconds);
+  const trusts = await findTrustsOfIssuer(context.database.reader, request.organization, issuer);
   if (trusts.length === 0) throw nobody;
-  const claims = await verified(context, asked.subjectToken, issuer);
-  const trust = fitting(trusts, claims, asked.trust);
+  const claims = await verified(context, request.subjectToken, issuer);
+  const trust = fitting(trusts, claims, request.trust);
   return give(context, trust, claims);
 }
 
-/** Which organizations there are, and whom they trust, is nobody's business: also not of who makes a token up. */
+/** The same error in all cases, so that it doesn't reveal which organizations exist and whom they trust. */
 const nobody = new GrantFault(
   "invalid_grant",
-  "No trust of this organization fits the token, or its issuer has not signed it: compare its issuer, audience and claims with the organization's identity-trusts.",
+  "No identity trust of this organization matches the token, or the token's signature is invalid. Compare the token's issuer, audience and claims with the organization's identity trusts.",
 );
 
-/** What a token says of itself, before anything of it is believed. Raises GrantFault. */
+/** Reads unverified claims. Raises `GrantFault`. */
 function issuerIn(token: string, expiredBefore: number): string {
   const { iss, exp } = decoded(token);
   if (typeof iss !== "string" || iss.includes("\0") || !iss.isWellFormed())
     throw new GrantFault("invalid_request", "The subject_token is not a JSON Web Token with an issuer.");
-  // Told to everybody alike, whoever is trusted.
+  // Checked before any trust is looked up, so that the response is the same for everybody.
   if (typeof exp === "number" && exp <= expiredBefore)
-    throw new GrantFault(
-      "invalid_grant",
-      "The subject_token has expired. Ask for a new one just before it is exchanged.",
-    );
+    throw new GrantFault("invalid_grant", "The subject_token has expired. Request a new one just before the exchange.");
   return iss;
 }
 
@@ -65,12 +60,11 @@ function decoded(token: string): Readonly<Record<string, unknown>> {
   try {
     return decodeJwt(token);
   } catch {
-    // Then it is none.
     return {};
   }
 }
 
-/** By the issuer's own keys; only those of issuers who are trusted are ever asked for. */
+/** Fetches keys only from issuers that the organization trusts. */
 async function verified({ options }: Context, token: string, issuer: string): Promise<Claims> {
   const outgoing = { allowed: options.privateAddresses ?? [] };
   const currentDate = new Date(nowMs());
@@ -89,25 +83,25 @@ async function verified({ options }: Context, token: string, issuer: string): Pr
 
 function faultOf(error: unknown): unknown {
   if (error instanceof OutgoingFault)
-    return new GrantFault("invalid_grant", `The issuer's keys can't be had: ${error.message}`);
+    return new GrantFault("invalid_grant", `The issuer's keys can't be fetched: ${error.message}`);
   return error instanceof errors.JOSEError || error instanceof TypeError ? nobody : error;
 }
 
 function fitting(trusts: readonly TrustOfIssuer[], claims: Claims, name: string | undefined): TrustOfIssuer {
   const audiences = new Set([claims["aud"]].flat());
   const nameKey = name === undefined ? undefined : fold(name);
-  const fit = trusts.filter((trust) => {
+  const matches = trusts.filter((trust) => {
     if (!audiences.has(trust.audience) || (nameKey !== undefined && trust.nameKey !== nameKey)) return false;
-    const wanted = JSON.parse(trust.claims) as Record<string, string>;
-    // Some were stored before a trust had to leave anybody out.
-    return restrictsPipelines(wanted) && claimsFit(wanted, claims);
+    const patterns = JSON.parse(trust.claims) as Record<string, string>;
+    // Older trusts may have been stored before this rule existed.
+    return restrictsPipelines(patterns) && claimsFit(patterns, claims);
   });
-  const [first, ...others] = fit;
+  const [first, ...others] = matches;
   if (first === undefined) throw nobody;
   if (others.length > 0)
     throw new GrantFault(
       "invalid_request",
-      `Several trusts fit the token: ${fit.map((trust) => trust.name).join(", ")}. Name the one that is meant in the parameter 'trust'.`,
+      `Several identity trusts match the token: ${matches.map((trust) => trust.name).join(", ")}. Select one with the parameter 'trust'.`,
     );
   return first;
 }
@@ -125,16 +119,16 @@ async function give(context: Context, trust: TrustOfIssuer, claims: Claims): Pro
   });
   return context.database.write(async (tx) => {
     const createdAt = now();
-    const wanted = new Date(Date.parse(createdAt) + trust.tokenSeconds * 1000).toISOString();
+    const requested = new Date(Date.parse(createdAt) + trust.tokenSeconds * 1000).toISOString();
     const latest = latestExpiry(createdAt, await tokenMaxMs(tx, organizationId, "team"));
-    const expiredAt = earlier(wanted, latest) ?? wanted;
-    const told = toldOf(trust, claims);
+    const expiredAt = earlier(requested, latest) ?? requested;
+    const audited = toldOf(trust, claims);
     const { secret } = await issueSignInToken(tx, { ...context, actor }, shown, {
       id,
       holder: { kind: "team", teamId, organizationId, organizationName },
       isLegacy: false,
       identityTrustId: trust.id,
-      description: `${trust.name}: ${told["sub"] ?? "exchanged"}`.slice(0, 256),
+      description: `${trust.name}: ${audited["sub"] ?? "exchanged"}`.slice(0, 256),
       expiredAt,
     });
     await recordEvent(
@@ -144,7 +138,7 @@ async function give(context: Context, trust: TrustOfIssuer, claims: Claims): Pro
         organizationId,
         verb: "exchange",
         subject: { type: "identity-trusts", id: trust.id },
-        after: { token: id, "expired-at": expiredAt, claims: told },
+        after: { token: id, "expired-at": expiredAt, claims: audited },
       },
     );
     return { token: secret, expiresInSeconds: Math.floor((Date.parse(expiredAt) - Date.parse(createdAt)) / 1000) };
@@ -153,12 +147,12 @@ async function give(context: Context, trust: TrustOfIssuer, claims: Claims): Pro
 
 const toldLengthMax = 512;
 
-/** Who it was, for the trail: what the trust asks for, and what every token says. */
+/** Identifies the pipeline in the audit log: the claims that the trust requires, and the standard ones. */
 function toldOf(trust: TrustOfIssuer, claims: Claims): Record<string, string> {
   const names = new Set(["iss", "sub", "aud", "jti", ...Object.keys(JSON.parse(trust.claims) as object)]);
-  const said = [...names].filter((name) => claims[name] !== undefined);
+  const present = [...names].filter((name) => claims[name] !== undefined);
   return Object.fromEntries(
-    said.map((name) => {
+    present.map((name) => {
       const value = claims[name];
       const text = typeof value === "string" ? value.replaceAll("\0", "") : JSON.stringify(value);
       return [name, text.slice(0, toldLengthMax).toWellFormed()];
@@ -175,21 +169,20 @@ interface Kept {
 }
 
 const keptMs = 10 * 60_000;
-/** A key that nobody knows may be a new one, or made up: whoever makes them up must not have us ask again and again. */
+/** An unknown key may be new or made up. Limits how often made-up keys make the service fetch the keys again. */
 const againMs = 30_000;
 const issuersMax = 1000;
 
 const kept = new Map<string, Kept>();
 
-/** Raises OutgoingFault. */
 function keysOf(issuer: string, options: OutgoingOptions, isUnknownKey = false): Promise<JWTVerifyGetKey> {
-  const known = kept.get(issuer);
-  const age = nowMs() - (known?.at ?? -Infinity);
-  if (known !== undefined && age < (isUnknownKey ? againMs : keptMs)) return known.keys;
+  const cached = kept.get(issuer);
+  const age = nowMs() - (cached?.at ?? -Infinity);
+  if (cached !== undefined && age < (isUnknownKey ? againMs : keptMs)) return cached.keys;
   if (kept.size >= issuersMax) kept.clear();
   const keys = fetchKeys(issuer, options);
   kept.set(issuer, { keys, at: nowMs() });
-  // What failed is not kept.
+  // Failures are not cached.
   keys.catch(() => kept.delete(issuer));
   return keys;
 }
@@ -200,6 +193,6 @@ async function fetchKeys(issuer: string, options: OutgoingOptions): Promise<JWTV
   if (!found.success || found.data.issuer !== issuer)
     throw new OutgoingFault(`${address} does not describe the issuer ${issuer}.`);
   const keys = keySet.safeParse(await fetchJson(found.data.jwks_uri, options));
-  if (!keys.success) throw new OutgoingFault(`${found.data.jwks_uri} is not a set of keys.`);
+  if (!keys.success) throw new OutgoingFault(`${found.data.jwks_uri} is not a JSON Web Key Set.`);
   return createLocalJWKSet(keys.data as JSONWebKeySet);
 }

@@ -1,4 +1,4 @@
-/** Mails a link to whoever is invited by it. The link is sealed until then, and gone afterwards. */
+/** Sends invitation links by mail. The link is stored encrypted until it is sent, and deleted afterwards. */
 import type { Tx } from "../../../database/database.ts";
 import type { InvitationTable } from "../../../database/schema/identity.ts";
 import type { Context } from "../../shared/context.ts";
@@ -8,10 +8,9 @@ import { openedSecret, post } from "../../shared/outbox/writes.ts";
 import type { OpenInvitation } from "./rules.ts";
 import { findInvitationById } from "./store.ts";
 
-/** Notices of this kind are carried by `invitationCourier`. */
 export const invitationKind = "invitation";
 
-/** In the transaction that makes the link, where the operator has set a mail server. */
+/** Queues the mail in the transaction that creates the link. Does nothing if no mail server is configured. */
 export async function mailInvitation(
   tx: Tx,
   context: Pick<Context, "actor" | "options" | "vault" | "wake">,
@@ -20,11 +19,16 @@ export async function mailInvitation(
 ): Promise<void> {
   if (context.options.mail === undefined) return;
   const content: Written = { by: context.actor.kind === "user" ? context.actor.name : null };
-  const place = { organizationId, kind: invitationKind, subjectId: id, eventName: "invitation", destination: "email" };
-  await post(tx, context, [{ ...place, content, secret: url }]);
+  const delivery = {
+    organizationId,
+    kind: invitationKind,
+    subjectId: id,
+    eventName: "invitation",
+    destination: "email",
+  };
+  await post(tx, context, [{ ...delivery, content, secret: url }]);
 }
 
-/** A link that works no more is not sent. */
 export const invitationCourier: Courier = {
   async deliver({ database, options, vault }, notice) {
     const invitation = await findInvitationById(database.reader, notice.subjectId);
@@ -36,9 +40,8 @@ export const invitationCourier: Courier = {
   },
 };
 
-/** What is known when the link is made; the rest is as it is when the mail is sent. */
+/** Recorded when the link is created; everything else is read when the mail is sent. */
 export interface Written {
-  /** Who invites; null where nobody in particular does. */
   readonly by: string | null;
 }
 
@@ -51,21 +54,21 @@ function invitationMail(
   { organizationName, username, userId, expiresAt }: OpenInvitation,
   { by, url, publicUrl }: Link,
 ): { subject: string; text: string } {
-  const toPassword = userId !== null;
-  const subject = toPassword ? "Set your password on Cadastre" : `You are invited to ${organizationName} on Cadastre`;
-  const who = by === null ? "You are invited" : `${by} invites you`;
-  const what = toPassword
-    ? `You can set the password of your user ${username} on Cadastre (${publicUrl}).`
-    : `${who} to the organization ${organizationName} on Cadastre (${publicUrl}).`;
+  const setsPassword = userId !== null;
+  const subject = setsPassword ? "Set your password on Cadastre" : `Invitation to ${organizationName} on Cadastre`;
+  const invitation = by === null ? "You have been invited" : `${by} has invited you`;
+  const introduction = setsPassword
+    ? `You can set the password of your account ${username} on Cadastre (${publicUrl}).`
+    : `${invitation} to join the organization ${organizationName} on Cadastre (${publicUrl}).`;
   const until = `${expiresAt.slice(0, 16).replace("T", " ")} UTC`;
   const lines = [
-    what,
+    introduction,
     "",
-    `Follow this link to ${toPassword ? "set it" : "come in"}. It works once, until ${until}:`,
+    `Use this link to ${setsPassword ? "set your password" : "accept the invitation"}. It can be used once and expires on ${until}:`,
     "",
     url,
     "",
-    "Whoever has the link can use it: pass it on to nobody. If you do not expect this, do nothing, and nothing happens.",
+    "Anyone who has this link can use it, so don't share it. If you didn't expect this email, you can ignore it.",
     "",
   ];
   return { subject, text: lines.join("\n") };

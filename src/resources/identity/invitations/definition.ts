@@ -1,4 +1,4 @@
-/** An invitation: a link that somebody was given, by which they come in. Only whoever has the link knows of it. */
+/** The invitation resource: a single-use link for joining an organization or setting a password. Only holders of the link can see it. */
 import { defineResource } from "../../../jsonapi/define.ts";
 import { flag, text, timestamp } from "../../../jsonapi/schemas.ts";
 import { passwordLengthMax } from "../../../kernel/passwords.ts";
@@ -6,47 +6,45 @@ import { username } from "../users/definition.ts";
 
 export interface InvitationView {
   readonly id: string;
-  /** Undefined where it sets the password of a user, and leads to no organization. */
+  /** Undefined if the link sets the password of an existing user. */
   readonly organizationName: string | undefined;
   readonly email: string;
-  /** Of the user whose password it sets. */
   readonly username: string | null;
   readonly hasPassword: boolean;
   readonly createdAt: string;
   readonly expiresAt: string;
-  /** Only in the answer to its creation. */
   readonly url?: string;
 }
 
 const taken = { column: false, audited: false } as const;
-const whoever = "nobody in particular: whoever has the link";
+const linkHolder = "anyone who has the link";
 
 export const invitations = defineResource<InvitationView>()(({ fixed, once, readOnly, toOne }) => ({
   type: "invitations",
-  doc: "A link by which somebody comes in: to a membership, or to a user whose password it sets. It works once, for seven days.",
+  doc: "A link to join an organization or to set a user's password. It can be used once and expires after seven days.",
   id: (invitation) => invitation.id,
   hasExpiring: true,
   attributes: {
     username: fixed(
       username.nullable(),
-      "What a new user is to be called: unique in the register, ignoring case. Shown where the link sets the password of a user who is there already.",
+      "The username of a new user, unique across the site, ignoring case. If the link sets an existing user's password, it is that user's name.",
       { ...taken, from: (invitation) => invitation.username },
     ),
-    password: once(text({ min: 1, max: passwordLengthMax }), "The password of the user.", { ...taken, shown: false }),
-    email: readOnly(text(), "The address that the link was made for."),
+    password: once(text({ min: 1, max: passwordLengthMax }), "The user's password.", { ...taken, shown: false }),
+    email: readOnly(text(), "The email address that the link was created for."),
     "has-password": readOnly(
       flag(),
-      "Whether a user with this address has a password already: then that user signs in, and accepts. False where the link sets the password.",
+      "Whether a user with this email address already has a password. That user signs in and accepts the invitation. False if the link sets the password.",
     ),
-    "created-at": readOnly(timestamp(), "When the link was made."),
-    "expires-at": readOnly(timestamp(), "When it ends by itself."),
-    "invitation-url": readOnly(text(), "The link: in the answer to its creation, and never again.", {
+    "created-at": readOnly(timestamp(), "When the link was created."),
+    "expires-at": readOnly(timestamp(), "When the link expires."),
+    "invitation-url": readOnly(text(), "The link. It is shown only in the response that creates it.", {
       from: (invitation) => invitation.url,
       audited: false,
     }),
   },
   relationships: {
-    organization: toOne("organizations", "Where it leads to; none where it only sets a password.", {
+    organization: toOne("organizations", "The organization to join; none if the link only sets a password.", {
       id: ({ organizationName }) => organizationName,
     }),
   },
@@ -54,8 +52,8 @@ export const invitations = defineResource<InvitationView>()(({ fixed, once, read
     showInvitation: {
       method: "GET",
       path: "/invitations/:invitation_secret",
-      summary: "Show what a link leads to",
-      needs: whoever,
+      summary: "Show an invitation",
+      needs: linkHolder,
       open: true,
       answer: "document",
     },
@@ -63,8 +61,8 @@ export const invitations = defineResource<InvitationView>()(({ fixed, once, read
       method: "POST",
       path: "/invitations/:invitation_secret/actions/register",
       summary:
-        "Become a user by a link, or set one's password, and sign in: the answer sets the cookie cadastre_session",
-      needs: whoever,
+        "Create a user or set a password with an invitation link, and sign in. The response sets the cookie cadastre_session",
+      needs: linkHolder,
       open: true,
       body: "create",
       answer: "created",
@@ -76,7 +74,7 @@ export const invitations = defineResource<InvitationView>()(({ fixed, once, read
     acceptInvitation: {
       method: "POST",
       path: "/invitations/:invitation_secret/actions/accept",
-      summary: "Become a member by a link, as the user that one is already",
+      summary: "Accept an invitation as an existing user",
       needs: "a user's session or token, and the link",
       answer: "document",
       answers: "organization-memberships",
@@ -85,7 +83,7 @@ export const invitations = defineResource<InvitationView>()(({ fixed, once, read
       method: "POST",
       path: "/admin/users/:user_id/invitation",
       summary:
-        "Make a link by which a user sets a password, also somebody who is locked out; the one before stops working",
+        "Create a link for a user to set a password, for example after they were locked out. The previous link stops working",
       needs: "a site admin",
       answer: "created",
     },

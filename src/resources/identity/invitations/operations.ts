@@ -1,4 +1,4 @@
-/** What whoever has a link does with it, and the link that a site admin makes. */
+/** Operations on invitations: using a link, and creating one as a site admin. */
 import type { Actor } from "../../../access/actor.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { UserTable } from "../../../database/schema/identity.ts";
@@ -29,7 +29,7 @@ export const invitationResource = implement(invitations, {
     const invitation = await opened(context, params.invitationSecret);
     const hash = invitationHash(params.invitationSecret);
     refuseIfAny(usernameFaults(invitation, username));
-    // Hashed only for whoever has a link, because it costs something.
+    // Hashed only after the link was checked, because hashing is expensive.
     const password = await newPasswordOf(chosen);
     const user = await context.database.write((tx) =>
       invitation.userId === null
@@ -43,18 +43,17 @@ export const invitationResource = implement(invitations, {
   async acceptInvitation({ context, params }) {
     const { actor, database } = context;
     const { membershipId } = await opened(context, params.invitationSecret);
-    if (actor.kind !== "user")
-      throw forbidden(
-        "Only a person accepts an invitation, and this token is not a user's. Sign in, or use a user's token.",
-      );
+    if (actor.kind !== "user") throw forbidden("Only users can accept an invitation. Sign in, or use a user's token.");
     if (membershipId === null)
-      throw conflict("This link sets the password of a user: send one to its action 'register'.");
+      throw conflict(
+        "This link sets a user's password and can't be accepted. Send the password to its 'register' action instead.",
+      );
     return database.write(async (tx) => {
-      const held = await holdOrganizations(tx, { membershipId });
+      const locked = await holdOrganizations(tx, { membershipId });
       const user = await holdUser(tx, actor.userId);
       if (user === undefined) throw notFound("user");
       const invitation = accepted(await findInvitation(tx, invitationHash(params.invitationSecret)));
-      const view = await takeInvitation(tx, context, invitation, user, held);
+      const view = await takeInvitation(tx, context, invitation, user, locked);
       await deleteInvitation(tx, invitation);
       return { view };
     });
@@ -66,26 +65,24 @@ export const invitationResource = implement(invitations, {
       const user = await holdUser(tx, params.userId);
       if (user === undefined) throw notFound("user");
       const destination = { organizationId: null, membershipId: null, userId: user.id };
-      const made = await makeInvitation(tx, context, administered(administration, user), destination);
-      const { id, url, expiresAt } = made;
+      const created = await makeInvitation(tx, context, administered(administration, user), destination);
+      const { id, url, expiresAt } = created;
       const subject = { type: invitations.type, id };
       const after = { user: user.id, "expires-at": expiresAt };
       await recordEvent(tx, context, { organizationId: null, verb: "create", subject, after });
       const { email, username } = user;
-      return { view: { ...made, organizationName: undefined, email, username, hasPassword: false, url } };
+      return { view: { ...created, organizationName: undefined, email, username, hasPassword: false, url } };
     });
   },
 });
 
-/** Whoever is new chooses a name; whoever is there already has one. */
 function usernameFaults({ userId, username }: Accepted, chosen: string | null | undefined): Fault[] {
   if (userId === null) return chosen == null ? [attributeFault("username", "Username can't be blank")] : [];
   return chosen == null || fold(chosen) === fold(username ?? "")
     ? []
-    : [attributeFault("username", `Username is '${username}' already; this link only sets the password`)];
+    : [attributeFault("username", `Username can't be changed: this link only sets the password of '${username}'`)];
 }
 
-/** Raises `not-found`, or `too-many-requests` for whoever has guessed too often. */
 async function opened({ database, signIns }: Context, secret: string): Promise<Accepted> {
   signIns?.check();
   const found = await findInvitation(database.reader, invitationHash(secret));
@@ -93,7 +90,7 @@ async function opened({ database, signIns }: Context, secret: string): Promise<A
   return accepted(found);
 }
 
-/** Whoever comes by a link is told in the trail by the link. */
+/** The audit log identifies the caller by the invitation. */
 const comingBy = ({ id }: Accepted, user: UserTable): Actor => ({
   kind: "user",
   userId: user.id,
@@ -104,13 +101,11 @@ const comingBy = ({ id }: Accepted, user: UserTable): Actor => ({
 });
 
 interface Coming {
-  /** As it was before anything was held. */
   readonly invitation: Accepted;
   readonly hash: string;
   readonly password: NewPassword;
 }
 
-/** Raises `not-found`, `conflict` and `invalid`. */
 async function register(
   tx: Tx,
   context: Context,
@@ -122,25 +117,24 @@ async function register(
   }: Coming & { readonly username: string },
 ): Promise<UserTable> {
   const isConfirmed = confirmsEmail === 1;
-  const held = await holdOrganizations(
+  const locked = await holdOrganizations(
     tx,
     isConfirmed ? { emailKey: fold(email) } : { membershipId: membershipId ?? "" },
   );
-  // Again, now that nobody else can take it.
+  // Read again, now that no concurrent request can use it.
   const invitation = accepted(await findInvitation(tx, hash));
   if (invitation.holderId !== null)
-    throw conflict("There is a user with this address already. Sign in as that user, then accept the invitation.");
+    throw conflict("A user with this email address already exists. Sign in as that user, then accept the invitation.");
   const user = newInvitedUser({ username, email: invitation.email }, isConfirmed ? null : invitation.organizationId);
-  const coming = { ...context, actor: comingBy(invitation, user) };
-  await addInvitedUser(tx, coming, invitation, user, passwordFaults(password.password, user));
-  if (isConfirmed) await activateInvitations(tx, coming, user, held);
-  else await takeInvitation(tx, coming, invitation, user, held);
-  await setPassword(tx, coming, invitedUser(invitation, user), password);
+  const asUser = { ...context, actor: comingBy(invitation, user) };
+  await addInvitedUser(tx, asUser, invitation, user, passwordFaults(password.password, user));
+  if (isConfirmed) await activateInvitations(tx, asUser, user, locked);
+  else await takeInvitation(tx, asUser, invitation, user, locked);
+  await setPassword(tx, asUser, invitedUser(invitation, user), password);
   await deleteInvitation(tx, invitation);
   return user;
 }
 
-/** Raises `not-found` and `invalid`. */
 async function setPasswordByLink(
   tx: Tx,
   context: Context,

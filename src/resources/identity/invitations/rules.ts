@@ -1,4 +1,4 @@
-/** Pure rules of invitations: for how long a link works, and what is said of one that does not. */
+/** Pure rules of invitations: how long a link works, and who may use it. */
 import { grant, type Granted } from "../../../access/granted.ts";
 import type { InvitationTable, UserTable } from "../../../database/schema/identity.ts";
 import { AppError } from "../../../kernel/errors.ts";
@@ -10,7 +10,7 @@ import type { InvitationView } from "./definition.ts";
 const daysOpen = 7;
 const dayMs = 86_400_000;
 
-/** What a link is for: a membership that waits, or a user without a password. */
+/** What the link is for: accepting a membership, or setting a user's password. */
 export type Destination = Pick<InvitationTable, "organizationId" | "membershipId" | "userId">;
 
 export function newInvitation(
@@ -33,13 +33,11 @@ export function newInvitation(
 export const invitationUrl = ({ publicUrl }: Pick<ServiceOptions, "publicUrl">, secret: string): string =>
   `${publicUrl}/app/invitations/${secret}`;
 
-/** A link that still works. */
 export interface OpenInvitation extends Destination {
   readonly id: string;
   readonly organizationName: string | null;
   readonly email: string;
   readonly confirmsEmail: number;
-  /** The user who has the address, or whose password it sets. */
   readonly holderId: string | null;
   readonly username: string | null;
   readonly hasPassword: number;
@@ -49,24 +47,23 @@ export interface OpenInvitation extends Destination {
 
 export type Accepted = Granted<OpenInvitation, "can-accept">;
 
-/** Whoever has the link may. Which of the reasons it is that a link does not work is nobody's business. Raises `not-found`. */
+/** Having the link is the permission. The error doesn't reveal why a link doesn't work. Raises `not-found`. */
 export function accepted(found: OpenInvitation | undefined): Accepted {
   if (found === undefined)
     throw new AppError(
       "not-found",
-      "This invitation does not work: it was used, replaced or withdrawn, it has ended, or there never was such a one. Ask whoever gave you the link for a new one.",
+      "This invitation link is not valid: it was used, replaced or revoked, has expired, or never existed. Ask the person who sent it for a new link.",
     );
   return grant(found, { thing: "invitation", permission: "can-accept", visible: true, allowed: true, needs: "a link" });
 }
 
-/** The proof for the user whom the link is for: by id, or by address where the user was created with it. Raises `forbidden` for another. */
+/** Proof that the link is for this user, by id or, if the user was created with the link, by email address. Raises `forbidden`. */
 export function invitedUser(invitation: Accepted, user: UserTable): Granted<UserTable, "can-accept"> {
   const { userId, email } = invitation;
   const allowed = userId === null ? user.email === email : user.id === userId;
   return grant(user, { thing: "user", permission: "can-accept", visible: true, allowed, needs: "a link to this user" });
 }
 
-/** The name of somebody is only told where the link leads to that very user. */
 export function shownInvitation(
   { userId, username, hasPassword, organizationName, ...invitation }: OpenInvitation,
   url?: string,

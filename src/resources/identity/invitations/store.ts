@@ -1,4 +1,4 @@
-/** SQL of invitations. Secrets come in hashed, and none comes out. */
+/** SQL of invitations. Secrets are stored as hashes, which never leave this file. */
 import type { Capability } from "../../../access/capability.ts";
 import { type Kysely, type SqlBool, sql } from "kysely";
 import type { CredentialTerm } from "../../../access/credentials.ts";
@@ -11,15 +11,13 @@ import { now } from "../../../kernel/time.ts";
 import { inForce } from "../../shared/grants/in-force.ts";
 import type { Accepted, Destination, OpenInvitation } from "./rules.ts";
 
-/** Whoever may make members, or administers users. */
 export type Inviter = Granted<object, "can-manage-memberships" | "can-administer">;
 
-/** A link that works: one statement. Others may have activated the membership since, or set a password. */
+/** Finds an invitation whose link still works. Its membership may have been activated or its password set since. */
 export async function findInvitation(tx: Tx, hash: string): Promise<OpenInvitation | undefined> {
   return openInvitations(tx.db).where("i.hash", "=", hash).executeTakeFirst();
 }
 
-/** The same, for whoever sends the link. */
 export async function findInvitationById(tx: Tx, id: string): Promise<OpenInvitation | undefined> {
   return openInvitations(tx.db).where("i.id", "=", id).executeTakeFirst();
 }
@@ -37,7 +35,7 @@ const openInvitations = (db: Kysely<Schema>) =>
     .select(["o.name as organizationName", "u.id as holderId", "u.username"])
     .select([
       sql<string>`coalesce(m.email, u.email)`.as("email"),
-      // One that the link replaces is nothing to sign in by.
+      // If the link sets a password, the old password doesn't count.
       sql<number>`case when p.user_id is null or i.user_id is not null then 0 else 1 end`.as("hasPassword"),
     ])
     .where("i.expiresAt", ">", now())
@@ -60,7 +58,6 @@ export async function insertInvitation(
   await insertRow(tx, "invitations", { ...row, expiresAt });
 }
 
-/** The one before: a thing has one link at a time. */
 export async function deleteInvitationTo(
   tx: Tx,
   _by: Inviter,
@@ -74,34 +71,36 @@ export async function deleteInvitationTo(
     .execute();
 }
 
-/** Links to these memberships, but for those that the caller or an owner has made. Gives whose they were. */
+/** Deletes the links to these memberships unless the caller or an owner created them. Returns the memberships whose links were deleted. */
 export async function deleteLinksOfOthers(
   tx: Tx,
   { organizationId }: Granted<{ readonly organizationId: string }, "can-update-membership">,
   membershipIds: readonly string[],
   callerId: string,
 ): Promise<string[]> {
-  const maker = sql<string>`coalesce(made_by_id, '')`;
+  const creator = sql<string>`coalesce(made_by_id, '')`;
   const owners = sql`select seat.user_id from team_members as seat inner join teams as t on t.id = seat.team_id
     where t.organization_id = ${organizationId} and t.is_owners = 1 and seat.user_id is not null and ${inForce("seat")}
     union select id from teams where organization_id = ${organizationId} and is_owners = 1
     union select id from users where is_site_admin = 1`;
-  const ended = await tx.db
+  const deleted = await tx.db
     .deleteFrom("invitations")
     .where(tx.dialect.isOneOf(sql.ref("membershipId"), membershipIds))
-    .where(sql<SqlBool>`${maker} not in (${callerId}, ${organizationId}, 'operator') and ${maker} not in (${owners})`)
+    .where(
+      sql<SqlBool>`${creator} not in (${callerId}, ${organizationId}, 'operator') and ${creator} not in (${owners})`,
+    )
     .returning("membershipId")
     .execute();
-  return ended.flatMap(({ membershipId }) => membershipId ?? []);
+  return deleted.flatMap(({ membershipId }) => membershipId ?? []);
 }
 
 export async function deleteInvitation(tx: Tx, { id }: Accepted): Promise<void> {
   await tx.db.deleteFrom("invitations").where("id", "=", id).execute();
 }
 
-/** At most so many, those that ended first; what somebody else is about to remove is left. */
+/** Deletes at most `limit` invitations, those that expired first. Skips rows that are locked. */
 export async function deleteEndedInvitations(tx: Tx, _by: Capability<"job">, limit: number): Promise<number> {
-  const ended = await tx.db
+  const deleted = await tx.db
     .deleteFrom("invitations")
     .where("id", "in", (rows) =>
       rows
@@ -113,5 +112,5 @@ export async function deleteEndedInvitations(tx: Tx, _by: Capability<"job">, lim
         .modifyEnd(tx.dialect.lockFreeRows("i", "removal")),
     )
     .executeTakeFirst();
-  return Number(ended.numDeletedRows);
+  return Number(deleted.numDeletedRows);
 }

@@ -1,4 +1,4 @@
-/** What neighbours have done with invitations: those who make members, and the job that tidies up. */
+/** Writes to invitations on behalf of other modules and the cleanup job. */
 import { actorId, isSiteAdmin } from "../../../access/actor.ts";
 import { credentialTerm } from "../../../access/credentials.ts";
 import type { Granted } from "../../../access/granted.ts";
@@ -20,8 +20,8 @@ export interface MadeInvitation {
 }
 
 /**
- * The link is only in this response, and in mail where the operator sends any. Its creator holds what it leads to, so there is one at a
- * time. Raises `forbidden` for a caller whose own token expires before it.
+ * The link is only in this response, and in a mail if mail is configured. A new link replaces the previous one. Raises `forbidden` if the
+ * caller's own token expires before the link.
  */
 export async function makeInvitation(
   tx: Tx,
@@ -31,7 +31,7 @@ export async function makeInvitation(
   { isFirst = false } = {},
 ): Promise<MadeInvitation> {
   const secret = newToken();
-  // A site admin vouches for addresses everywhere (decision 0125); an organization says whom it invites, and no more.
+  // Addresses that a site admin invites count as verified everywhere (decision 0125), those that an organization invites only there.
   const { actor } = context;
   const row = newInvitation(destination, secret, { confirmsEmail: isSiteAdmin(actor), madeById: actorId(actor) });
   const term = credentialTerm(actor, { thing: "an invitation link", endsAt: row.expiresAt });
@@ -43,8 +43,8 @@ export async function makeInvitation(
 }
 
 /**
- * People who are only invited were given a place in a team. Whoever made their links has these, and could follow them into a team that
- * they could not have given: so they end, unless it is the caller who made them, or an owner. See docs/decisions/0126-what-a-link-can-do.md.
+ * Call after invited people were added to a team. The creators of their links could use them to get into a team that they can't grant, so
+ * these links stop working, unless the caller or an owner created them. See docs/decisions/0126-what-a-link-can-do.md.
  */
 export async function endLinksOfOthers(
   tx: Tx,
@@ -52,9 +52,9 @@ export async function endLinksOfOthers(
   team: Granted<{ readonly organizationId: string }, "can-update-membership">,
   membershipIds: readonly string[],
 ): Promise<void> {
-  const ended = await deleteLinksOfOthers(tx, team, membershipIds, actorId(context.actor));
+  const revoked = await deleteLinksOfOthers(tx, team, membershipIds, actorId(context.actor));
   const { organizationId } = team;
-  const events = ended.map((id) => ({
+  const events = revoked.map((id) => ({
     organizationId,
     verb: "end-invitation",
     subject: { type: "organization-memberships", id },

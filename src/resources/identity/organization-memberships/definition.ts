@@ -1,4 +1,4 @@
-/** A membership: a person's place in an organization, or an invitation that waits for the person. */
+/** The organization membership resource: a member of an organization, or an invitation that is not accepted yet. */
 import type { OrganizationMembershipTable } from "../../../database/schema/identity.ts";
 import { defineResource } from "../../../jsonapi/define.ts";
 import { choice, listParameter, searchParameter } from "../../../jsonapi/query.ts";
@@ -9,14 +9,11 @@ import { invitedUserId } from "../users/definition.ts";
 
 export interface MembershipView extends OrganizationMembershipTable, OrganizationFacts {
   readonly username: string | null;
-  /** The teams of the member that the caller may see. */
   readonly teamIds: readonly string[];
-  /** Until when and why the member is in each of them, by its id. */
   readonly endings?: ReadonlyMap<string, Ending>;
-  /** The link by which the person comes in: only in the answer to its creation. */
+  /** The invitation link. Set only when the invitation was just created or renewed. */
   readonly invitationUrl?: string;
-  /** How many of the member's places in teams have ended and wait to be tidied up. */
-  readonly endedPlaces?: number;
+  readonly endedMemberships?: number;
 }
 
 const membershipStatuses = ["active", "invited"] as const;
@@ -25,38 +22,38 @@ const include = ["user", "teams"] as const;
 
 export const organizationMemberships = defineResource<MembershipView>()(({ once, readOnly, toOne, toMany }) => ({
   type: "organization-memberships",
-  doc: "A person's place in an organization; an invitation while nobody has the address.",
+  doc: "A user's membership of an organization, or an invitation that is not accepted yet.",
   id: (membership) => membership.id,
-  version: ({ version, organizationFacts, endedPlaces }) => [
+  version: ({ version, organizationFacts, endedMemberships }) => [
     version,
     organizationFacts,
-    ...(endedPlaces ? [endedPlaces] : []),
+    ...(endedMemberships ? [endedMemberships] : []),
   ],
   attributes: {
-    email: once(email, "The member's address.", { folded: true }),
+    email: once(email, "The member's email address.", { folded: true }),
     status: readOnly(
       oneOf(membershipStatuses),
-      "`active`, or `invited` until a user with this address exists, or somebody accepts by the link.",
+      "`active`, or `invited` until a user with this email address exists or somebody accepts the invitation.",
     ),
     "invitation-url": readOnly(
       text(),
-      "The link by which whoever is invited comes in: in the answer to the creation, or to the renewal, and never again.",
+      "The invitation link. It is shown only in the response that creates or renews the invitation.",
       { audited: false },
     ),
-    "created-at": readOnly(timestamp(), "When it was made."),
+    "created-at": readOnly(timestamp(), "When the membership was created."),
   },
   relationships: {
     organization: toOne("organizations", "The organization.", {
       id: (membership) => membership.organizationName,
       related: (membership) => `/api/v2/organizations/${membership.organizationName}`,
     }),
-    user: toOne("users", "The member; while invited, a place holder that the registered user takes.", {
+    user: toOne("users", "The member, or a placeholder while the person is only invited.", {
       id: (membership) => membership.userId ?? invitedUserId(membership.id),
       related: (membership) => (membership.userId === null ? undefined : `/api/v2/users/${membership.userId}`),
     }),
     teams: toMany(
       "teams",
-      "The member's teams, those that the caller may see. In the `meta` of each, `expires-at` and `reason`: until when the member is in it, where that is not for ever, and why.",
+      "The member's teams that the caller can see. The `meta` of each has `expires-at` and `reason` if the person is a member for a limited time or for a stated reason.",
       {
         create: "optional",
         metaSent: endingMeta,
@@ -70,9 +67,9 @@ export const organizationMemberships = defineResource<MembershipView>()(({ once,
     createOrganizationMembership: {
       method: "POST",
       path: "/organizations/:organization_name/organization-memberships",
-      summary: "Make a person a member, or invite one",
+      summary: "Add a user to an organization, or invite a person",
       needs:
-        "an owner, a team with 'manage-membership', or the organization's token; teams that hold more than the caller are refused",
+        "an owner, a team with 'manage-membership', or the organization's token; teams with more access than the caller are rejected",
       body: "create",
       answer: "created",
       example: {
@@ -93,7 +90,7 @@ export const organizationMemberships = defineResource<MembershipView>()(({ once,
         include,
         parameters: {
           q: searchParameter("the member's name or email address"),
-          "filter[email]": listParameter("Whole addresses, comma-separated, ignoring case."),
+          "filter[email]": listParameter("Exact email addresses, comma-separated, ignoring case."),
           "filter[status]": choice(membershipStatuses, "Only memberships with this status."),
         },
       },
@@ -118,16 +115,17 @@ export const organizationMemberships = defineResource<MembershipView>()(({ once,
     renewInvitation: {
       method: "POST",
       path: "/organization-memberships/:membership_id/actions/renew-invitation",
-      summary: "Make a new link for somebody who is invited; the one before stops working",
+      summary: "Create a new link for an invitation; the previous link stops working",
       needs:
-        "an owner, a team with 'manage-membership', or the organization's token; where the invitation is to teams that hold more than the caller, it is refused",
+        "an owner, a team with 'manage-membership', or the organization's token; the request is rejected if the invitation's teams have more access than the caller",
       answer: "document",
     },
     deleteOrganizationMembership: {
       method: "DELETE",
       path: "/organization-memberships/:membership_id",
       summary: "Remove a member from the organization and all its teams",
-      needs: "an owner, a team with 'manage-membership', the organization's token, or the member; the last owner stays",
+      needs:
+        "an owner, a team with 'manage-membership', the organization's token, or the member; the last owner can't be removed",
       answer: "nothing",
     },
   },

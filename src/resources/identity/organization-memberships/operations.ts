@@ -1,4 +1,4 @@
-/** Operations on memberships: load → authorize → decide → write. */
+/** Operations on organization memberships. */
 import { grant } from "../../../access/granted.ts";
 import { organizationPermissions } from "../../../access/permissions/organization.ts";
 import type { Tx } from "../../../database/database.ts";
@@ -41,7 +41,7 @@ import { recordMembership } from "./writes.ts";
 export const organizationMembershipResource = implement(organizationMemberships, {
   async createOrganizationMembership({ context, params, body }) {
     return context.database.write(async (tx) => {
-      // Held: who is in which team changes for one at a time.
+      // The lock serializes changes of team memberships.
       const organization = grantOrganization(
         await loadOrganization(tx, context, params.organizationName, true),
         "can-manage-memberships",
@@ -55,7 +55,12 @@ export const organizationMembershipResource = implement(organizationMemberships,
       const person = await lookUpAddress(tx, organization.id, fold(email));
       refuseIfAny([
         ...(person.taken
-          ? [attributeFault("email", "Email has already been taken: the address has a membership in this organization")]
+          ? [
+              attributeFault(
+                "email",
+                "Email has already been taken: this organization has a membership with this address",
+              ),
+            ]
           : []),
         ...managedFaults(person.user, organization.id),
         ...unknown.map((id) => relationshipFault("teams", `Team ${id} does not exist in this organization`)),
@@ -96,7 +101,7 @@ export const organizationMembershipResource = implement(organizationMemberships,
 
   async listMyOrganizationMemberships({ context, query }) {
     if (context.actor.kind !== "user")
-      throw forbidden("A team's or an organization's token has no memberships; use a user's token.");
+      throw forbidden("Team tokens and organization tokens have no memberships. Use a user's token.");
     return listOwnMembershipRows(context.database.reader, context.actor, query.page);
   },
 
@@ -120,7 +125,7 @@ export const organizationMembershipResource = implement(organizationMemberships,
         needs: "the organization permission 'manage-membership'",
       });
       if (membership.status !== "invited")
-        throw conflict("This person is a member already, and needs no link to come in.");
+        throw conflict("This person is already a member and doesn't need an invitation link.");
       await refuseGivingMore(tx, context, found);
       const { url, expiresAt } = await makeInvitation(tx, context, membership, destinationOf(membership));
       await recordEvent(tx, context, {
@@ -165,7 +170,7 @@ const destinationOf = ({ id, organizationId }: OrganizationMembershipTable): Des
   userId: null,
 });
 
-/** Whoever has the link gets into the invitation's teams, so it takes what putting somebody into them takes. Raises `forbidden`. */
+/** The link gives access to the invitation's teams, so it requires the same access as adding a member to them. Raises `forbidden`. */
 async function refuseGivingMore(
   tx: Tx,
   context: Context,
@@ -175,25 +180,24 @@ async function refuseGivingMore(
   const { unknown } = await loadTeamsToFill(tx, context, { id: membership.organizationId }, endings);
   if (unknown.length > 0)
     throw forbidden(
-      "The invitation gives more than you hold, so its link is not yours to make. Ask an owner to renew it.",
+      "The invitation gives access that you don't have, so you can't create a link for it. Ask an owner to renew it.",
     );
 }
 
-/** One statement for each kind that is asked for. */
 async function included(
   tx: Tx,
   context: Context,
   views: readonly MembershipView[],
-  wanted: ReadonlySet<"user" | "teams">,
+  include: ReadonlySet<"user" | "teams">,
 ): Promise<Included[]> {
   const found: Included[] = [];
-  if (wanted.has("user")) {
+  if (include.has("user")) {
     const ids = views.flatMap((view) => view.userId ?? []);
     for (const view of await usersByIds(tx, context, ids)) found.push({ definition: users, view });
     for (const view of views.filter(({ userId }) => userId === null))
       found.push({ definition: users, view: invitedUserView(view) });
   }
-  if (wanted.has("teams")) {
+  if (include.has("teams")) {
     const ids = views.flatMap((view) => view.teamIds);
     for (const view of await teamsByIds(tx, context.actor, ids)) found.push({ definition: teams, view });
   }

@@ -1,4 +1,4 @@
-/** What neighbours ask of memberships. */
+/** Reads of organization memberships for other modules. */
 import { sql } from "kysely";
 import type { Standing } from "../../../access/organization.ts";
 import type { LoadMany } from "../../shared/includes.ts";
@@ -6,7 +6,6 @@ import { membershipsWhere } from "./store.ts";
 
 export { listRowsInTeam as listMembershipsInTeam } from "./store.ts";
 
-/** Memberships in teams of one organization, as the caller sees each of them. */
 export const membershipsBesideTeams: LoadMany<{ readonly standing: Standing }> = (tx, { actor }, ids, teams) => {
   const seesSecretTeams = [...teams.values()].some(({ standing }) => standing.seesSecretTeams);
   return membershipsWhere(tx, actor, { seesSecretTeams }, tx.dialect.isOneOf(sql.ref("m.id"), ids));

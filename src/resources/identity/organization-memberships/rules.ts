@@ -1,4 +1,4 @@
-/** Pure rules of memberships. */
+/** Pure rules of organization memberships. */
 import { type Actor, isSiteAdmin } from "../../../access/actor.ts";
 import type { OrganizationMembershipTable, UserTable } from "../../../database/schema/identity.ts";
 import { createdColumns } from "../../../jsonapi/columns.ts";
@@ -9,7 +9,6 @@ import { now } from "../../../kernel/time.ts";
 import { organizationMemberships } from "./definition.ts";
 import type { AddressHolder } from "./store.ts";
 
-/** Active at once for a user, and an invitation where nobody has the address yet. */
 export function newMembership(
   attributes: CreateAttributes<typeof organizationMemberships>,
   organizationId: string,
@@ -27,8 +26,9 @@ export function newMembership(
 }
 
 /**
- * The user who becomes a member without being asked. A provider of an organization signs in only people who are in no other one, so
- * a user who signs in by one has to accept first: otherwise any owner could lock them out. See docs/decisions/0122-whom-a-provider-speaks-for.md.
+ * The user who becomes a member immediately, without accepting an invitation. An organization's SSO provider signs in only users who are in
+ * no other organization, so adding such a user elsewhere would lock them out: they must accept first. See
+ * docs/decisions/0122-whom-a-provider-speaks-for.md.
  */
 export function memberAtOnce(
   actor: Actor,
@@ -37,13 +37,13 @@ export function memberAtOnce(
   return signsInElsewhere && !isSiteAdmin(actor) ? undefined : user;
 }
 
-/** Whom another organization alone speaks for, by its own provider or by a link, may be anybody: the address is not proven to this one. */
+/** If another organization manages the user, only that organization vouches for the email address. */
 export function managedFaults(user: Pick<UserTable, "managedById"> | undefined, organizationId: string): Fault[] {
   if (user === undefined || user.managedById === null || user.managedById === organizationId) return [];
   return [
     attributeFault(
       "email",
-      "Email is known to another organization alone; a site admin confirms it by setting it on the user",
+      "Email belongs to a user whose address only another organization has verified. Ask a site admin to confirm the address by setting it on the user",
     ),
   ];
 }

@@ -1,4 +1,4 @@
-/** SQL of memberships. */
+/** SQL of organization memberships. */
 import { type Kysely, type RawBuilder, type SelectQueryBuilder, type SqlBool, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
 import type { Granted } from "../../../access/granted.ts";
@@ -27,11 +27,11 @@ function memberships(db: Kysely<Schema>) {
     .leftJoin("users as u", "u.id", "m.userId")
     .selectAll("m")
     .select(factsColumns)
-    .select(endedOfMembership(sql.ref("m.id")).as("endedPlaces"))
+    .select(endedOfMembership(sql.ref("m.id")).as("endedMemberships"))
     .select("u.username as username");
 }
 
-/** A membership's places in teams (`teams/seats.ts`): those that the caller may see. */
+/** The member's teams that the caller can see, encoded as `teams/membership-text.ts` describes. */
 function visibleTeams(actor: Actor, standing: Pick<Standing, "seesSecretTeams">) {
   return sql<string | null>`(
     select ${seatsText()} from team_members as tm
@@ -52,7 +52,7 @@ async function pageOf(tx: Tx, rows: SelectQueryBuilder<any, "m", MembershipRow>,
   return { views: found.rows.map(toView), totalCount: found.totals.totalCount };
 }
 
-/** So that what is read next is what others have left: a statement that waits for a row sees the teams as they were before. */
+/** Locks the row before the actual read: a statement that waits for a lock still sees the teams from before it waited. */
 async function lockMembership(tx: Tx, id: string, lock: Lock): Promise<void> {
   await tx.db
     .selectFrom("organizationMemberships as m")
@@ -63,7 +63,6 @@ async function lockMembership(tx: Tx, id: string, lock: Lock): Promise<void> {
     .execute();
 }
 
-/** The membership with what the caller is in its organization. */
 export async function findMembership(
   tx: Tx,
   actor: Actor,
@@ -78,10 +77,10 @@ export async function findMembership(
     .innerJoin("organizations as o", "o.id", "m.organizationId")
     .selectAll("m")
     .select(factsColumns)
-    .select(endedOfMembership(sql.ref("m.id")).as("endedPlaces"))
+    .select(endedOfMembership(sql.ref("m.id")).as("endedMemberships"))
     .select(standingColumns(sql.ref("m.organizationId"), principalOf(actor)))
     .select(sql<string | null>`(select username from users where id = m.user_id)`.as("username"))
-    // Which of the member's teams the caller may see is not known before this row is read: all come, and the others go below.
+    // The caller's access is not known before this row is read, so all teams are selected and filtered below.
     .select(
       sql<string | null>`(
         select ${seatsText([sql`t.is_owners`, sql`t.visibility`])} from team_members as tm
@@ -138,7 +137,6 @@ export async function listMembershipRows(
   return pageOf(tx, rows, search.page);
 }
 
-/** Memberships (called `m`) that fulfil a condition, with those of their teams that the caller may see. */
 export async function membershipsWhere(
   tx: Tx,
   actor: Actor,
@@ -153,7 +151,6 @@ export async function membershipsWhere(
   return rows.map(toView);
 }
 
-/** Memberships of the people in a team, in pages. */
 export async function listRowsInTeam(
   tx: Tx,
   actor: Actor,
@@ -172,7 +169,6 @@ export async function listRowsInTeam(
   return pageOf(tx, rows, page);
 }
 
-/** A person's own memberships show all of the person's own teams. */
 export async function listOwnMembershipRows(tx: Tx, actor: Actor & { readonly kind: "user" }, page: Page) {
   const rows = memberships(tx.db)
     .where("m.userId", "=", actor.userId)
@@ -186,13 +182,11 @@ export async function listOwnMembershipRows(tx: Tx, actor: Actor & { readonly ki
 
 export interface AddressHolder {
   readonly user: UserTable | undefined;
-  /** Whether the organization has a membership for the address already. */
   readonly taken: boolean;
-  /** Whether another organization's provider of single sign-on signs the user in. */
+  /** Whether another organization's SSO provider can sign the user in. */
   readonly signsInElsewhere: boolean;
 }
 
-/** One statement. */
 export async function lookUpAddress(tx: Tx, organizationId: string, emailKey: string): Promise<AddressHolder> {
   const providers = sql`select 1 from sso_providers as s where s.organization_id <> ${organizationId} and (
     s.organization_id in (select m.organization_id from organization_memberships as m where m.user_id = u.id)
@@ -220,7 +214,6 @@ export async function insertMembership(
   await tx.db.insertInto("organizationMemberships").values(row).execute();
 }
 
-/** Team memberships go with it, by the foreign keys. */
 export async function deleteMembershipRow(tx: Tx, membership: Granted<MembershipView, "can-destroy">): Promise<void> {
   await tx.db.deleteFrom("organizationMemberships").where("id", "=", membership.id).execute();
 }

@@ -1,4 +1,4 @@
-/** What neighbours have done to memberships. */
+/** Writes to organization memberships on behalf of other modules. */
 import type { Capability } from "../../../access/capability.ts";
 import { type RawBuilder, type SqlBool, sql } from "kysely";
 import type { Granted } from "../../../access/granted.ts";
@@ -17,12 +17,9 @@ import { type MembershipView, organizationMemberships } from "./definition.ts";
 import { newMembership } from "./rules.ts";
 import { membershipsWhere } from "./store.ts";
 
-/** Who makes a change. */
 type Maker = Pick<Context, "actor" | "requestId">;
-/** The same, where an invitation may be joined with a membership. */
 type Joiner = Maker & Pick<Context, "hooks">;
 
-/** The maker of an organization becomes a member and an owner. */
 export async function addFirstOwner(
   tx: Tx,
   by: Capability<"new-organization">,
@@ -53,7 +50,7 @@ export async function addFirstOwner(
   await seatFirstOwner(tx, by, { id, organizationId, userId, createdAt }, ownersTeamId);
 }
 
-/** Memberships show the teams of their people: these have joined some, or left. */
+/** Call after members joined or left teams, because membership documents list the teams. */
 export async function raiseMemberships(tx: Tx, ids: readonly string[]): Promise<void> {
   await tx.db
     .updateTable("organizationMemberships")
@@ -62,14 +59,13 @@ export async function raiseMemberships(tx: Tx, ids: readonly string[]): Promise<
     .execute();
 }
 
-/** Places in teams that have ended go, as `tidySeats` says. Gives how many. */
 export async function tidyMemberships(tx: Tx, context: Maker, by: Capability<"job">, limit: number): Promise<number> {
   const ids = await tidySeats(tx, context, by, limit);
   if (ids.length > 0) await raiseMemberships(tx, ids);
   return ids.length;
 }
 
-/** Before a team goes: the memberships of its people show one less. */
+/** Call before a team is deleted, because membership documents list the teams. */
 export async function raiseMembershipsInTeam(
   tx: Tx,
   { id: teamId }: Granted<{ readonly id: string }, "can-destroy">,
@@ -81,14 +77,17 @@ export async function raiseMembershipsInTeam(
     .execute();
 }
 
-/** Who has signed in by a provider is a member where it, or one of its groups, says so. Gives the memberships by organization. */
+/**
+ * Makes a user who signed in through an SSO provider a member of these organizations. Returns the membership ids by organization, and which
+ * of them are new.
+ */
 export async function admitMembers(
   tx: Tx,
   context: Maker,
   user: Granted<UserTable, "can-sign-in">,
   organizationIds: readonly string[],
-): Promise<{ memberships: ReadonlyMap<string, string>; made: ReadonlySet<string> }> {
-  if (organizationIds.length === 0) return { memberships: new Map(), made: new Set() };
+): Promise<{ memberships: ReadonlyMap<string, string>; created: ReadonlySet<string> }> {
+  if (organizationIds.length === 0) return { memberships: new Map(), created: new Set() };
   const present = await tx.db
     .selectFrom("organizationMemberships")
     .select(["id", "organizationId"])
@@ -110,16 +109,15 @@ export async function admitMembers(
     }));
     await recordEvents(tx, context, events);
   }
-  const made = rows.map(({ id, organizationId }): [string, string] => [organizationId, id]);
-  return { memberships: new Map([...known, ...made]), made: new Set(rows.map(({ id }) => id)) };
+  const created = rows.map(({ id, organizationId }): [string, string] => [organizationId, id]);
+  return { memberships: new Map([...known, ...created]), created: new Set(rows.map(({ id }) => id)) };
 }
 
-/** Organizations that are held, by id. */
 export type Held = ReadonlySet<string>;
 
 /**
- * Before a user comes, goes, gets another address or accepts an invitation: holds the organizations whose memberships change with it, in the order of
- * their ids and before the user, as whoever makes somebody a member does.
+ * Locks the organizations whose memberships are about to change with a user. Locks in the order of ids and before the user's row, which is
+ * the order that adding a member uses.
  */
 export async function holdOrganizations(
   tx: Tx,
@@ -157,46 +155,44 @@ export async function holdOrganizations(
   return new Set(rows.map((row) => row.id));
 }
 
-/** Raises `Overtaken` for a membership of an organization that is not held: it was made meanwhile. */
-function refuseUnheld(memberships: readonly MembershipView[], held: Held): void {
-  if (!memberships.every(({ organizationId }) => held.has(organizationId)))
-    throw new Overtaken("a membership was made meanwhile");
+/** Raises `Overtaken` if a membership belongs to an organization that is not locked, because it was created concurrently. */
+function refuseUnlocked(memberships: readonly MembershipView[], locked: Held): void {
+  if (!memberships.every(({ organizationId }) => locked.has(organizationId)))
+    throw new Overtaken("a membership was created at the same time");
 }
 
-/** A user appears: the invitations to its address become memberships, in their teams too. */
 export async function activateInvitations(
   tx: Tx,
   context: Maker,
   user: UserTable,
-  held: Held,
-  /** Where the address counts in one organization alone. */
+  locked: Held,
   organizationId?: string,
 ): Promise<void> {
   const all = await invitationsTo(tx, context, user);
   const invitations = all.filter((invitation) => [undefined, invitation.organizationId].includes(organizationId));
-  refuseUnheld(invitations, held);
+  refuseUnlocked(invitations, locked);
   await recordMemberships(tx, context, await activate(tx, invitations, user));
 }
 
 /**
- * A user has another address: the memberships go by it from now on, and the invitations to it are the user's. One in an
- * organization that the user is in already is taken over with its teams.
+ * Moves a user's memberships to a new email address and accepts the invitations to it. An invitation to an organization that the user is
+ * already in is merged, with its teams.
  */
-export async function moveMemberships(tx: Tx, context: Joiner, user: UserTable, held: Held): Promise<void> {
+export async function moveMemberships(tx: Tx, context: Joiner, user: UserTable, locked: Held): Promise<void> {
   const own = await withAllTeams(tx, context, sql<SqlBool>`m.user_id = ${user.id}`);
   const invitations = await invitationsTo(tx, context, user);
-  refuseUnheld([...own, ...invitations], held);
+  refuseUnlocked([...own, ...invitations], locked);
   const present = new Map(own.map((membership) => [membership.organizationId, membership]));
   const activated = await activate(
     tx,
     invitations.filter((invitation) => !present.has(invitation.organizationId)),
     user,
   );
-  const doubles = invitations.flatMap((invitation) => {
+  const merges = invitations.flatMap((invitation) => {
     const membership = present.get(invitation.organizationId);
     return membership === undefined ? [] : [{ invitation, membership, teamIds: newTeams(invitation, membership) }];
   });
-  await takeOver(tx, context, doubles);
+  await takeOver(tx, context, merges);
   const { email, emailKey } = user;
   await tx.db
     .updateTable("organizationMemberships")
@@ -204,26 +200,26 @@ export async function moveMemberships(tx: Tx, context: Joiner, user: UserTable, 
     .where("userId", "=", user.id)
     .execute();
   const moved = own.map((before) => {
-    const taken = doubles.filter(({ membership }) => membership === before).flatMap(({ teamIds }) => teamIds);
+    const taken = merges.filter(({ membership }) => membership === before).flatMap(({ teamIds }) => teamIds);
     return { before, after: { ...before, email, teamIds: [...before.teamIds, ...taken].toSorted() } };
   });
   await recordMemberships(tx, context, [
     ...activated,
-    ...doubles.map(({ invitation }) => ({ before: invitation })),
+    ...merges.map(({ invitation }) => ({ before: invitation })),
     ...moved,
   ]);
 }
 
 /**
- * Somebody accepts an invitation by its link, whatever address it was sent to: it is theirs from now on, or is joined with the
- * membership that they have there already. Raises `not-found`, and `conflict` where their own address is invited there, too.
+ * Accepts an invitation through its link, whichever address it was sent to. It becomes the user's membership, or is merged into an existing
+ * one. Raises `not-found`, and `conflict` if the user's own address is invited to the organization too.
  */
 export async function takeInvitation(
   tx: Tx,
   context: Joiner,
   { membershipId, organizationId }: Granted<Pick<InvitationTable, "membershipId" | "organizationId">, "can-accept">,
   user: UserTable,
-  held: Held,
+  locked: Held,
 ): Promise<MembershipView> {
   const found = await withAllTeams(
     tx,
@@ -231,12 +227,14 @@ export async function takeInvitation(
     sql<SqlBool>`m.organization_id = ${organizationId}
       and (m.id = ${membershipId} or m.user_id = ${user.id} or m.email_key = ${user.emailKey})`,
   );
-  refuseUnheld(found, held);
+  refuseUnlocked(found, locked);
   const invitation = found.find(({ id, status }) => id === membershipId && status === "invited");
   const own = found.find(({ id }) => id !== membershipId);
   if (invitation === undefined) throw notFound("organization membership");
   if (own?.status === "invited")
-    throw conflict("Your own address is invited to this organization, too: accept that invitation instead.");
+    throw conflict(
+      "Your own email address also has an invitation to this organization. Accept that invitation instead.",
+    );
   if (own === undefined) {
     const [taken] = await activate(tx, [invitation], user, { email: user.email, emailKey: user.emailKey });
     await recordMemberships(tx, context, [{ ...taken, verb: "accept-invitation" }]);
@@ -250,10 +248,9 @@ export async function takeInvitation(
   return after;
 }
 
-/** Before a user goes: each organization's trail tells that it loses a member. */
-export async function recordDepartures(tx: Tx, context: Maker, userId: string, held: Held): Promise<void> {
+export async function recordDepartures(tx: Tx, context: Maker, userId: string, locked: Held): Promise<void> {
   const leaving = await withAllTeams(tx, context, sql<SqlBool>`m.user_id = ${userId}`);
-  refuseUnheld(leaving, held);
+  refuseUnlocked(leaving, locked);
   await recordMemberships(
     tx,
     context,
@@ -264,7 +261,6 @@ export async function recordDepartures(tx: Tx, context: Maker, userId: string, h
 interface MembershipChange {
   readonly before?: MembershipView;
   readonly after?: MembershipView;
-  /** Where it tells more than that something changed. */
   readonly verb?: string;
 }
 
@@ -272,9 +268,9 @@ export async function recordMembership(tx: Tx, context: Maker, change: Membershi
   await recordMemberships(tx, context, [change]);
 }
 
-/** In the trail a membership tells all its teams, because they come and go with it. */
+/** The audit log records all teams of a membership, because they are deleted with it. */
 async function recordMemberships(tx: Tx, context: Maker, changes: readonly MembershipChange[]): Promise<void> {
-  const told = (view: MembershipView | undefined) =>
+  const audited = (view: MembershipView | undefined) =>
     view && {
       ...auditedAttributes(organizationMemberships, view),
       username: view.username,
@@ -288,14 +284,13 @@ async function recordMemberships(tx: Tx, context: Maker, changes: readonly Membe
       organizationId: subject.organizationId,
       verb: verb ?? (before === undefined ? "create" : after === undefined ? "delete" : "update"),
       subject: { type: organizationMemberships.type, id: subject.id },
-      before: told(before),
-      after: told(after),
+      before: audited(before),
+      after: audited(after),
     };
   });
   await recordEvents(tx, context, events);
 }
 
-/** Those of its places in teams that end, or have a reason, by team. */
 function shownEndings({ teamIds, endings }: MembershipView): object {
   const shown = teamIds.flatMap((id) => {
     const ending = shownEnding(endings?.get(id));
@@ -312,7 +307,6 @@ function invitationsTo(tx: Tx, context: Maker, { emailKey }: UserTable): Promise
   return withAllTeams(tx, context, sql<SqlBool>`m.email_key = ${emailKey} and m.status = 'invited'`);
 }
 
-/** Whatever their number, the same few statements. */
 async function activate(
   tx: Tx,
   invitations: readonly MembershipView[],
@@ -334,7 +328,6 @@ async function activate(
 interface Double {
   readonly invitation: MembershipView;
   readonly membership: MembershipView;
-  /** The invitation's teams that are new to the membership. */
   readonly teamIds: readonly string[];
 }
 
@@ -342,21 +335,21 @@ function newTeams(invitation: MembershipView, membership: MembershipView): strin
   return invitation.teamIds.filter((id) => !membership.teamIds.includes(id));
 }
 
-/** Gives the teams of invitations, and whatever names them, to the memberships that are there already, then ends the invitations. */
-async function takeOver(tx: Tx, context: Joiner, doubles: readonly Double[]): Promise<void> {
-  if (doubles.length === 0) return;
-  // A place that has ended would stand in the way of one in the same team.
+/** Moves the invitations' teams and references to the existing memberships, then deletes the invitations. */
+async function takeOver(tx: Tx, context: Joiner, merges: readonly Double[]): Promise<void> {
+  if (merges.length === 0) return;
+  // An ended membership of the same team would conflict with the new one.
   await endSeatsOf(
     tx,
     context,
-    doubles.map(({ membership }) => membership.id),
+    merges.map(({ membership }) => membership.id),
   );
-  const inherited = doubles.map(({ invitation, membership, teamIds }) => ({
+  const inherited = merges.map(({ invitation, membership, teamIds }) => ({
     from: invitation.id,
     to: membership.id,
     teamIds,
   }));
-  const userId = doubles[0]?.membership.userId ?? null;
+  const userId = merges[0]?.membership.userId ?? null;
   const invitationIds = inherited.map(({ from }) => from);
   await inheritSeats(tx, userId, inherited);
   if (userId !== null) await context.hooks.organizations.beforeInvitationsMerge(tx, userId, invitationIds);

@@ -1,18 +1,18 @@
 /**
- * How long tokens of one type work in an organization that has `max-ttl-enabled`. Each organization has one policy for each
- * type from its beginning on; they are changed together and never removed. See docs/decisions/0060-token-lifetimes.md.
+ * The token TTL policy resource: the maximum lifetime of one type of token in an organization with `max-ttl-enabled`. Every organization
+ * has one policy per type; policies are never deleted. See docs/decisions/0060-token-lifetimes.md.
  */
 import { z } from "zod";
 import type { OrganizationTokenTtlPolicyTable } from "../../../database/schema/identity.ts";
 import { defineResource } from "../../../jsonapi/define.ts";
 import { oneOf, timestamp, wholeNumber } from "../../../jsonapi/schemas.ts";
 
-/** As clients spell them here; elsewhere the last is `audit-trails`. */
+/** Spelled as clients expect; elsewhere the last one is `audit-trails`. */
 export const tokenTypes = ["organization", "team", "user", "audit_trails"] as const;
 
-/** Two years, as long as a year is on average. */
+/** Two average years. */
 const maxTtlMsByDefault = 63_113_904_000;
-/** From a minute, so that a new token can still do something, to a hundred years. */
+/** From a minute, so that a new token is usable, to a hundred years. */
 const bounds = { min: 60_000, max: 3_155_695_200_000 };
 
 const tokenType = oneOf(tokenTypes);
@@ -21,7 +21,6 @@ const maxTtlMs = wholeNumber(bounds);
 const type = "organization-token-ttl-policies";
 const path = "/organizations/:organization_name/token-ttl-policies";
 
-/** Some of the policies at once; the others stay. */
 const changes = z.object({
   data: z.object({
     type: z.literal(type),
@@ -37,23 +36,27 @@ const changes = z.object({
 export const organizationTokenTtlPolicies = defineResource<OrganizationTokenTtlPolicyTable>()(
   ({ once, optional, readOnly }) => ({
     type,
-    doc: "How long tokens of one type work in an organization, in milliseconds from when they were made. It is in force where the organization has `max-ttl-enabled`.",
+    doc: "The maximum lifetime of one type of token in an organization. It applies if the organization has `max-ttl-enabled`.",
     id: (policy) => policy.id,
     attributes: {
       "token-type": once(
         tokenType,
-        "Whose tokens: the organization's, its teams', users' or the one for the audit trail.",
+        "The type of token: the organization token, team tokens, user tokens or the audit trail token.",
       ),
-      "max-ttl-ms": optional(maxTtlMs, "How long they work.", { default: maxTtlMsByDefault }),
-      "created-at": readOnly(timestamp(), "When it was made.", { audited: false }),
-      "updated-at": readOnly(timestamp(), "When it was last changed.", { audited: false }),
+      "max-ttl-ms": optional(
+        maxTtlMs,
+        "The maximum lifetime in milliseconds, counted from the creation of the token.",
+        { default: maxTtlMsByDefault },
+      ),
+      "created-at": readOnly(timestamp(), "When the policy was created.", { audited: false }),
+      "updated-at": readOnly(timestamp(), "When the policy was last changed.", { audited: false }),
     },
     relationships: {},
     operations: {
       listTokenTtlPolicies: {
         method: "GET",
         path,
-        summary: "List how long tokens may work in an organization, for each type of token",
+        summary: "List an organization's token TTL policies",
         needs: "an owner, or the organization's token",
         query: { paged: true },
         answer: "list",
@@ -61,7 +64,7 @@ export const organizationTokenTtlPolicies = defineResource<OrganizationTokenTtlP
       updateTokenTtlPolicies: {
         method: "PATCH",
         path,
-        summary: "Change how long tokens may work in an organization; answers all policies",
+        summary: "Update an organization's token TTL policies; returns all of them",
         needs: "an owner, or the organization's token",
         body: { custom: changes },
         answer: "list",

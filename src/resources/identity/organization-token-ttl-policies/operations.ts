@@ -1,4 +1,4 @@
-/** Operations on policies on tokens' lifetimes: load → authorize → decide → write. */
+/** Operations on token TTL policies. */
 import { auditedAttributes } from "../../../jsonapi/document.ts";
 import { refuseIfAny } from "../../../kernel/errors.ts";
 import { now } from "../../../kernel/time.ts";
@@ -18,17 +18,17 @@ export const organizationTokenTtlPolicyResource = implement(organizationTokenTtl
   },
 
   async updateTokenTtlPolicies({ context, params, body }) {
-    const asked = body.data.attributes["token-ttl-policies"];
-    refuseIfAny(repeatedFaults(asked));
+    const input = body.data.attributes["token-ttl-policies"];
+    refuseIfAny(repeatedFaults(input));
     return context.database.write(async (tx) => {
-      // The organization's row is held, so that two changes at once come one after the other.
+      // The lock serializes concurrent changes.
       const organization = grantOrganization(
         await loadOrganization(tx, context, params.organizationName, true),
         "can-update",
       );
       const policies = await findPolicies(tx, organization.id);
       const updatedAt = now();
-      const changes = changedPolicies(policies, asked, updatedAt);
+      const changes = changedPolicies(policies, input, updatedAt);
       if (changes.length === 0) return { views: policies };
       await updatePolicies(tx, organization, changes, updatedAt);
       const changed = changes.map(({ before, ...after }) => ({ before, after: afterUpdate(before, after) }));

@@ -1,7 +1,6 @@
-/** What tokens ask of the policies on their lifetimes. */
+/** Reads of token TTL policies for the tokens module. */
 import type { Tx } from "../../../database/database.ts";
 
-/** How long a new token of an organization may work; undefined where nothing bounds it. */
 export async function tokenMaxMs(
   tx: Tx,
   organizationId: string,

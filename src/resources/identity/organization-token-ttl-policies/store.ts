@@ -1,4 +1,4 @@
-/** SQL of policies on tokens' lifetimes. */
+/** SQL of token TTL policies. */
 import type { Capability } from "../../../access/capability.ts";
 import { sql } from "kysely";
 import type { Granted } from "../../../access/granted.ts";
@@ -38,7 +38,6 @@ export async function insertPolicies(
     .execute();
 }
 
-/** One statement, whatever their number. */
 export async function updatePolicies(
   tx: Tx,
   organization: Granted<OrganizationView, "can-update">,

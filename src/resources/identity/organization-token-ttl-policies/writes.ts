@@ -1,11 +1,10 @@
-/** What neighbours have done to policies on tokens' lifetimes. */
+/** Writes to token TTL policies on behalf of other modules. */
 import type { Capability } from "../../../access/capability.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { OrganizationTable } from "../../../database/schema/identity.ts";
 import { newPolicies } from "./rules.ts";
 import { insertPolicies } from "./store.ts";
 
-/** Every organization begins with a policy for each type of token. */
 export async function insertTokenTtlPolicies(
   tx: Tx,
   by: Capability<"new-organization">,

@@ -1,4 +1,4 @@
-/** An organization: the tenant. Its JSON:API id is its name. */
+/** The organization resource: the tenant. Its JSON:API id is its name. */
 import { organizationPermissionFlags, organizationPermissions } from "../../../access/permissions/organization.ts";
 import type { Standing } from "../../../access/organization.ts";
 import type { OrganizationTable } from "../../../database/schema/identity.ts";
@@ -10,11 +10,11 @@ export interface OrganizationView extends OrganizationTable {
   readonly standing: Standing;
   readonly retentionId?: string | null;
   readonly retentionKind?: string | null;
-  /** Not 0 where something executes for every organization. */
+  /** Not 0 if workers or agents of the site execute runs for every organization. */
   readonly siteOperations?: number;
 }
 
-/** What documents of an organization's things show of it: its name, and how often what they show has changed. */
+/** What other documents show of their organization, with a version for their ETag. */
 export interface OrganizationFacts {
   readonly organizationName: string;
   readonly organizationFacts: number;
@@ -25,12 +25,10 @@ export const factsOf = ({ name, factsVersion }: OrganizationTable): Organization
   organizationFacts: factsVersion,
 });
 
-/** The same as columns, where the organization is `o`. */
 export const factsColumns = ["o.name as organizationName", "o.factsVersion as organizationFacts"] as const;
 
 const authPolicy = oneOf(["password", "two_factor_mandatory"]).refine((value) => value === "password", {
-  error:
-    "can't be 'two_factor_mandatory': the service has no second factor. Require one at a provider of single sign-on",
+  error: "can't be 'two_factor_mandatory': two-factor authentication is not supported. Require it at your SSO provider",
 });
 
 export const executionModes = ["remote", "local", "agent"] as const;
@@ -41,116 +39,131 @@ const name = text({
   pattern: /^[A-Za-z0-9_-]+$/,
   sentence: "may only contain letters, numbers, dashes and underscores",
 });
-export const email = text({ min: 3, max: 254, pattern: /^[^\s@]+@[^\s@]+$/, sentence: "must be an e-mail address" });
+export const email = text({
+  min: 3,
+  max: 254,
+  pattern: /^[^\s@]+@[^\s@]+$/,
+  sentence: "must be a valid email address",
+});
 
-/** Clients take it for a number of 32 bits. */
+/** Clients read it as a 32-bit integer. */
 const unlimited = 2_147_483_647;
 
-/** One relationship by two spellings: the API's own, and the one that its client sends. */
+/** The spelling of the API, and the one that its Go client sends. */
 const defaultProjectSpellings = ["default_project", "default-project"] as const;
 
 const organizationPath = (organization: OrganizationView) => `/api/v2/organizations/${organization.name}`;
 
 export const organizations = defineResource<OrganizationView>()(({ required, optional, readOnly, toOne }) => ({
   type: "organizations",
-  doc: "A tenant: it owns projects, teams and workspaces, and shares none of them.",
+  doc: "A tenant that owns projects, teams and workspaces.",
   id: (organization) => organization.name,
   version: (organization) => organization.version,
   attributes: {
-    name: required(name, "Unique in the register, ignoring case; it is the organization's id in paths.", {
-      folded: true,
-    }),
-    email: required(email, "Where the organization's notices go."),
-    "external-id": readOnly(text(), "An id that stays when the organization is renamed.", {
+    name: required(
+      name,
+      "The organization's name, unique across the site, ignoring case. Paths use it as the organization's id.",
+      {
+        folded: true,
+      },
+    ),
+    email: required(email, "The email address for notifications to the organization."),
+    "external-id": readOnly(text(), "An id that doesn't change when the organization is renamed.", {
       from: (organization) => organization.id,
     }),
     "default-execution-mode": optional(
       oneOf(executionModes),
-      "What workspaces without an execution mode of their own use.",
+      "The execution mode of workspaces that don't set their own.",
       { default: "remote" },
     ),
     "allow-force-delete-workspaces": optional(
       flag(),
-      "Whether workspace admins may delete workspaces that still manage resources.",
+      "Whether workspace admins can delete workspaces that still manage resources.",
       { default: false },
     ),
     "assessments-enforced": optional(
       flag(),
-      "Whether every eligible workspace is assessed, whatever its own setting.",
+      "Whether health assessments run in every eligible workspace, regardless of the workspace's own setting.",
       { default: false },
     ),
     "collaborator-auth-policy": optional(
       authPolicy,
-      "How members must sign in. `two_factor_mandatory` is refused: the service has no second factor.",
+      "How members must sign in. `two_factor_mandatory` is rejected, because two-factor authentication is not supported.",
       { default: "password" },
     ),
-    "cost-estimation-enabled": optional(flag(), "Whether runs estimate costs.", { default: false }),
+    "cost-estimation-enabled": optional(flag(), "Whether runs estimate costs. It has no effect.", { default: false }),
     "enforce-hyok": optional(
-      neverTrue("the service has no encryption by keys that are held elsewhere"),
-      "Only false is taken.",
+      neverTrue("encryption with your own keys (HYOK) is not supported"),
+      "Only false is accepted.",
       { column: false, shown: false, audited: false },
     ),
     "session-remember": optional(
       wholeNumber({ min: 1 }).nullable(),
-      "Stored; it changes nothing: sessions expire as the site's settings say.",
+      "Stored without effect: the site's settings decide when sessions expire.",
       { default: null },
     ),
     "session-timeout": optional(
       wholeNumber({ min: 1 }).nullable(),
-      "Stored; it changes nothing: sessions end as the site's settings say.",
+      "Stored without effect: the site's settings decide when sessions end.",
       { default: null },
     ),
     "owners-team-saml-role-id": optional(
       text({ max: 255 }).nullable(),
-      "Stored; it changes nothing. A team's `sso-team-id` maps a group to it.",
+      "Stored without effect. Use a team's `sso-team-id` to map an SSO group to it.",
       { default: null },
     ),
     "send-passing-statuses-for-untriggered-speculative-plans": optional(
       flag(),
-      "Whether checks pass where no plan was needed.",
+      "Whether a passing commit status is sent when a change triggers no speculative plan.",
       { default: false },
     ),
-    "aggregated-commit-status-enabled": optional(flag(), "Whether commit statuses are sent as one.", { default: true }),
-    "speculative-plan-management-enabled": optional(flag(), "Whether outdated speculative plans are cancelled.", {
+    "aggregated-commit-status-enabled": optional(
+      flag(),
+      "Whether the commit statuses of all workspaces are sent as one.",
+      { default: true },
+    ),
+    "speculative-plan-management-enabled": optional(flag(), "Whether outdated speculative plans are canceled.", {
       default: true,
     }),
     "user-tokens-enabled": optional(
       flag(),
-      "Whether users' own tokens may be used here. If not, they are refused with 401, site admins' too; only a token of the organization or of a team switches them off.",
+      "Whether users' own tokens work in this organization. If false, they are rejected with 401, including those of site admins. Only an organization token or a team token can set it to false.",
       { default: true },
     ),
     "max-ttl-enabled": optional(
       flag(),
-      "Whether tokens work here no longer than the policies at `token-ttl-policies` say.",
+      "Whether the policies at `token-ttl-policies` limit how long tokens work in this organization.",
       { default: false },
     ),
-    "stacks-enabled": optional(flag(), "Whether stacks may be made. There are none, so it changes nothing.", {
+    "stacks-enabled": optional(flag(), "Stored without effect: stacks are not supported.", {
       default: false,
     }),
     "remaining-testable-count": readOnly(
       wholeNumber(),
-      "How many more modules may be tested: there is no limit, so it is always the largest number.",
+      "How many more modules can be tested. There is no limit, so it is always the largest number.",
       { from: () => unlimited },
     ),
-    "saml-enabled": readOnly(flag(), "Always false: there is no single sign-on.", { from: () => false }),
-    "two-factor-conformant": readOnly(flag(), "Always true: no member is required to have a second factor.", {
+    "saml-enabled": readOnly(flag(), "Always false: SAML is not supported. Single sign-on uses OpenID Connect.", {
+      from: () => false,
+    }),
+    "two-factor-conformant": readOnly(flag(), "Always true: no member is required to use two-factor authentication.", {
       from: () => true,
     }),
     "is-unified": readOnly(flag(), "Always false.", { from: () => false }),
-    permissions: readOnly(flags(organizationPermissionFlags), "What the caller may do.", {
+    permissions: readOnly(flags(organizationPermissionFlags), "What the caller can do.", {
       from: (organization) => organizationPermissions(organization.standing),
       audited: false,
     }),
-    "created-at": readOnly(timestamp(), "When it was made."),
+    "created-at": readOnly(timestamp(), "When the organization was created."),
   },
   relationships: {
-    "default-project": toOne("projects", "Where workspaces go that name no project.", {
+    "default-project": toOne("projects", "The project of new workspaces that don't name one.", {
       id: (organization) => organization.defaultProjectId,
       related: (organization) => `/api/v2/projects/${organization.defaultProjectId}`,
     }),
     "default-agent-pool": toOne(
       "agent-pools",
-      "What workspaces in agent mode without a pool of their own use; null in every other default execution mode.",
+      "The agent pool of workspaces in agent mode that don't set their own; null unless the default execution mode is `agent`.",
       {
         update: "optional",
         nullable: true,
@@ -159,14 +172,14 @@ export const organizations = defineResource<OrganizationView>()(({ required, opt
     ),
     "data-retention-policy": toOne(
       ["data-retention-policy-delete-olders", "data-retention-policy-dont-deletes"],
-      "How long old state is kept in workspaces that don't say so themselves.",
+      "How long workspaces without a policy of their own keep old state versions.",
       {
         nullable: true,
         id: (organization) => organization.retentionId ?? null,
         type: (organization) => organization.retentionKind ?? "",
       },
     ),
-    "entitlement-set": toOne("entitlement-sets", "Which features the organization has.", {
+    "entitlement-set": toOne("entitlement-sets", "The features that the organization has.", {
       id: (organization) => organization.id,
       related: (organization) => `${organizationPath(organization)}/entitlement-set`,
     }),
@@ -176,8 +189,8 @@ export const organizations = defineResource<OrganizationView>()(({ required, opt
     createOrganization: {
       method: "POST",
       path: "/organizations",
-      summary: "Create an organization; its maker becomes its first owner",
-      needs: "a site admin; any user where CADASTRE_ORGANIZATION_CREATION is 'anyone'",
+      summary: "Create an organization; its creator becomes the first owner",
+      needs: "a site admin, or any user if CADASTRE_ORGANIZATION_CREATION is 'anyone'",
       body: "create",
       answer: "created",
       example: { data: { type: "organizations", attributes: { name: "acme", email: "platform@acme.example" } } },
@@ -186,7 +199,7 @@ export const organizations = defineResource<OrganizationView>()(({ required, opt
       method: "GET",
       path: "/organizations",
       summary: "List the organizations that the caller belongs to",
-      needs: "any token; shows what the caller may see",
+      needs: "any token; lists the organizations that the caller can see",
       query: {
         paged: true,
         parameters: {
@@ -207,8 +220,8 @@ export const organizations = defineResource<OrganizationView>()(({ required, opt
     updateOrganization: {
       method: "PATCH",
       path: "/organizations/:organization_name",
-      summary: "Change an organization's settings",
-      needs: "an owner, or the organization's token; users' tokens are not switched off by one of them",
+      summary: "Update an organization's settings",
+      needs: "an owner, or the organization's token; a user's token can't disable user tokens",
       body: "update",
       answer: "document",
       example: { data: { type: "organizations", attributes: { email: "ops@acme.example" } } },

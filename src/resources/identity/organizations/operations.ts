@@ -1,4 +1,4 @@
-/** Operations on organizations: load → authorize → decide → write. */
+/** Operations on organizations. */
 import { Capability } from "../../../access/capability.ts";
 import { type Actor, isSiteAdmin } from "../../../access/actor.ts";
 import { grant, type Granted } from "../../../access/granted.ts";
@@ -79,11 +79,11 @@ export const organizationResource = implement(organizations, {
       });
       if (changes === undefined) return { view: organization };
       refuseLockingOut(context.actor, changes);
-      const renamed = changed.nameKey !== organization.nameKey && (await isNameTaken(tx, changed.name));
+      const isNameConflict = changed.nameKey !== organization.nameKey && (await isNameTaken(tx, changed.name));
       refuseIfAny([
         ...executionModeFaults(changed),
         ...unusedPoolFaults(changed.defaultExecutionMode, pool),
-        ...(renamed ? [nameTaken()] : []),
+        ...(isNameConflict ? [nameTaken()] : []),
         ...(changes.defaultAgentPoolId && !(await hasAgentPool(tx, organization.id, changes.defaultAgentPoolId))
           ? [poolUnknown()]
           : []),
@@ -107,12 +107,10 @@ export const organizationResource = implement(organizations, {
   },
 });
 
-/** An organization belongs to its own audit trail. */
 function inAudit<View extends { id: string }>(view: View): View & { organizationId: string } {
   return { ...view, organizationId: view.id };
 }
 
-/** Raises `forbidden`. */
 function requireCreator({ actor, options }: Context): Granted<Actor, "can-create-organizations"> {
   if (!isSiteAdmin(actor)) refuseCreator(actor, options);
   const permission = "can-create-organizations";
@@ -121,9 +119,9 @@ function requireCreator({ actor, options }: Context): Granted<Actor, "can-create
 
 function refuseCreator(actor: Actor, options: Context["options"]): void {
   if (actor.kind !== "user")
-    throw forbidden("Only people create organizations: use a user's token, not a team's or an organization's.");
+    throw forbidden("Only users can create organizations. Use a user's token instead of a team or organization token.");
   if (options.organizationCreation !== "anyone")
     throw forbidden(
-      "Only site admins create organizations here. Ask one of them, or have CADASTRE_ORGANIZATION_CREATION set to 'anyone'.",
+      "Only site admins can create organizations on this site. Ask a site admin to create it, or to set CADASTRE_ORGANIZATION_CREATION to 'anyone'.",
     );
 }

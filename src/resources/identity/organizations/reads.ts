@@ -1,4 +1,4 @@
-/** What neighbours ask of organizations: the one they work in, with what the caller is there. */
+/** Reads of organizations for other modules, with the caller's access to them. */
 import { grant, type Granted } from "../../../access/granted.ts";
 import {
   mayReadAuditTrail,
@@ -19,7 +19,6 @@ import { findOrganization } from "./store.ts";
 
 export { type OrganizationRow, toOrganizationView } from "./store.ts";
 
-/** Raises `not-found` where the caller may not know of the organization. */
 export async function loadOrganization(
   tx: Tx,
   context: Pick<Context, "actor">,
@@ -31,7 +30,7 @@ export async function loadOrganization(
   return organization;
 }
 
-/** For whoever administers the register: any that there is, whatever it refuses. */
+/** For site administration: finds every organization, including disabled ones. */
 export async function organizationOfName(
   tx: Tx,
   _by: Administration,
@@ -40,7 +39,7 @@ export async function organizationOfName(
   return findOrganization(tx, { kind: "operator" }, name);
 }
 
-/** The same for whoever asks what the organization can do: a run, too. Raises `not-found`. */
+/** For callers that need to know an organization's features, including runs. Raises `not-found`. */
 export async function loadOrganizationToUse(
   tx: Tx,
   context: Pick<Context, "actor">,
@@ -51,7 +50,6 @@ export async function loadOrganizationToUse(
   return organization;
 }
 
-/** The organization whose audit trail the caller may read. Raises `not-found` or `forbidden`. */
 export async function loadOrganizationToAudit(
   tx: Tx,
   context: Pick<Context, "actor">,
@@ -64,8 +62,8 @@ export async function loadOrganizationToAudit(
 }
 
 /**
- * After a workspace was put into the organization: it may not have more than a site admin allows. Where there is such a limit the
- * organization is held by now, so that two who come at once can't both be the last. Raises `conflict`.
+ * Call after a workspace was added. The caller must have locked an organization that has a limit, so that two concurrent requests can't
+ * both take the last slot. Raises `conflict`.
  */
 export async function refuseWorkspacesBeyondLimit(
   tx: Tx,
@@ -79,11 +77,10 @@ export async function refuseWorkspacesBeyondLimit(
     .executeTakeFirstOrThrow();
   if (Number(count) > workspaceLimit)
     throw conflict(
-      `The organization has ${counted(workspaceLimit, "workspace")}, as many as it may have (workspace-limit). Delete one that is not needed, or ask a site admin for more.`,
+      `The organization has reached its limit of ${counted(workspaceLimit, "workspace")} (workspace-limit). Delete a workspace, or ask a site admin to raise the limit.`,
     );
 }
 
-/** Raises `forbidden`, or `not-found` where the caller may not know of the organization. */
 export function grantOrganization<Permission extends OrganizationFlag>(
   organization: OrganizationView,
   permission: Permission,
@@ -98,7 +95,6 @@ export function grantOrganization<Permission extends OrganizationFlag>(
   });
 }
 
-/** Organizations by their names; documents of one list all have the same. Raises `not-found`. */
 export const organizationsByName = (
   tx: Tx,
   context: Pick<Context, "actor">,

@@ -1,4 +1,4 @@
-/** Rules across an organization's fields. */
+/** Rules that involve several attributes of an organization. */
 import type { Actor } from "../../../access/actor.ts";
 import type { OrganizationTable } from "../../../database/schema/identity.ts";
 import { createdColumns } from "../../../jsonapi/columns.ts";
@@ -24,12 +24,12 @@ export function newOrganization(
   };
 }
 
-/** The default agent pool after a change: it leaves with the agent mode. Undefined where it stays. */
+/** The default agent pool after an update: leaving agent mode clears it. Undefined if it doesn't change. */
 export function poolAfter(mode: string | undefined, sent: string | null | undefined): string | null | undefined {
   return sent === undefined && mode !== undefined && mode !== "agent" ? null : sent;
 }
 
-/** A pool that is sent must be used: a default execution mode that ignores it would hide the mistake. */
+/** A pool that the execution mode ignores would hide a mistake. */
 export function unusedPoolFaults(mode: string, sent: string | null | undefined): Fault[] {
   if (mode === "agent" || !sent) return [];
   return [
@@ -40,11 +40,11 @@ export function unusedPoolFaults(mode: string, sent: string | null | undefined):
   ];
 }
 
-/** Whoever switches users' tokens off must hold a token that goes on working. Raises `forbidden`. */
+/** Disabling user tokens with a user token would lock the caller out. Raises `forbidden`. */
 export function refuseLockingOut(actor: Actor, changes: Pick<Partial<OrganizationTable>, "userTokensEnabled">): void {
   if (actor.kind === "user" && changes.userTokensEnabled === 0)
     throw forbidden(
-      "Your own token would be refused from now on: switch users' tokens off with a token of the organization or of its owners team.",
+      "Disabling user tokens would disable the token you are using. Use an organization token, or a token of the owners team.",
     );
 }
 

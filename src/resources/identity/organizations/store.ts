@@ -16,7 +16,6 @@ import type { OrganizationView } from "./definition.ts";
 
 export interface OrganizationRow extends OrganizationTable, StandingFacts {}
 
-/** The organization's own retention policy, if it has one. */
 const retentionColumns = (["id", "kind"] as const).map((column) =>
   sql<string | null>`(
     select ${sql.ref(column)} from data_retention_policies where organization_id = o.id and workspace_id is null)`.as(
@@ -35,8 +34,8 @@ const byName = lockable<{ nameKey: string; principal: string }, OrganizationRow>
 );
 
 /**
- * One statement: the organization and what the caller is in it. `lock` keeps others from changing it meanwhile, and from every
- * write that is to be alone in it; `"alone"`, from any write in it.
+ * Finds the organization with the caller's access to it in one statement. `lock` blocks concurrent changes of the organization and
+ * exclusive writes in it; `"alone"` blocks every write in it.
  */
 export async function findOrganization(
   tx: Tx,
@@ -99,7 +98,7 @@ export async function isNameTaken(tx: Tx, name: string): Promise<boolean> {
   return row !== undefined;
 }
 
-/** Other documents show its name and the defaults that they follow. */
+/** Bumps the versions that other documents depend on: they show the organization's name and defaults. */
 export async function updateOrganizationRow(
   tx: Tx,
   organization: Granted<OrganizationTable, "can-update" | "can-administer">,
@@ -113,8 +112,8 @@ export async function updateOrganizationRow(
 }
 
 /**
- * Everything of the organization goes with it, by the foreign keys. What hangs between organizations is held first, in one order: of
- * two that use each other's modules and go at once, each would otherwise begin with another.
+ * Foreign keys delete everything in the organization. Module consumers are locked first, in a fixed order: two organizations that use each
+ * other's modules and are deleted concurrently would otherwise deadlock.
  */
 export async function deleteOrganizationRow(
   tx: Tx,

@@ -1,4 +1,4 @@
-/** What neighbours have done to organizations. */
+/** Writes to organizations on behalf of other modules. */
 import { sql } from "kysely";
 import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
@@ -6,7 +6,6 @@ import type { OrganizationTable } from "../../../database/schema/identity.ts";
 import { raised, updateRow } from "../../shared/versions.ts";
 import { deleteOrganizationRow, updateOrganizationRow } from "./store.ts";
 
-/** A site admin changes what its owners do not. */
 export async function administerOrganization(
   tx: Tx,
   organization: Granted<OrganizationTable, "can-administer">,
@@ -15,7 +14,6 @@ export async function administerOrganization(
   await updateOrganizationRow(tx, organization, changes);
 }
 
-/** A site admin deletes it, with everything of it. */
 export async function removeOrganization(
   tx: Tx,
   organization: Granted<OrganizationTable, "can-administer">,
@@ -23,7 +21,7 @@ export async function removeOrganization(
   await deleteOrganizationRow(tx, organization);
 }
 
-/** Something that the organization's document shows has changed elsewhere. */
+/** Call when something that the organization's document shows has changed in another table. */
 export async function raiseOrganizationVersion(
   tx: Tx,
   { id }: Granted<OrganizationTable, "can-update">,
@@ -31,7 +29,7 @@ export async function raiseOrganizationVersion(
   await updateRow(tx, "organizations", id, {});
 }
 
-/** Keeps the counter that an unfiltered project list shows. The document does not show it, so the version stays. */
+/** Maintains the count of an unfiltered project list. No document shows it, so the version doesn't change. */
 export async function countProjects(
   tx: Tx,
   _by: Granted<object, "can-create-project" | "can-destroy">,
@@ -45,7 +43,7 @@ export async function countProjects(
     .execute();
 }
 
-/** Something can execute for the organization, or could once: engines leave runs to the service from then on. */
+/** Runs can now be executed for the organization. From then on clients run remotely; this is never undone. */
 export async function noteOperations(tx: Tx, organizationId: string): Promise<void> {
   await tx.db
     .updateTable("organizations")

@@ -1,4 +1,4 @@
-/** A session: somebody who has signed in in a browser. It is a token of a kind of its own, which only a cookie carries. */
+/** The session resource: a signed-in browser. A session is stored as a token of its own kind, which only a cookie carries. */
 import { defineResource } from "../../../jsonapi/define.ts";
 import { flag, text, timestamp } from "../../../jsonapi/schemas.ts";
 import { attributeFault, type Fault } from "../../../kernel/errors.ts";
@@ -8,14 +8,12 @@ import { passwordLengthMax } from "../../../kernel/passwords.ts";
 export interface SessionView {
   readonly id: string;
   readonly userId: string;
-  /** What the browser called itself. */
   readonly description: string | null;
   readonly createdAt: string;
   readonly expiredAt: string | null;
   readonly lastUsedAt: string | null;
-  /** Whether the request that shows it came by it. */
   readonly isCurrent: boolean;
-  /** Only of one that just ended, and began by a provider that signs people out too. */
+  /** Set only in the response that ends a session of an SSO provider that supports sign-out. */
   readonly signOutUrl?: string;
 }
 
@@ -25,12 +23,11 @@ interface Credentials {
   readonly token?: string;
 }
 
-/** Either a name and a password, or a token. */
 function credentialFaults({ username, password, token }: Credentials): Fault[] {
   if (token !== undefined)
     return username === undefined && password === undefined
       ? []
-      : [attributeFault("token", "Token can't be sent beside a username and a password")];
+      : [attributeFault("token", "Token can't be combined with a username and password; send one or the other")];
   return [
     ...(username === undefined ? [attributeFault("username", "Username can't be blank")] : []),
     ...(password === undefined ? [attributeFault("password", "Password can't be blank")] : []),
@@ -38,46 +35,50 @@ function credentialFaults({ username, password, token }: Credentials): Fault[] {
 }
 
 const taken = { column: false, shown: false, audited: false } as const;
-const needs = "the user whose sessions they are";
+const needs = "the user that the sessions belong to";
 
 export const sessions = defineResource<SessionView>()(({ fixed, readOnly, toOne }) => ({
   type: "sessions",
-  doc: "Somebody who has signed in in a browser. A cookie that no script can read carries it.",
+  doc: "A signed-in browser. It is authenticated by a cookie that scripts can't read.",
   id: (session) => session.id,
   bodyFaults: credentialFaults,
   attributes: {
-    username: fixed(text({ min: 1, max: 320 }), "The user's name or e-mail address, ignoring case.", taken),
+    username: fixed(text({ min: 1, max: 320 }), "The username or email address, ignoring case.", taken),
     password: fixed(text({ min: 1, max: passwordLengthMax }), "The user's password.", taken),
-    token: fixed(text({ min: 1, max: tokenLengthMax }), "Instead of both: a token of the user's.", taken),
-    current: readOnly(flag(), "Whether the request came by this session.", {
+    token: fixed(
+      text({ min: 1, max: tokenLengthMax }),
+      "One of the user's tokens, instead of a username and password.",
+      taken,
+    ),
+    current: readOnly(flag(), "Whether this session authenticated the request.", {
       from: (session) => session.isCurrent,
       audited: false,
     }),
-    "user-agent": readOnly(text().nullable(), "What the browser called itself.", {
+    "user-agent": readOnly(text().nullable(), "The browser's user agent.", {
       from: (session) => session.description,
     }),
     "created-at": readOnly(timestamp(), "When the user signed in."),
-    "expires-at": readOnly(timestamp().nullable(), "When the session ends by itself.", {
+    "expires-at": readOnly(timestamp().nullable(), "When the session expires.", {
       from: (session) => session.expiredAt,
     }),
-    "last-used-at": readOnly(timestamp().nullable(), "When it was last used, to within a few seconds.", {
+    "last-used-at": readOnly(timestamp().nullable(), "When the session was last used, accurate to a few seconds.", {
       audited: false,
     }),
     "sign-out-url": readOnly(
       text(),
-      "Where the browser goes to sign out at the provider, too; only in the answer that ends a session.",
+      "The URL for signing out at the SSO provider. It is shown only in the response that ends a session.",
       { from: (session) => session.signOutUrl, audited: false },
     ),
   },
   relationships: {
-    user: toOne("users", "Who has signed in.", { id: ({ userId }) => userId }),
+    user: toOne("users", "The signed-in user.", { id: ({ userId }) => userId }),
   },
   operations: {
     createSession: {
       method: "POST",
       path: "/sessions",
-      summary: "Sign in: the answer sets the cookie cadastre_session",
-      needs: "nobody in particular: whoever knows a password or a token",
+      summary: "Sign in. The response sets the cookie cadastre_session",
+      needs: "anyone with a valid password or token",
       open: true,
       body: "create",
       answer: "created",
@@ -86,7 +87,7 @@ export const sessions = defineResource<SessionView>()(({ fixed, readOnly, toOne 
     listSessions: {
       method: "GET",
       path: "/sessions",
-      summary: "List where the caller has signed in",
+      summary: "List the caller's sessions",
       needs,
       query: { paged: true },
       answer: "list",
@@ -95,19 +96,19 @@ export const sessions = defineResource<SessionView>()(({ fixed, readOnly, toOne 
       method: "DELETE",
       path: "/sessions/:session_id",
       summary:
-        "End one of the caller's sessions: sign out there; 204, or the session with its sign-out-url where its provider signs people out, too",
+        "End one of the caller's sessions. Responds with 204, or with the session if its SSO provider has a sign-out-url",
       needs,
       answer: "document",
-      elseNothing: "It has ended, and there is nowhere else to sign out of.",
+      elseNothing: "The session has ended, and there is no provider to sign out of.",
     },
     deleteSessions: {
       method: "DELETE",
       path: "/sessions",
       summary:
-        "End all of the caller's sessions: sign out everywhere; 204, or the present one with its sign-out-url where its provider signs people out, too",
+        "End all of the caller's sessions. Responds with 204, or with the current session if its SSO provider has a sign-out-url",
       needs,
       answer: "document",
-      elseNothing: "It has ended, and there is nowhere else to sign out of.",
+      elseNothing: "The sessions have ended, and there is no provider to sign out of.",
     },
   },
 }));

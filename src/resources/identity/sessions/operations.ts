@@ -1,4 +1,4 @@
-/** Signing in and out. */
+/** Operations on sessions: signing in and out. */
 import type { Actor } from "../../../access/actor.ts";
 import { grant, type Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
@@ -30,9 +30,9 @@ export const sessionResource = implement(sessions, {
     const user = self(context.actor);
     const isCurrent = params.sessionId === user.tokenId;
     const signOut = await context.database.write(async (tx) => {
-      const leaving = isCurrent ? await loadSignOut(tx, context, user.tokenId) : undefined;
+      const ending = isCurrent ? await loadSignOut(tx, context, user.tokenId) : undefined;
       if (!(await endSession(tx, context, user, params.sessionId))) throw notFound("session");
-      return leaving;
+      return ending;
     });
     if (isCurrent) context.browser?.forget();
     return ended(user, signOut);
@@ -41,16 +41,15 @@ export const sessionResource = implement(sessions, {
   async deleteSessions({ context }) {
     const user = self(context.actor);
     const signOut = await context.database.write(async (tx) => {
-      const leaving = await loadSignOut(tx, context, user.tokenId);
+      const ending = await loadSignOut(tx, context, user.tokenId);
       await endSessions(tx, context, user);
-      return leaving;
+      return ending;
     });
     context.browser?.forget();
     return ended(user, signOut);
   },
 });
 
-/** A session that began by a provider, with where to sign out there; undefined where there is no such place. */
 async function loadSignOut(tx: Tx, { vault }: Context, tokenId: string) {
   const found = await findSignOut(tx, tokenId);
   if (found === undefined) return undefined;
@@ -58,7 +57,6 @@ async function loadSignOut(tx: Tx, { vault }: Context, tokenId: string) {
   return { ...session, signOutUrl: Buffer.from(vault.open(signOutOwner(tokenId), signOutUrl)).toString("utf8") };
 }
 
-/** Nothing more, unless there is another place to sign out of. */
 function ended(user: Self, signOut: Awaited<ReturnType<typeof loadSignOut>>): { view: SessionView } {
   if (signOut === undefined) return undefined as never;
   return { view: { ...signOut, userId: user.id, isCurrent: false } };
@@ -66,33 +64,31 @@ function ended(user: Self, signOut: Awaited<ReturnType<typeof loadSignOut>>): { 
 
 type Self = Granted<{ readonly id: string; readonly tokenId: string }, "can-manage">;
 
-/** Everybody's sessions are their own. Raises `not-found` for whoever is no person. */
+/** Users can manage only their own sessions. Raises `not-found` if the caller is not a user. */
 function self(actor: Actor): Self {
   if (actor.kind !== "user") throw notFound("session");
   const user = { id: actor.userId, tokenId: actor.tokenId };
   return grant(user, { thing: "session", permission: "can-manage", visible: true, allowed: true, needs: "a user" });
 }
 
-/** Raises `unauthorized`, or `too-many-requests` for whoever has tried too often. */
 async function identified(
   context: Context,
   { username = "", password = "", token }: CreateAttributes<typeof sessions>,
 ): Promise<Granted<Signing, "can-sign-in">> {
   if (token !== undefined) return signedIn(await holderOf(context, token), true);
   let user: SigningIn | undefined;
-  const isRight = await isRightPassword(context, username, password, async () => {
+  const isCorrect = await isRightPassword(context, username, password, async () => {
     user = await findSigning(context.database.reader, username);
     return user?.passwordHash ?? undefined;
   });
-  return signedIn(user, isRight);
+  return signedIn(user, isCorrect);
 }
 
-/** Raises `unauthorized`, also for a token of somebody who is no person: there is nobody to sign in. */
 async function holderOf({ database, signIns }: Context, token: string): Promise<Signing> {
   signIns?.check();
-  const found = (await sessionOf(database.reader, tokenHash(token)))?.actor;
-  if (found?.kind === "user")
-    return { id: found.userId, username: found.name, isSiteAdmin: Number(found.siteAdmin), byTokenId: found.tokenId };
+  const actor = (await sessionOf(database.reader, tokenHash(token)))?.actor;
+  if (actor?.kind === "user")
+    return { id: actor.userId, username: actor.name, isSiteAdmin: Number(actor.siteAdmin), byTokenId: actor.tokenId };
   signIns?.failed();
   throw wrongCredentials();
 }

@@ -1,4 +1,4 @@
-/** What neighbours ask of passwords. */
+/** Reads of passwords for other modules. */
 import type { Tx } from "../../../database/database.ts";
 
 export async function loadPassword(tx: Tx, userId: string): Promise<string | undefined> {

@@ -1,4 +1,4 @@
-/** SQL of passwords, and of the tokens that are sessions. */
+/** SQL of passwords and sessions. */
 import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
 import { insertRow } from "../../../database/prepared.ts";
@@ -17,7 +17,7 @@ export interface SigningIn extends Signing {
 
 const signing = ["u.id", "u.username", "u.isSiteAdmin", "p.hash as passwordHash"] as const;
 
-/** By name or by address. A name can't look like an address, so it is one of them at most. */
+/** A username can't look like an email address, so at most one user matches. */
 export async function findSigning(tx: Tx, nameOrAddress: string): Promise<SigningIn | undefined> {
   const key = fold(nameOrAddress);
   return tx.db
@@ -28,7 +28,6 @@ export async function findSigning(tx: Tx, nameOrAddress: string): Promise<Signin
     .executeTakeFirst();
 }
 
-/** The user is locked, so nobody else sets one meanwhile. */
 export async function putPassword(
   tx: Tx,
   user: Granted<Pick<UserTable, "id">, "can-update" | "can-administer" | "can-accept">,
@@ -55,7 +54,7 @@ export async function listSessionRows(
     .select(columns)
     .where("userId", "=", userId)
     .where("kind", "=", "session")
-    // Those that a token began which has gone since are none.
+    // Sessions started with a token that no longer exists don't count.
     .where((where) =>
       where.or([
         where("begunById", "is", null),
@@ -73,7 +72,6 @@ export async function listSessionRows(
   return { rows: found.rows, totalCount: found.totals.totalCount };
 }
 
-/** A session with where its holder signs out at its provider, sealed; undefined where there is no such place. */
 export async function findSignOut(tx: Tx, tokenId: string) {
   return tx.db
     .selectFrom("ssoSessions as s")

@@ -1,9 +1,12 @@
-/** How strong a password must be: long, and none of those that are tried first. No rules about kinds of letters, which only make notes. */
+/**
+ * Password strength: a minimum length and a list of common passwords. There are deliberately no rules about character classes, which make
+ * people write passwords down.
+ */
 import { attributeFault, type Fault } from "../../../kernel/errors.ts";
 import { passwordLengthMin } from "../../../kernel/passwords.ts";
 import { fold } from "../../../kernel/text.ts";
 
-/** What lists of leaked passwords begin with, as far as they are long enough, without the digits and signs around them. */
+/** The beginnings of lists of leaked passwords, without digits and symbols. */
 const known = [
   "password",
   "passwort",
@@ -34,7 +37,6 @@ const rows = [
 const backwards = (text: string): string => Array.from(text).toReversed().join("");
 const letters = (text: string): string => text.replace(/[^\p{L}]+/gu, "");
 
-/** Of one who is called so. */
 export function passwordFaults(
   password: string,
   { username, email }: { readonly username: string; readonly email: string },
@@ -43,15 +45,13 @@ export function passwordFaults(
   const fault = (sentence: string) => [attributeFault(attribute, sentence)];
   const length = Array.from(password).length;
   if (length < passwordLengthMin)
-    return fault(`Password must have at least ${passwordLengthMin} characters; a few words make a good one`);
+    return fault(`Password must have at least ${passwordLengthMin} characters; use a few random words`);
   const folded = fold(password);
-  const isRow = [...rows, ...rows.map(backwards)].some((row) => row.includes(folded));
-  const isKnown = known.some((word) => letters(folded) === word);
-  if (new Set(folded).size < 4 || isRow || isKnown)
-    return fault(
-      "Password is among the first that are guessed; take a few words that have nothing to do with each other",
-    );
+  const isSequence = [...rows, ...rows.map(backwards)].some((row) => row.includes(folded));
+  const isCommon = known.some((word) => letters(folded) === word);
+  if (new Set(folded).size < 4 || isSequence || isCommon)
+    return fault("Password is too easy to guess; use a few random words");
   if ([username, email, email.split("@")[0] ?? ""].some((name) => fold(name) === folded))
-    return fault("Password can't be the user's own name or address");
+    return fault("Password can't be the username or the email address");
   return [];
 }

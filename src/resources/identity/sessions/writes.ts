@@ -1,4 +1,4 @@
-/** What neighbours, the first start and the command line have done to passwords and sessions. */
+/** Writes to passwords and sessions on behalf of other modules, the first start and the command line. */
 import type { Actor } from "../../../access/actor.ts";
 import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
@@ -16,7 +16,7 @@ import { sessionEnd, type Signing, wrongCredentials } from "./rules.ts";
 import { putPassword } from "./store.ts";
 import { passwordFaults } from "./strength.ts";
 
-/** A password with its hash, which takes a moment and is made before any transaction. */
+/** Hashing is slow, so it happens before any transaction starts. */
 export interface NewPassword {
   readonly password: string;
   readonly hash: string;
@@ -26,18 +26,18 @@ export async function newPasswordOf(password: string): Promise<NewPassword> {
   return { password, hash: await hashPassword(password) };
 }
 
-/** Whether a password is that of whoever has this name; few guesses are looked at. Raises `too-many-requests`. */
+/** Whether `password` matches the stored hash of the user with this name. Limits the number of attempts. Raises `too-many-requests`. */
 export async function isRightPassword(
   { signIns }: Pick<Context, "signIns">,
   name: string,
   password: string,
   stored: () => Promise<string | undefined>,
 ): Promise<boolean> {
-  const isRight = async () => isPassword(password, await stored());
-  return signIns === undefined ? isRight() : signIns.attempt(name, isRight);
+  const verify = async () => isPassword(password, await stored());
+  return signIns === undefined ? verify() : signIns.attempt(name, verify);
 }
 
-/** Whoever knew the one before is no longer signed in anywhere. Raises `invalid` for one that is too weak. */
+/** Also ends all of the user's sessions. Raises `invalid` if the password is too weak. */
 export async function setPassword(
   tx: Tx,
   context: Pick<Context, "actor" | "requestId">,
@@ -46,7 +46,7 @@ export async function setPassword(
 ): Promise<void> {
   refuseIfAny(passwordFaults(password, user));
   await putPassword(tx, user, hash);
-  // The trail says that it was replaced, never by what.
+  // The audit log records that the password was replaced, but not the password.
   await recordEvent(tx, context, {
     organizationId: null,
     verb: "set-password",
@@ -56,7 +56,6 @@ export async function setPassword(
   await endSessions(tx, context, user);
 }
 
-/** The user as the caller, by the token that begins now. */
 export const sessionActor = (user: Signing, tokenId: string): Actor => ({
   kind: "user",
   userId: user.id,
@@ -68,14 +67,14 @@ export const sessionActor = (user: Signing, tokenId: string): Actor => ({
 
 export async function beginSession(context: Context, user: Granted<Signing, "can-sign-in">): Promise<SessionView> {
   const id = newId("sessions");
-  const own = { ...context, actor: sessionActor(user, id) };
-  const session = await context.database.write((tx) => issueSession(tx, own, user, id));
+  const asUser = { ...context, actor: sessionActor(user, id) };
+  const session = await context.database.write((tx) => issueSession(tx, asUser, user, id));
   return keepSession(context, session);
 }
 
 export type IssuedSession = SessionView & { readonly secret: string };
 
-/** Within the transaction of whatever else signing in does. Raises `unauthorized` where the token has gone that it is begun by. */
+/** Runs in the transaction of the rest of the sign-in. Raises `unauthorized` if the token that starts the session no longer exists. */
 export async function issueSession(
   tx: Tx,
   context: Context,
@@ -96,7 +95,7 @@ export async function issueSession(
   return { ...session, userId: user.id, isCurrent: true };
 }
 
-/** The browser is told after the commit, and never before. */
+/** Call after the commit, so that the browser never gets the cookie of a session that wasn't stored. */
 export function keepSession({ browser }: Context, session: IssuedSession): SessionView {
   if (session.expiredAt !== null) browser?.keep(session.secret, session.expiredAt);
   return session;

@@ -1,4 +1,7 @@
-/** Which ways of signing in there are: what a sign-in page offers to whoever is nobody yet. It tells of no organization that is not named. */
+/**
+ * The sign-in options resource: what a sign-in page offers before anybody has signed in. It must not reveal organizations that the caller
+ * doesn't name.
+ */
 import { z } from "zod";
 import { defineResource } from "../../../jsonapi/define.ts";
 import { textParameter } from "../../../jsonapi/query.ts";
@@ -13,14 +16,16 @@ const provider = z.object({ id: z.string(), name: z.string(), url: z.string() })
 
 export const signInOptions = defineResource<SignInOptionsView>()(({ readOnly }) => ({
   type: "sign-in-options",
-  doc: "The ways in which somebody can sign in.",
+  doc: "The available ways to sign in.",
   id: () => "site",
   attributes: {
-    password: readOnly(flag(), "Whether users sign in by name and password. Always true.", { from: () => true }),
-    token: readOnly(flag(), "Whether users sign in by a token of theirs. Always true.", { from: () => true }),
+    password: readOnly(flag(), "Whether users can sign in with a username and password. Always true.", {
+      from: () => true,
+    }),
+    token: readOnly(flag(), "Whether users can sign in with one of their tokens. Always true.", { from: () => true }),
     providers: readOnly(
       z.array(provider),
-      "The providers of single sign-on, by name: those of the site, and those of the organization that was named. A browser begins at `url`.",
+      "The SSO providers of the site and of the named organization, by name. Open `url` in a browser to sign in.",
       { from: ({ providers }) => providers.map(({ id, name }) => ({ id, name, url: signInPath(id) })) },
     ),
   },
@@ -30,12 +35,12 @@ export const signInOptions = defineResource<SignInOptionsView>()(({ readOnly }) 
     showSignInOptions: {
       method: "GET",
       path: "/sign-in-options",
-      summary: "Show how somebody can sign in",
-      needs: "nobody in particular",
+      summary: "Show the ways to sign in",
+      needs: "anyone",
       open: true,
       query: {
         parameters: {
-          "filter[organization]": textParameter("The name of an organization whose own providers are wanted, too."),
+          "filter[organization]": textParameter("The name of an organization, to include its own providers."),
         },
       },
       answer: "document",

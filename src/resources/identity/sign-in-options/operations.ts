@@ -1,4 +1,4 @@
-/** Reads, and nothing else, for whoever has not signed in. */
+/** Operations on sign-in options, for callers who have not signed in. */
 import { implement } from "../../shared/context.ts";
 import { providersToChooseFrom } from "../sso-providers/reads.ts";
 import { signInOptions } from "./definition.ts";

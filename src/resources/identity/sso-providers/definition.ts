@@ -1,18 +1,16 @@
-/** A provider of single sign-on: whose word is taken for who somebody is, on the whole site or in one organization. */
+/** The SSO provider resource: an OpenID Connect provider of the whole site or of one organization. */
 import type { SsoProviderTable } from "../../../database/schema/sso.ts";
 import { defineResource } from "../../../jsonapi/define.ts";
 import { flag, nullIfBlank, text, timestamp } from "../../../jsonapi/schemas.ts";
 
-/** Where a browser begins to sign in by a provider. */
 export const signInPath = (providerId: string): string => `/app/sign-in/sso/${providerId}`;
 
-/** Without the secret, which is only ever read to be shown to the provider. */
 export interface SsoProviderView extends Omit<SsoProviderTable, "clientSecret"> {
   readonly organizationName: string | null;
   readonly organizationFacts: number | null;
 }
 
-/** Control characters stand between things in statements and in headers. */
+/** Statements and headers use control characters as separators. */
 // oxlint-disable-next-line no-control-regex
 const plain = /^(?! )[^\u0000-\u001f\u007f]*(?<! )$/;
 
@@ -20,23 +18,25 @@ const name = text({
   min: 1,
   max: 90,
   pattern: plain,
-  sentence: "may neither contain control characters nor begin or end with a space",
+  sentence: "can't contain control characters, and can't begin or end with a space",
 });
 const issuer = text({
   min: 1,
   max: 512,
   pattern: /^https?:\/\/[^\s?#@]+$/,
-  sentence: "must be the provider's URL, as its tokens say it, such as https://accounts.example.com",
+  sentence: "must be the provider's issuer URL, exactly as in its tokens, such as https://accounts.example.com",
 });
 const claim = text({ min: 1, max: 256, pattern: plain, sentence: "must be the name of a claim" });
 const scopes = text({
   min: 1,
   max: 512,
   pattern: /^(?=(.* )?openid( |$))[\x21\x23-\x5b\x5d-\x7e]+( [\x21\x23-\x5b\x5d-\x7e]+)*$/,
-  sentence: "must be scopes with single spaces between them, 'openid' among them",
+  sentence: "must be a list of scopes separated by single spaces that includes 'openid'",
 });
 
-/** Where a browser comes back to from a provider; and from an organization's that does not say its name then. */
+/**
+ * Where the provider sends the browser back to. Organization providers that don't identify themselves in the response use their own path.
+ */
 export const callbackPath = signInPath("callback");
 export const ownCallbackPath = (id: string): string => `${signInPath(id)}/callback`;
 
@@ -46,52 +46,60 @@ const ofProvider = "/admin/sso-providers/:sso_provider_id";
 
 export const ssoProviders = defineResource<SsoProviderView>()(({ required, optional, fixed, readOnly, toOne }) => ({
   type: "sso-providers",
-  doc: "A provider of single sign-on by OpenID Connect: people sign in there, and are known here.",
+  doc: "An OpenID Connect provider for single sign-on (SSO).",
   id: (provider) => provider.id,
   version: ({ version, organizationFacts }) => [version, ...(organizationFacts === null ? [] : [organizationFacts])],
   attributes: {
-    name: required(name, "What the sign-in page calls it; unique in the register, ignoring case.", { folded: true }),
+    name: required(name, "The name on the sign-in page, unique across the site, ignoring case.", { folded: true }),
     issuer: required(
       issuer,
-      "The provider's issuer, to the letter; its addresses and keys are found from it. Whoever was known by another one is not known by this one.",
+      "The provider's issuer URL, exactly as in its tokens. Its endpoints and keys are discovered from it. Changing it unlinks the users of the previous issuer.",
     ),
-    "client-id": required(text({ min: 1, max: 512, pattern: plain }), "Who this service is to the provider."),
-    "client-secret": required(text({ min: 1, max: 2048 }), "By which it shows that. Never shown.", {
-      column: false,
-      shown: false,
-      audited: false,
-    }),
-    scopes: optional(scopes, "What the provider is asked for.", { default: scopesByDefault }),
+    "client-id": required(text({ min: 1, max: 512, pattern: plain }), "The client id of this service at the provider."),
+    "client-secret": required(
+      text({ min: 1, max: 2048 }),
+      "The client secret of this service at the provider. It is never shown.",
+      {
+        column: false,
+        shown: false,
+        audited: false,
+      },
+    ),
+    scopes: optional(scopes, "The scopes to request from the provider.", { default: scopesByDefault }),
     "groups-claim": optional(
       nullIfBlank(claim),
-      "The claim that lists somebody's groups; each is compared with the teams' `sso-team-id`. Without one, nothing is made of groups.",
+      "The claim that lists a user's groups, which are matched with the `sso-team-id` of teams. If null, groups are ignored.",
       { default: null },
     ),
     "create-users": optional(
       flag(),
-      "Whether whoever is not known yet becomes a user at the first sign-in; of an organization's provider, a member there too.",
+      "Whether unknown people become users when they first sign in. For an organization's provider they also become members of the organization.",
       { default: false },
     ),
     "assume-email-verified": optional(
       flag(),
-      "Whether an address counts as verified where the provider does not say so (`email_verified` is absent). Only for providers that verify every address.",
+      "Whether an email address counts as verified if the provider sends no `email_verified` claim. Use it only for providers that verify every address.",
       { default: false },
     ),
     organization: fixed(
       nullIfBlank(text({ min: 1, max: 90 })),
-      "The organization whose own it is, by name: it signs in to that one alone. Without one, it is the site's. Also taken as a relationship.",
+      "The name of the organization that the provider belongs to; users can sign in only to that organization. If null, the provider belongs to the site. It can also be sent as a relationship.",
       { column: false, from: (provider) => provider.organizationName },
     ),
-    "created-at": readOnly(timestamp(), "When it was made."),
+    "created-at": readOnly(timestamp(), "When the provider was created."),
   },
   relationships: {
-    organization: toOne("organizations", "The organization whose own it is; null for one of the site.", {
-      create: "optional",
-      nullable: true,
-      id: (provider) => provider.organizationName,
-      related: ({ organizationName }) =>
-        organizationName === null ? undefined : `/api/v2/organizations/${organizationName}`,
-    }),
+    organization: toOne(
+      "organizations",
+      "The organization that the provider belongs to; null if it belongs to the site.",
+      {
+        create: "optional",
+        nullable: true,
+        id: (provider) => provider.organizationName,
+        related: ({ organizationName }) =>
+          organizationName === null ? undefined : `/api/v2/organizations/${organizationName}`,
+      },
+    ),
   },
   links: (provider) => ({
     self: `/api/v2/admin/sso-providers/${provider.id}`,
@@ -103,7 +111,7 @@ export const ssoProviders = defineResource<SsoProviderView>()(({ required, optio
     listSsoProviders: {
       method: "GET",
       path: "/admin/sso-providers",
-      summary: "List providers of single sign-on, by name",
+      summary: "List SSO providers, by name",
       needs,
       query: { paged: true },
       answer: "list",
@@ -111,7 +119,7 @@ export const ssoProviders = defineResource<SsoProviderView>()(({ required, optio
     createSsoProvider: {
       method: "POST",
       path: "/admin/sso-providers",
-      summary: "Let people sign in by an OpenID Connect provider",
+      summary: "Create an SSO provider",
       needs,
       body: "create",
       answer: "created",
@@ -132,14 +140,14 @@ export const ssoProviders = defineResource<SsoProviderView>()(({ required, optio
     showSsoProvider: {
       method: "GET",
       path: ofProvider,
-      summary: "Show a provider of single sign-on",
+      summary: "Show an SSO provider",
       needs,
       answer: "document",
     },
     updateSsoProvider: {
       method: "PATCH",
       path: ofProvider,
-      summary: "Change a provider of single sign-on",
+      summary: "Update an SSO provider",
       needs,
       body: "update",
       answer: "document",
@@ -148,8 +156,7 @@ export const ssoProviders = defineResource<SsoProviderView>()(({ required, optio
     deleteSsoProvider: {
       method: "DELETE",
       path: ofProvider,
-      summary:
-        "Delete a provider of single sign-on: sessions that began by it end, places in teams by its groups go, users stay",
+      summary: "Delete an SSO provider. Its sessions end and team memberships from its groups are removed; users stay",
       needs,
       answer: "nothing",
     },

@@ -1,6 +1,6 @@
 /**
- * One way to a provider and back: what has to be remembered between the two, sealed, in the browser that went. So whoever comes back is
- * who went, with what was asked, and nothing waits on the server for those who never do.
+ * The state of one sign-in between the redirect to the provider and the callback. It is kept encrypted in the browser, so that only that
+ * browser can finish the sign-in and the server stores nothing for abandoned ones.
  */
 import { randomBytes } from "node:crypto";
 import { z } from "zod";
@@ -12,9 +12,7 @@ export interface Flow {
   readonly state: string;
   readonly nonce: string;
   readonly codeVerifier: string;
-  /** A path of ours. */
   readonly returnTo: string;
-  /** In milliseconds. */
   readonly until: number;
 }
 
@@ -27,7 +25,7 @@ const shape = z.object({
   until: z.number(),
 });
 
-/** Long enough to find a password and a second factor. */
+/** Long enough to look up a password and a second factor. */
 export const flowSeconds = 600;
 const owner = "a way to a provider of single sign-on and back";
 const random = () => randomBytes(32).toString("base64url");
@@ -40,7 +38,6 @@ export function newFlow(providerId: string, returnTo: string): Flow {
 export const sealFlow = (vault: Vault, flow: Flow): string =>
   Buffer.from(vault.seal(owner, Buffer.from(JSON.stringify(flow)))).toString("base64url");
 
-/** Undefined for what we did not seal, and for what is too old. */
 export function openFlow(vault: Vault, sealed: string | undefined): Flow | undefined {
   if (sealed === undefined) return undefined;
   try {
@@ -55,12 +52,13 @@ export function openFlow(vault: Vault, sealed: string | undefined): Flow | undef
 const home = "/app";
 const pathMax = 2048;
 
-/** Where to go on afterwards: a path of ours, however it is spelled, and nothing that a browser takes for another host. */
-export function pathOfOurs(asked: string | undefined): string {
-  if (asked === undefined || asked.length > pathMax || !/^\/(?![/\\])[\x21-\x7e]*$/.test(asked)) return home;
-  // Where any base gives the same, no host was named.
+/** Accepts only a path on this site, so that the sign-in can't redirect to another host. */
+export function pathOfOurs(requested: string | undefined): string {
+  if (requested === undefined || requested.length > pathMax || !/^\/(?![/\\])[\x21-\x7e]*$/.test(requested))
+    return home;
+  // The origin follows the base only if the path names no host.
   const bases = ["https://a.example", "https://b.example"];
-  if (!bases.every((base) => URL.canParse(asked, base) && new URL(asked, base).origin === base)) return home;
-  const { pathname, search, hash } = new URL(asked, "https://a.example");
+  if (!bases.every((base) => URL.canParse(requested, base) && new URL(requested, base).origin === base)) return home;
+  const { pathname, search, hash } = new URL(requested, "https://a.example");
   return /^\/[/\\]/.test(pathname) ? home : `${pathname}${search}${hash}`;
 }

@@ -1,4 +1,4 @@
-/** Operations on providers: load → authorize → decide → write. */
+/** Operations on SSO providers. */
 import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
 import { changedColumns } from "../../../jsonapi/columns.ts";
@@ -68,9 +68,9 @@ export const ssoProviderResource = implement(ssoProviders, {
       refuseIfAny(isRenamed && (await isProviderNameTaken(tx, changed.name)) ? [nameTaken()] : []);
       const sealing = secret === undefined ? {} : { clientSecret: sealed(context, provider.id, secret) };
       await updateSsoProviderRow(tx, provider, { ...changes, ...sealing });
-      // The trail says that the secret was replaced, never by what.
-      const beside = secret === undefined ? {} : { after: { "replaced-secrets": ["client-secret"] } };
-      await recordChange(tx, context, ssoProviders, { before: provider, after: changed }, beside);
+      // The audit log records that the secret was replaced, but not the secret.
+      const extra = secret === undefined ? {} : { after: { "replaced-secrets": ["client-secret"] } };
+      await recordChange(tx, context, ssoProviders, { before: provider, after: changed }, extra);
       return { view: changed };
     });
   },
@@ -78,11 +78,11 @@ export const ssoProviderResource = implement(ssoProviders, {
   async deleteSsoProvider({ context, params }) {
     requireSiteAdmin(context.actor);
     return context.database.write(async (tx) => {
-      // Organizations and teams come before it in the order of locks.
-      const held = await holdSeatsOfProvider(tx, params.ssoProviderId);
+      // Lock order: organizations and teams come before the provider.
+      const lockedTeams = await holdSeatsOfProvider(tx, params.ssoProviderId);
       const provider = await loadProvider(tx, context, params.ssoProviderId, "removal");
       context.ifMatch.check(provider);
-      const leaving = await removeSeatsOfProvider(tx, context, provider, held);
+      const leaving = await removeSeatsOfProvider(tx, context, provider, lockedTeams);
       if (leaving.length > 0) await raiseMemberships(tx, leaving);
       await endSessionsOfProvider(tx, context, provider);
       await deleteSsoProviderRow(tx, provider);
@@ -96,7 +96,6 @@ const none = { organizationName: null, organizationFacts: null };
 const sealed = ({ vault }: Context, id: string, secret: string): Uint8Array =>
   vault.seal(secretOwner(id), Buffer.from(secret));
 
-/** Raises `not-found`, also for everybody but site admins. */
 async function loadProvider(
   tx: Tx,
   context: Pick<Context, "actor">,
@@ -105,6 +104,6 @@ async function loadProvider(
 ): Promise<Granted<SsoProviderView, "can-administer">> {
   const administration = requireSiteAdmin(context.actor);
   const provider = await findSsoProvider(tx, id, lock);
-  if (provider === undefined) throw notFound("provider of single sign-on");
+  if (provider === undefined) throw notFound("SSO provider");
   return administered(administration, provider);
 }

@@ -1,11 +1,10 @@
-/** What neighbours ask of providers. */
+/** Reads of SSO providers for other modules. */
 import type { Tx } from "../../../database/database.ts";
 import { fold } from "../../../kernel/text.ts";
 
-/** More would be no choice any more. */
+/** A longer list would be of no use on a sign-in page. */
 const choicesMax = 100;
 
-/** Those of the site, and those of an organization that is named; a closed one has none. */
 export async function providersToChooseFrom(
   tx: Tx,
   organizationName: string | undefined,

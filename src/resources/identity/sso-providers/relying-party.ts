@@ -1,7 +1,6 @@
 /**
- * The protocol: OpenID Connect by the authorization code, with state, nonce and PKCE. Tokens are checked by the provider's own keys, and
- * everything is fetched the one way in which the service calls others. What goes wrong is told in a sentence without the inside, which
- * the log has.
+ * The OpenID Connect client: authorization code flow with state, nonce and PKCE. Error messages must not reveal details of the protocol;
+ * these go to the log.
  */
 import * as oidc from "openid-client";
 import { AppError } from "../../../kernel/errors.ts";
@@ -18,9 +17,9 @@ export type Provider = NonNullable<Awaited<ReturnType<typeof findProviderToAsk>>
 type Asking = Pick<Context, "options" | "vault">;
 
 /**
- * An organization's provider could lead people on to the site's, and wait for the code that the site's gives. So it says its name on the
- * way back, which is then checked before a code is shown to anybody; or it has a place of its own to come back to.
- * See docs/decisions/0162-a-way-back-of-its-own.md.
+ * Protects against mix-up attacks: an organization's provider could forward the browser to the site's provider and capture its code. So it
+ * must either return the `iss` parameter, which is checked before the code is sent to anyone, or use a callback path of its own. See
+ * docs/decisions/0162-a-way-back-of-its-own.md.
  */
 const hasOwnPlace = ({ organizationId }: Provider, configuration: oidc.Configuration): boolean =>
   organizationId !== null && configuration.serverMetadata().authorization_response_iss_parameter_supported !== true;
@@ -29,7 +28,6 @@ function callbackUrl({ options }: Asking, provider: Provider, configuration: oid
   return `${options.publicUrl}${hasOwnPlace(provider, configuration) ? ownCallbackPath(provider.id) : callbackPath}`;
 }
 
-/** Where to send the browser. Raises `unavailable`. */
 export async function authorizationUrl(context: Asking, provider: Provider, flow: Flow): Promise<URL> {
   const configuration = await configurationOf(context, provider);
   return oidc.buildAuthorizationUrl(configuration, {
@@ -44,19 +42,18 @@ export async function authorizationUrl(context: Asking, provider: Provider, flow
 
 export interface Returned {
   readonly identity: Identity;
-  /** Where to sign out at the provider; undefined where it offers no such place. */
   readonly signOutUrl: string | undefined;
 }
 
-/** What a browser brings back, and where to: the provider whose own place it is, or undefined for everybody's. */
+/** `providerId` is the provider of the callback path; undefined for the shared path. */
 export interface Brought {
   readonly query: string;
   readonly providerId: string | undefined;
 }
 
 /**
- * Who came back; undefined where that is not the place to come back to. Both go by one description of the provider: it may give another
- * a moment later. Raises `unauthorized`, `forbidden` or `unavailable`.
+ * Undefined if the callback came to the wrong path. Uses the same metadata for both checks, because it can change at any time. Raises
+ * `unauthorized`, `forbidden` or `unavailable`.
  */
 export async function identityReturned(
   context: Asking,
@@ -67,17 +64,17 @@ export async function identityReturned(
   const configuration = await configurationOf(context, provider);
   if (providerId !== (hasOwnPlace(provider, configuration) ? provider.id : undefined)) return undefined;
   return told(provider, async () => {
-    const cameBackTo = new URL(`${callbackUrl(context, provider, configuration)}?${query}`);
-    const tokens = await oidc.authorizationCodeGrant(configuration, cameBackTo, {
+    const callback = new URL(`${callbackUrl(context, provider, configuration)}?${query}`);
+    const tokens = await oidc.authorizationCodeGrant(configuration, callback, {
       expectedState: flow.state,
       expectedNonce: flow.nonce,
       pkceCodeVerifier: flow.codeVerifier,
       idTokenExpected: true,
     });
     const claims = (tokens.claims() ?? {}) as Claims;
-    const hasMore = configuration.serverMetadata().userinfo_endpoint !== undefined;
+    const hasUserInfo = configuration.serverMetadata().userinfo_endpoint !== undefined;
     const more =
-      hasMore && isIncomplete(claims, provider)
+      hasUserInfo && isIncomplete(claims, provider)
         ? await oidc.fetchUserInfo(configuration, tokens.access_token, String(claims["sub"]))
         : {};
     return {
@@ -88,8 +85,8 @@ export async function identityReturned(
 }
 
 function signOutUrl(context: Asking, configuration: oidc.Configuration, idToken: string): string | undefined {
-  const { end_session_endpoint: place } = configuration.serverMetadata();
-  if (place === undefined || !/^https?:\/\//.test(place)) return undefined;
+  const { end_session_endpoint: endpoint } = configuration.serverMetadata();
+  if (endpoint === undefined || !/^https?:\/\//.test(endpoint)) return undefined;
   return oidc.buildEndSessionUrl(configuration, {
     id_token_hint: idToken,
     post_logout_redirect_uri: `${context.options.publicUrl}/app/sign-in`,
@@ -106,20 +103,20 @@ const keptMs = 10 * 60_000;
 const providersMax = 1000;
 const timeoutSeconds = 10;
 const clockToleranceSeconds = 60;
-/** What was found of each provider: its addresses, and the keys that it signs with. By its issuer too, because tests share a process. */
+/** Provider metadata and signing keys. The key includes the issuer, because tests share a process. */
 const kept = new Map<string, Kept>();
 
 async function configurationOf(context: Asking, provider: Provider): Promise<oidc.Configuration> {
   const { id, version, issuer } = provider;
   const key = `${id} ${issuer}`;
-  const known = kept.get(key);
-  if (known !== undefined && known.version === version && known.until > nowMs()) return known.found;
+  const cached = kept.get(key);
+  if (cached !== undefined && cached.version === version && cached.until > nowMs()) return cached.found;
   if (kept.size >= providersMax) kept.clear();
   const found = discovered(context, provider).catch((error: unknown) => {
     throw error instanceof AppError ? error : unreachable(provider, error);
   });
   kept.set(key, { version, found, until: nowMs() + keptMs });
-  // What failed is not kept.
+  // Failures are not cached.
   found.catch(() => kept.delete(key));
   return found;
 }
@@ -128,13 +125,13 @@ async function discovered(context: Asking, provider: Provider): Promise<oidc.Con
   const { options, vault } = context;
   const { id, clientId, clientSecret, issuer } = provider;
   const secret = Buffer.from(vault.open(secretOwner(id), clientSecret)).toString("utf8");
-  // Without TLS only where the operator has named the address, which the way out sees to.
+  // Plain HTTP works only for addresses that the operator allows; `outgoingFetch` checks that.
   const plain = issuer.startsWith("http:") ? [oidc.allowInsecureRequests] : [];
   const found = await oidc.discovery(
     new URL(issuer),
     clientId,
     { [oidc.clockTolerance]: clockToleranceSeconds },
-    // Not known before the provider says what it takes.
+    // The authentication method is only known after discovery.
     (server, client, body, headers) =>
       takesBasic(server)
         ? oidc.ClientSecretBasic(secret)(server, client, body, headers)
@@ -142,7 +139,7 @@ async function discovered(context: Asking, provider: Provider): Promise<oidc.Con
     {
       [oidc.customFetch]: outgoingFetch({ allowed: options.privateAddresses ?? [] }) as never,
       timeout: timeoutSeconds,
-      // The token comes straight from the provider, but what it says is believed for its signature alone.
+      // Checks the signature even though the token comes directly from the provider.
       execute: [oidc.enableNonRepudiationChecks, ...plain],
     },
   );
@@ -151,29 +148,29 @@ async function discovered(context: Asking, provider: Provider): Promise<oidc.Con
   return found;
 }
 
-/** What a provider that says nothing takes, too. */
+/** Basic authentication is the default if the provider lists no methods. */
 const takesBasic = ({ token_endpoint_auth_methods_supported: methods }: oidc.ServerMetadata): boolean =>
   methods === undefined || methods.includes("client_secret_basic");
 
-/** Only the log is told how the protocol failed: the sentence is for somebody who just wants to sign in. */
-async function told<T>(provider: Provider, work: () => Promise<T>): Promise<T> {
+/** Logs why the protocol failed. The error message is for a person who wants to sign in. */
+async function told<T>(provider: Provider, task: () => Promise<T>): Promise<T> {
   const { name } = provider;
   try {
-    return await work();
+    return await task();
   } catch (error) {
     if (error instanceof AppError) throw error;
     if (hasCause(error, OutgoingFault)) throw unreachable(provider, error);
     if (error instanceof oidc.AuthorizationResponseError)
       throw new AppError(
         "unauthorized",
-        `${name} did not let you in (${codeIn(error)}). Begin again, or ask its administrators.`,
+        `${name} rejected the sign-in (${codeIn(error)}). Try again, or ask its administrators.`,
         {
           internal: error,
         },
       );
     throw new AppError(
       "unauthorized",
-      `What ${name} says of you could not be verified. Begin again; if it happens again, ask a site admin to look into the log.`,
+      `The response of ${name} could not be verified. Try again; if the problem persists, ask a site admin to check the log.`,
       {
         internal: error,
       },
@@ -181,20 +178,19 @@ async function told<T>(provider: Provider, work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Also where somebody answers who is no such provider: nothing was said of anybody yet that could be wrong. */
+/** Also used if something answers that is not an OpenID Connect provider. */
 const unreachable = ({ name }: Provider, internal: unknown): AppError =>
-  new AppError(
-    "unavailable",
-    `${name} can't be reached. Try again shortly, or ask a site admin to look into the log.`,
-    { internal, retryAfterSeconds: 10 },
-  );
+  new AppError("unavailable", `${name} can't be reached. Try again shortly, or ask a site admin to check the log.`, {
+    internal,
+    retryAfterSeconds: 10,
+  });
 
-/** Anybody can write a query, so only what looks like a code is repeated. */
+/** The query can come from anyone, so only well-formed error codes are shown. */
 const codeIn = ({ error }: oidc.AuthorizationResponseError): string =>
-  /^[a-z_]{1,64}$/.test(error) ? error : "without a reason";
+  /^[a-z_]{1,64}$/.test(error) ? error : "no reason given";
 
 function hasCause(error: unknown, kind: typeof OutgoingFault): boolean {
-  for (let at = error, depth = 0; at instanceof Error && depth < 5; at = at.cause, depth += 1)
-    if (at instanceof kind) return true;
+  for (let cause = error, depth = 0; cause instanceof Error && depth < 5; cause = cause.cause, depth += 1)
+    if (cause instanceof kind) return true;
   return false;
 }

@@ -1,4 +1,4 @@
-/** Pure rules of providers. */
+/** Pure rules of SSO providers. */
 import type { SsoProviderTable } from "../../../database/schema/sso.ts";
 import { createdColumns } from "../../../jsonapi/columns.ts";
 import type { CreateAttributes } from "../../../jsonapi/define.ts";
@@ -6,7 +6,7 @@ import { attributeFault, type Fault, relationshipFault } from "../../../kernel/e
 import { fold, quoted } from "../../../kernel/text.ts";
 import { ssoProviders } from "./definition.ts";
 
-/** What its secret is sealed for, so that it can't be moved to another row. */
+/** The vault owner that a client secret is encrypted for, so that it can't be moved to another row. */
 export const secretOwner = (id: string): string => `sso_providers/${id}/client_secret`;
 
 export function newSsoProvider(
@@ -23,17 +23,19 @@ export interface Named {
   readonly relationship: string | null | undefined;
 }
 
-/** The organization that a body names, in one way or the other. */
 export const organizationNamed = ({ attribute, relationship }: Named): string | undefined =>
   attribute ?? relationship ?? undefined;
 
 export function organizationFaults({ attribute, relationship }: Named, isKnown: boolean): Fault[] {
   if (attribute != null && relationship != null && fold(attribute) !== fold(relationship))
     return [
-      attributeFault("organization", "Organization must be the one that the relationship names, where both are sent"),
+      attributeFault(
+        "organization",
+        "Organization and the relationship name different organizations; send only one of them",
+      ),
     ];
   const name = organizationNamed({ attribute, relationship });
   if (name === undefined || isKnown) return [];
-  const sentence = `There is no organization ${quoted(name)}`;
+  const sentence = `Organization ${quoted(name)} does not exist`;
   return [attribute == null ? relationshipFault("organization", sentence) : attributeFault("organization", sentence)];
 }

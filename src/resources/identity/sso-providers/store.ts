@@ -1,4 +1,4 @@
-/** SQL of providers, of who is whom there, and of the sessions that began by them. */
+/** SQL of SSO providers, their linked users and their sessions. */
 import { type Kysely, type RawBuilder, type SqlBool, sql } from "kysely";
 import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
@@ -81,12 +81,10 @@ export async function updateSsoProviderRow(
   await updateRow(tx, "ssoProviders", provider.id, changes);
 }
 
-/** Who is whom there, and which sessions began by it, goes along by the foreign keys. */
 export async function deleteSsoProviderRow(tx: Tx, provider: Administered): Promise<void> {
   await tx.db.deleteFrom("ssoProviders").where("id", "=", provider.id).execute();
 }
 
-/** The provider with its secret, for a sign-in; none of an organization that is closed. */
 export async function findProviderToAsk(
   tx: Tx,
   id: string,
@@ -98,7 +96,6 @@ export async function findProviderToAsk(
     .executeTakeFirst();
 }
 
-/** Whether the provider is there, and stays until the transaction ends. */
 export async function holdProvider(tx: Tx, id: string): Promise<boolean> {
   const row = await tx.db
     .selectFrom("ssoProviders as s")
@@ -115,17 +112,13 @@ export interface Subject {
   readonly subject: string;
 }
 
-/** A user who may be the one who signs in. */
 export interface Candidate extends UserTable {
-  /** 1 for whoever is known by this very subject. */
   readonly isLinked: number;
-  /** 1 for a member of the provider's organization. */
   readonly isMember: number;
-  /** How many other organizations the user is in. */
   readonly elsewhere: number;
 }
 
-/** By the subject, and by the address: at most two, and one statement. */
+/** At most two users: one by the linked subject, one by email address. */
 export async function findCandidates(
   tx: Tx,
   { ssoProviderId, issuer, subject }: Subject,
@@ -159,7 +152,7 @@ export async function insertSsoSession(tx: Tx, _user: SignedIn, row: SsoSessionT
   await tx.db.insertInto("ssoSessions").values(row).execute();
 }
 
-/** Whether it is the first time. What was remembered for longer than it can be used goes meanwhile. */
+/** Returns whether the callback is used for the first time. Also deletes expired entries. */
 export async function noteReply(tx: Tx, hash: string, expiresAt: string): Promise<boolean> {
   await tx.db.deleteFrom("ssoReplies").where("expiresAt", "<", now()).execute();
   const noted = await tx.db

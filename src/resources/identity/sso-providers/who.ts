@@ -1,14 +1,13 @@
 /**
- * Whom a provider speaks for. One of the site: everybody whom it has linked, and whoever has the address that it has verified. One of an
- * organization: people of that organization alone, never a site admin and nobody who is in another organization, whatever it says. See
- * docs/decisions/0122-whom-a-provider-speaks-for.md.
+ * Decides which user an SSO provider may sign in. A site provider may sign in every user it is linked to, or whose verified email address
+ * it reports. An organization's provider may sign in only users of that organization, never a site admin or a member of another
+ * organization. See docs/decisions/0122-whom-a-provider-speaks-for.md.
  */
 import { type AppError, forbidden } from "../../../kernel/errors.ts";
 import type { Identity } from "./claims.ts";
 import type { SsoProviderView } from "./definition.ts";
 import type { Candidate } from "./store.ts";
 
-/** The user who signs in; undefined for one who is to be made. Raises `forbidden`. */
 export function whoSignsIn(
   provider: SsoProviderView,
   identity: Identity,
@@ -21,46 +20,43 @@ export function whoSignsIn(
   if (found !== undefined) return spokenFor(provider, byAddress(provider, found));
   if (provider.createUsers === 1) return undefined;
   throw forbidden(
-    `Nobody here has the address that ${provider.name} tells of you, and it may not make users. Ask a site admin to add you.`,
+    `No user has the email address that ${provider.name} reports, and this SSO provider doesn't create users. Ask a site admin to add you.`,
   );
 }
 
-/** Whoever can write any address into a profile would be whoever has it here. */
+/** An unverified address could belong to another user. */
 function refuseUnverified({ name }: SsoProviderView, { email, isEmailVerified }: Identity): void {
   if (email === undefined)
     throw forbidden(
-      `${name} does not tell your e-mail address, by which you would be known here. Ask a site admin: the scope 'email' may be missing.`,
+      `${name} did not send your email address, which is needed to sign in. Ask a site admin to check the SSO provider: the scope 'email' may be missing.`,
     );
   if (!isEmailVerified)
-    throw forbidden(
-      `${name} does not say that your e-mail address is verified, so it can't be taken for yours. Verify it there, or ask a site admin.`,
-    );
+    throw forbidden(`${name} has not verified your email address. Verify it there, or ask a site admin.`);
 }
 
 const ofOthers = ({ name }: SsoProviderView): AppError =>
   forbidden(
-    `An account with your address is there already, and ${name} may not speak for it. Sign in the way you did before, or ask a site admin.`,
+    `A user with your email address already exists, and ${name} can't sign in as that user. Sign in the way you did before, or ask a site admin.`,
   );
 
-/** The first time, by the address alone. */
 function byAddress(provider: SsoProviderView, found: Candidate): Candidate {
-  const isTheirs =
+  const isAllowed =
     provider.organizationId === null
       ? found.managedById === null
       : found.isMember > 0 && (found.managedById === null || found.managedById === provider.organizationId);
-  if (!isTheirs) throw ofOthers(provider);
+  if (!isAllowed) throw ofOthers(provider);
   return found;
 }
 
-/** Every time: people change, and so does how far they reach. */
+/** Checked at every sign-in, because memberships change. */
 function spokenFor(provider: SsoProviderView, user: Candidate): Candidate {
   const { organizationId, organizationName, name, createUsers } = provider;
   if (organizationId === null) return user;
   if (user.isSiteAdmin === 1 || user.elsewhere > 0)
     throw forbidden(
-      `${name} signs in to the organization ${organizationName} alone, and your account reaches further. Sign in by your password, or by a provider of the site.`,
+      `${name} can only sign in to the organization ${organizationName}, and your account has access beyond it. Sign in with your password, or through an SSO provider of the site.`,
     );
   if (user.isMember === 0 && createUsers === 0)
-    throw forbidden(`You are no member of the organization ${organizationName} any more. Ask one of its owners.`);
+    throw forbidden(`You are no longer a member of the organization ${organizationName}. Ask one of its owners.`);
   return user;
 }

@@ -1,6 +1,6 @@
 /**
- * Somebody whom a provider knows signs in here: found by the link, else by a verified address where that is safe, else made; then put
- * into the teams of their groups. One transaction, with as many statements for a hundred groups as for one.
+ * Signs a user in through an SSO provider: finds the linked user, else one with the same verified email address, else creates one, then
+ * updates the user's teams from the groups. One transaction with a constant number of statements.
  */
 import { type RawBuilder, sql } from "kysely";
 import { grant, type Granted } from "../../../access/granted.ts";
@@ -33,7 +33,6 @@ import {
 } from "./store.ts";
 import { whoSignsIn } from "./who.ts";
 
-/** Where to send the browser, and what it has to bring back. Raises `not-found` or `unavailable`. */
 export async function beginSignIn(
   context: Context,
   providerId: string,
@@ -44,13 +43,11 @@ export async function beginSignIn(
   return { url: (await authorizationUrl(context, provider, flow)).href, sealedFlow: sealFlow(context.vault, flow) };
 }
 
-/** The query is as the provider had it written. */
+/** `query` is unchanged from the provider's redirect. */
 export interface Reply extends Brought {
-  /** What the browser was given to bring back. */
   readonly sealedFlow: string | undefined;
 }
 
-/** Raises `unauthorized`, `forbidden`, `not-found`, `too-many-requests` or `unavailable`. */
 export async function finishSignIn(context: Context, reply: Reply): Promise<{ returnTo: string }> {
   const { sealedFlow, query } = reply;
   context.signIns?.check();
@@ -59,7 +56,7 @@ export async function finishSignIn(context: Context, reply: Reply): Promise<{ re
     const provider = await loadProvider(context, flow.providerId);
     await refuseRepetition(context, flow);
     const returned = await identityReturned(context, provider, flow, reply);
-    // Whoever comes back elsewhere was led on to another provider, whose code is not this one's to see.
+    // The browser was forwarded to another provider, whose code must not be sent to this one.
     if (returned === undefined) throw beginAgain();
     await signIn(context, provider, returned);
     return { returnTo: flow.returnTo };
@@ -72,20 +69,19 @@ export async function finishSignIn(context: Context, reply: Reply): Promise<{ re
 const beginAgain = (): AppError =>
   new AppError(
     "unauthorized",
-    "This sign-in was not begun in this browser, was begun too long ago, or has been used already. Begin again from the sign-in page.",
+    "This sign-in was not started in this browser, has expired, or was already used. Start again from the sign-in page.",
   );
 
-/** The way that the browser went. Raises `unauthorized` where it is not the one that it comes back by. */
 function flowOf({ vault }: Context, sealedFlow: string | undefined, query: string): Flow {
   const flow = openFlow(vault, sealedFlow);
   const [state, ...others] = new URLSearchParams(query).getAll("state");
-  // By their hashes, so that the time that it takes tells nothing.
+  // Compares hashes, so that the timing reveals nothing.
   const isSame = flow !== undefined && state !== undefined && tokenHash(flow.state) === tokenHash(state);
   if (!isSame || others.length > 0) throw beginAgain();
   return flow;
 }
 
-/** Each way back is gone once, on whatever server. Raises `unauthorized`. */
+/** Each callback works once, on any server. Raises `unauthorized`. */
 async function refuseRepetition({ database }: Context, { state, until }: Flow): Promise<void> {
   const expiresAt = new Date(until).toISOString();
   const isFirst = await database.write((tx) => noteReply(tx, tokenHash(state), expiresAt), { isUnseen: true });
@@ -98,9 +94,9 @@ async function loadProvider({ database }: Context, id: string): Promise<Provider
   return provider;
 }
 
-const unknownProvider = () => notFound("provider of single sign-on");
+const unknownProvider = () => notFound("SSO provider");
 
-/** Of two first sign-ins of one person at once, the second finds the user whom the first has made. */
+/** Retries once: of two concurrent first sign-ins of a person, the second finds the user that the first has created. */
 async function signIn(context: Context, provider: Provider, returned: Returned): Promise<void> {
   const attempt = () => signInOnce(context, provider, returned);
   await attempt().catch((error: unknown) => {
@@ -110,7 +106,7 @@ async function signIn(context: Context, provider: Provider, returned: Returned):
 }
 
 const proven = <Row extends object>(row: Row): Granted<Row, "can-sign-in"> =>
-  grant(row, { thing: "user", permission: "can-sign-in", visible: true, allowed: true, needs: "a provider's word" });
+  grant(row, { thing: "user", permission: "can-sign-in", visible: true, allowed: true, needs: "an SSO provider" });
 
 type SignedIn = Granted<UserTable, "can-sign-in">;
 
@@ -124,25 +120,24 @@ async function signInOnce(context: Context, provider: Provider, { identity, sign
     const user = proven<UserTable>(known ?? (await newcomer(tx, provider, identity)));
     const own = { ...context, actor: sessionActor(user, tokenId) };
     const person = personOf(provider, identity, user);
-    const held = await holdOrganizations(tx, {
+    const locked = await holdOrganizations(tx, {
       ...(known === undefined && { emailKey: user.emailKey }),
       further: organizationsOf(tx, person),
     });
-    if (known === undefined) await addProvidedUser(tx, own, makingUsers(provider), user, held);
+    if (known === undefined) await addProvidedUser(tx, own, makingUsers(provider), user, locked);
     else if (organizationId !== null && known.isLinked === 0) await putUnderManagement(tx, own, user, organizationId);
-    await settle(tx, own, person, user, held);
+    await settle(tx, own, person, user, locked);
     if (!(await holdProvider(tx, ssoProviderId))) throw unknownProvider();
     if (known?.isLinked !== 1) await link(tx, own, user, subject, organizationId);
-    const begun = await issueSession(tx, own, user, tokenId);
+    const started = await issueSession(tx, own, user, tokenId);
     const sealedUrl =
       signOutUrl === undefined ? null : context.vault.seal(signOutOwner(tokenId), Buffer.from(signOutUrl));
     await insertSsoSession(tx, user, { tokenId, ssoProviderId, signOutUrl: sealedUrl });
-    return begun;
+    return started;
   });
   keepSession(context, session);
 }
 
-/** Nobody yet: with the name that is the first of theirs to be free. */
 async function newcomer(tx: Tx, { organizationId }: Provider, identity: Identity): Promise<UserTable> {
   const names = namesToTry(identity);
   const username = freeName(names, await namesTaken(tx, names));
@@ -151,7 +146,7 @@ async function newcomer(tx: Tx, { organizationId }: Provider, identity: Identity
 
 const makingUsers = (provider: Provider): Granted<Provider, "can-create-users"> =>
   grant(provider, {
-    thing: "provider of single sign-on",
+    thing: "SSO provider",
     permission: "can-create-users",
     visible: true,
     allowed: provider.createUsers === 1,
@@ -163,25 +158,26 @@ function personOf(provider: Provider, { groups }: Identity, { id, username }: Si
   return proven({ userId: id, username, providerId, providerName, organizationId, groups });
 }
 
-/** Those in which anything may change for the person. */
 function organizationsOf(tx: Tx, person: GroupedPerson): RawBuilder<string> {
   const { organizationId } = person;
-  const itself = organizationId === null ? sql`` : sql`union select cast(${organizationId} as text)`;
-  return sql<string>`(select organization_id from teams where id in ${teamsOfGroups(tx.dialect, person)} ${itself})`;
+  const ownOrganization = organizationId === null ? sql`` : sql`union select cast(${organizationId} as text)`;
+  return sql<string>`(select organization_id from teams where id in ${teamsOfGroups(tx.dialect, person)} ${ownOrganization})`;
 }
 
-/** A member where the provider or a group says so, and in the teams of the groups. Raises `Overtaken`. */
-async function settle(tx: Tx, context: Context, person: GroupedPerson, user: SignedIn, held: Held): Promise<void> {
+/** Adds memberships that the provider or its groups require, then updates the user's teams. Raises `Overtaken`. */
+async function settle(tx: Tx, context: Context, person: GroupedPerson, user: SignedIn, locked: Held): Promise<void> {
   const seating = await findGroupSeating(tx, person);
   const { joining, renamed, leaving } = seating;
-  if (![...joining, ...renamed, ...leaving].every(({ organizationId }) => held.has(organizationId)))
-    throw new Overtaken("a team was given a group meanwhile");
+  if (![...joining, ...renamed, ...leaving].every(({ organizationId }) => locked.has(organizationId)))
+    throw new Overtaken("a team was mapped to a group at the same time");
   const { organizationId } = person;
-  const entered = joining.filter(({ membershipId }) => membershipId === null).map((team) => team.organizationId);
-  const wanted = new Set([...(organizationId === null ? [] : [organizationId]), ...entered]);
-  const { memberships, made } = await admitMembers(tx, context, user, [...wanted]);
+  const newOrganizations = joining
+    .filter(({ membershipId }) => membershipId === null)
+    .map((team) => team.organizationId);
+  const organizationIds = new Set([...(organizationId === null ? [] : [organizationId]), ...newOrganizations]);
+  const { memberships, created } = await admitMembers(tx, context, user, [...organizationIds]);
   const moved = await seatByGroups(tx, context, person, seating, memberships);
-  const changed = moved.filter((id) => !made.has(id));
+  const changed = moved.filter((id) => !created.has(id));
   if (changed.length > 0) await raiseMemberships(tx, changed);
 }
 

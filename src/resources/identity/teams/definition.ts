@@ -1,4 +1,4 @@
-/** A team: what access is given to. */
+/** The team resource: attributes, relationships, operations and their documentation. */
 import { organizationAccessOf, organizationPermissionNames, type Standing } from "../../../access/organization.ts";
 import { teamPermissions } from "../../../access/permissions/organization.ts";
 import type { TeamTable } from "../../../database/schema/identity.ts";
@@ -10,14 +10,12 @@ import type { OrganizationFacts } from "../organizations/definition.ts";
 
 export interface TeamView extends TeamTable, OrganizationFacts {
   readonly standing: Standing;
-  /** 1 when the caller is in the team, or is the team. */
   readonly includesActor: number;
-  /** How many people's places in it have ended and are still counted, until they are tidied up. */
-  readonly endedPlaces?: number;
-  /** Only where they were asked for. */
+  /** Members whose time in the team has ended but who are still in `usersCount`, because the cleanup job has not run yet. */
+  readonly endedMemberships?: number;
   readonly userIds?: readonly string[];
   readonly membershipIds?: readonly string[];
-  /** Until when and why each of them is in it, by the user's and by the membership's id. */
+  /** Expiry and reason of each member, keyed by user id and by membership id. */
   readonly endings?: ReadonlyMap<string, Ending>;
 }
 
@@ -26,54 +24,56 @@ const name = text({
   max: 90,
   pattern: /^(?! )[A-Za-z0-9 _/-]+(?<! )$/,
   sentence:
-    "may only contain letters, numbers, spaces, slashes, dashes and underscores, and neither begin nor end with a space",
+    "may only contain letters, numbers, spaces, slashes, dashes and underscores, and can't begin or end with a space",
 });
 
 const include = ["users", "organization-memberships"] as const;
 const membersExample = { data: [{ type: "users", id: "ada" }] };
 const membershipsExample = { data: [{ type: "organization-memberships", id: "ou-1234567890abcdef" }] };
 const andTheirEnd =
-  ". In the `meta` of each, `expires-at` and `reason`: until when the person is in the team, where that is not for ever, and why.";
+  ". The `meta` of each has `expires-at` and `reason` if the person is a member for a limited time or for a stated reason.";
 const untilExample = { "expires-at": "2099-12-31T18:00:00Z", reason: "on call over the holidays" };
 const membersNeed =
-  "an owner, a team with 'manage-membership', or the organization's token; for the owners team, owners alone";
+  "an owner, a team with 'manage-membership', or the organization's token; for the owners team, owners only";
 
 export const teams = defineResource<TeamView>()(({ required, optional, readOnly, toOne, toMany }) => ({
   type: "teams",
-  doc: "A group of people to which access is given.",
+  doc: "A group of users that access is granted to.",
   id: (team) => team.id,
-  version: ({ version, organizationFacts, endedPlaces }) => [
+  version: ({ version, organizationFacts, endedMemberships }) => [
     version,
     organizationFacts,
-    ...(endedPlaces ? [endedPlaces] : []),
+    ...(endedMemberships ? [endedMemberships] : []),
   ],
   attributes: {
-    name: required(name, "Unique in the organization, ignoring case.", { folded: true }),
+    name: required(name, "The team's name, unique in the organization, ignoring case.", { folded: true }),
     description: optional(text({ max: 1024 }).nullable(), "What the team is for.", { default: null }),
     visibility: optional(
       oneOf(["secret", "organization"]),
-      "Who may know of the team: its members alone, or the whole organization.",
+      "Who can see the team: only its members (`secret`), or the whole organization (`organization`).",
       { default: "secret" },
     ),
     "organization-access": optional(
       flags(organizationPermissionNames),
-      "What the team may do in the whole organization; what is left out keeps its value.",
+      "The team's permissions in the whole organization. Permissions that are left out keep their value.",
       {
         from: (team) => organizationAccessOf(team.organizationAccess),
-        // A mask: `rules.ts` keeps what is left out.
+        // A bit mask: `rules.ts` merges it with the stored one.
         column: false,
       },
     ),
     "sso-team-id": optional(
       text({ max: 255 }).nullable(),
-      "The group at a provider of single sign-on whose people are in the team, as the provider's groups claim says it. Setting one needs what putting somebody into the team needs.",
+      "The SSO group whose members are in this team, exactly as it appears in the provider's groups claim. Setting it requires the permission to add members to the team.",
       {
         default: null,
       },
     ),
-    "allow-member-token-management": optional(flag(), "Whether members manage the team's tokens.", { default: true }),
-    "users-count": readOnly(wholeNumber(), "How many people are in it.", {
-      from: ({ usersCount, endedPlaces = 0 }) => usersCount - endedPlaces,
+    "allow-member-token-management": optional(flag(), "Whether members can manage the team's tokens.", {
+      default: true,
+    }),
+    "users-count": readOnly(wholeNumber(), "The number of users in the team.", {
+      from: ({ usersCount, endedMemberships = 0 }) => usersCount - endedMemberships,
       audited: false,
     }),
     "is-unified": readOnly(flag(), "Always false.", { from: () => false, audited: false }),
@@ -85,7 +85,7 @@ export const teams = defineResource<TeamView>()(({ required, optional, readOnly,
         "can-update-organization-access",
         "can-update-api-token",
       ]),
-      "What the caller may do.",
+      "What the caller can do.",
       {
         from: (team) => {
           const { "can-read": _, ...shown } = teamPermissions(team.standing, team);
@@ -94,21 +94,21 @@ export const teams = defineResource<TeamView>()(({ required, optional, readOnly,
         audited: false,
       },
     ),
-    "created-at": readOnly(timestamp(), "When it was made."),
+    "created-at": readOnly(timestamp(), "When the team was created."),
   },
   relationships: {
     organization: toOne("organizations", "The organization.", {
       id: (team) => team.organizationName,
       related: (team) => `/api/v2/organizations/${team.organizationName}`,
     }),
-    users: toMany("users", `The members; named where \`include=users\` asks for them${andTheirEnd}`, {
+    users: toMany("users", `The members; listed only with \`include=users\`${andTheirEnd}`, {
       ids: (team) => team.userIds,
       meta: ({ endings }, id) => shownEnding(endings?.get(id)),
       metaSent: endingMeta,
     }),
     "organization-memberships": toMany(
       "organization-memberships",
-      `The members' memberships; named where \`include\` asks for them${andTheirEnd}`,
+      `The members' organization memberships; listed only with \`include=organization-memberships\`${andTheirEnd}`,
       {
         ids: (team) => team.membershipIds,
         meta: ({ endings }, id) => shownEnding(endings?.get(id)),
@@ -126,7 +126,7 @@ export const teams = defineResource<TeamView>()(({ required, optional, readOnly,
       path: "/organizations/:organization_name/teams",
       summary: "Create a team",
       needs:
-        "an owner, a team with 'manage-teams', or the organization's token; organization access also needs 'manage-organization-access' and at most what the caller holds",
+        "an owner, a team with 'manage-teams', or the organization's token; setting organization access also needs 'manage-organization-access', and can't exceed the caller's own access",
       body: "create",
       answer: "created",
       example: {
@@ -140,13 +140,13 @@ export const teams = defineResource<TeamView>()(({ required, optional, readOnly,
       method: "GET",
       path: "/organizations/:organization_name/teams",
       summary: "List teams",
-      needs: "a member; shows visible teams, and secret ones to those who may know of them",
+      needs: "a member of the organization; secret teams are listed only for callers who can see them",
       query: {
         paged: true,
         include,
         parameters: {
           q: searchParameter("the name"),
-          "filter[names]": listParameter("Whole names, comma-separated, ignoring case."),
+          "filter[names]": listParameter("Exact team names, comma-separated, ignoring case."),
         },
       },
       answer: "list",
@@ -155,16 +155,17 @@ export const teams = defineResource<TeamView>()(({ required, optional, readOnly,
       method: "GET",
       path: "/teams/:team_id",
       summary: "Show a team",
-      needs: "a member of the organization; a secret team's own members, owners, and teams with 'access-secret-teams'",
+      needs:
+        "a member of the organization; for a secret team, its members, owners, and teams with 'access-secret-teams'",
       query: { include },
       answer: "document",
     },
     updateTeam: {
       method: "PATCH",
       path: "/teams/:team_id",
-      summary: "Change a team",
+      summary: "Update a team",
       needs:
-        "an owner, a team with 'manage-teams', or the organization's token; organization access also needs 'manage-organization-access' and at most what the caller holds",
+        "an owner, a team with 'manage-teams', or the organization's token; changing organization access also needs 'manage-organization-access', and can't exceed the caller's own access",
       body: "update",
       answer: "document",
       example: { data: { type: "teams", attributes: { visibility: "secret" } } },
@@ -172,14 +173,14 @@ export const teams = defineResource<TeamView>()(({ required, optional, readOnly,
     deleteTeam: {
       method: "DELETE",
       path: "/teams/:team_id",
-      summary: "Delete a team with its tokens and its access",
-      needs: "an owner, a team with 'manage-teams', or the organization's token; nobody deletes the owners team",
+      summary: "Delete a team, its tokens and its access",
+      needs: "an owner, a team with 'manage-teams', or the organization's token; the owners team can't be deleted",
       answer: "nothing",
     },
     addTeamUsers: {
       method: "POST",
       path: "/teams/:team_id/relationships/users",
-      summary: "Add people to a team, by name, for ever or until a moment; or say anew until when",
+      summary: "Add users to a team by username, optionally with an expiry, or change the expiry of current members",
       needs: membersNeed,
       body: { linkage: ["users"], meta: endingMeta },
       answer: "nothing",
@@ -188,7 +189,7 @@ export const teams = defineResource<TeamView>()(({ required, optional, readOnly,
     removeTeamUsers: {
       method: "DELETE",
       path: "/teams/:team_id/relationships/users",
-      summary: "Remove people from a team, by name",
+      summary: "Remove users from a team by username",
       needs: membersNeed,
       body: { linkage: ["users"] },
       answer: "nothing",
@@ -197,8 +198,8 @@ export const teams = defineResource<TeamView>()(({ required, optional, readOnly,
     listTeamMemberships: {
       method: "GET",
       path: "/teams/:team_id/relationships/organization-memberships",
-      summary: "List the memberships of the people in a team",
-      needs: "whoever may see the team",
+      summary: "List the organization memberships of a team's members",
+      needs: "anyone who can see the team",
       query: { paged: true },
       answer: "list",
       answers: "organization-memberships",
@@ -206,7 +207,8 @@ export const teams = defineResource<TeamView>()(({ required, optional, readOnly,
     addTeamMemberships: {
       method: "POST",
       path: "/teams/:team_id/relationships/organization-memberships",
-      summary: "Add people to a team, by membership, also people who are only invited; or say anew until when",
+      summary:
+        "Add members or invited people to a team by organization membership, optionally with an expiry, or change their expiry",
       needs: membersNeed,
       body: { linkage: ["organization-memberships"], meta: endingMeta },
       answer: "nothing",
@@ -215,7 +217,7 @@ export const teams = defineResource<TeamView>()(({ required, optional, readOnly,
     removeTeamMemberships: {
       method: "DELETE",
       path: "/teams/:team_id/relationships/organization-memberships",
-      summary: "Remove people from a team, by membership",
+      summary: "Remove people from a team by organization membership",
       needs: membersNeed,
       body: { linkage: ["organization-memberships"] },
       answer: "nothing",

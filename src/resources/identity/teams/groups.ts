@@ -1,27 +1,23 @@
 /**
- * Pure rules of places in teams that come from groups at a provider: who joins, whose place goes by another name now, who leaves. What
- * somebody was given by hand, or by another provider, stays as it is. See docs/decisions/0124-groups-and-teams.md.
+ * Decides how a user's team memberships follow the groups of an SSO provider. Leaves memberships alone that were granted manually or come
+ * from another provider. See docs/decisions/0124-groups-and-teams.md.
  */
 import type { Ending } from "../../shared/grants/ending.ts";
 
-/** A team that names one of somebody's groups, or in which somebody is by one, with the person's place in it. */
+/** A team mapped to one of the user's groups, or one that the user is in because of a group, with that membership. */
 export interface GroupTeam extends Ending {
   readonly teamId: string;
   readonly organizationId: string;
   readonly ssoTeamId: string | null;
   readonly isOwners: number;
-  /** How many others are in it for ever. */
   readonly othersStaying: number;
-  /** Null for whoever is no member of the organization yet. */
   readonly membershipId: string | null;
-  /** 1 when the person is in it; and when the place has ended and was not tidied up yet. */
   readonly isIn: number;
   readonly hasEnded: number;
-  /** By which provider the place came; null for one that was given by hand. */
+  /** The SSO provider that the membership comes from; null if it was granted manually. */
   readonly seatProviderId: string | null;
 }
 
-/** Whose groups they are. */
 export interface Groups {
   readonly providerId: string;
   readonly providerName: string;
@@ -30,12 +26,12 @@ export interface Groups {
 
 export interface GroupSeating {
   readonly joining: readonly GroupTeam[];
-  /** In the team already, by a group or a provider that was called otherwise. */
+  /** Already members, but the group or the provider has a new name. */
   readonly renamed: readonly GroupTeam[];
   readonly leaving: readonly GroupTeam[];
 }
 
-/** Why somebody is in a team: what explanations and memberships tell. Control characters stand between reasons in statements. */
+/** The reason stored with the membership. Control characters are removed because statements use them as separators. */
 export const byGroup = (group: string, providerName: string): string =>
   // oxlint-disable-next-line no-control-regex
   `by the group ${group.replace(/[\u0000-\u001f]/g, " ")} of ${providerName}`;
@@ -44,16 +40,16 @@ export function groupSeatingOf(
   teams: readonly GroupTeam[],
   { providerId, providerName, groups }: Groups,
 ): GroupSeating {
-  const known = new Set(groups);
-  const isWanted = ({ ssoTeamId }: GroupTeam) => ssoTeamId !== null && known.has(ssoTeamId);
+  const userGroups = new Set(groups);
+  const isMapped = ({ ssoTeamId }: GroupTeam) => ssoTeamId !== null && userGroups.has(ssoTeamId);
   const isOurs = ({ seatProviderId }: GroupTeam) => seatProviderId === providerId;
   const reasonOf = ({ ssoTeamId }: GroupTeam) => byGroup(ssoTeamId ?? "", providerName);
   return {
-    joining: teams.filter((team) => isWanted(team) && team.isIn === 0),
+    joining: teams.filter((team) => isMapped(team) && team.isIn === 0),
     renamed: teams.filter(
-      (team) => isWanted(team) && team.isIn === 1 && isOurs(team) && team.reason !== reasonOf(team),
+      (team) => isMapped(team) && team.isIn === 1 && isOurs(team) && team.reason !== reasonOf(team),
     ),
-    // An organization keeps an owner who stays, whatever becomes of groups.
-    leaving: teams.filter((team) => isOurs(team) && !isWanted(team) && (team.isOwners === 0 || team.othersStaying > 0)),
+    // Keeps the last permanent owner, even if the group no longer includes them.
+    leaving: teams.filter((team) => isOurs(team) && !isMapped(team) && (team.isOwners === 0 || team.othersStaying > 0)),
   };
 }

@@ -1,4 +1,4 @@
-/** Operations on teams: load → authorize → decide → write. */
+/** Operations on teams. */
 import type { Tx } from "../../../database/database.ts";
 import type { Identifier, Included } from "../../../jsonapi/define.ts";
 import { refuseIfAny } from "../../../kernel/errors.ts";
@@ -96,13 +96,13 @@ export const teamResource = implement(teams, {
         await refuseGranting(tx, context, team, team.organizationAccess, changed.organizationAccess);
       }
       if (changes.ssoTeamId != null) {
-        // Whoever names a group puts its people into the team, and may be among them.
+        // The mapping adds the group's users to the team, possibly including the caller.
         grantTeam(team, "can-update-membership");
         await refuseExceeding(tx, context, team.organizationId, [team]);
       }
-      const renamed =
+      const isNameConflict =
         changed.nameKey !== team.nameKey && (await isTeamNameTaken(tx, team.organizationId, changed.name));
-      refuseIfAny(renamed ? [nameTaken()] : []);
+      refuseIfAny(isNameConflict ? [nameTaken()] : []);
       await updateTeamRow(tx, team, changes);
       await recordChange(tx, context, teams, { before: team, after: changed });
       return { view: changed };
@@ -113,11 +113,11 @@ export const teamResource = implement(teams, {
     return context.database.write(async (tx) => {
       const team = grantTeam(await loadTeam(tx, context, params.teamId, "alone"), "can-destroy");
       context.ifMatch.check(team);
-      const ended = await accessOfTeam(tx, team.id);
+      const revoked = await accessOfTeam(tx, team.id);
       await context.hooks.organizations.beforeTeamDelete(tx, team);
       await raiseMembershipsInTeam(tx, team);
       await deleteTeamRow(tx, team);
-      await recordChange(tx, context, teams, { before: team }, { before: ended });
+      await recordChange(tx, context, teams, { before: team }, { before: revoked });
     });
   },
 
@@ -135,7 +135,10 @@ export const teamResource = implement(teams, {
     removeMembers(context, params.teamId, "organization-memberships", body),
 });
 
-/** Nobody grants more than they hold; nor for longer, and what a team holds in the organization has no end. Raises `forbidden`. */
+/**
+ * Refuses to grant permissions that the caller lacks, or has only for a limited time: a team's organization access has no expiry. Raises
+ * `forbidden`.
+ */
 async function refuseGranting(
   tx: Tx,
   { actor }: Context,
@@ -150,7 +153,7 @@ async function refuseGranting(
 
 const idsOf = (members: readonly Member[]) => members.map((member) => member.membershipId);
 
-/** Present members are skipped, unless their end is said anew; an unknown one refuses the whole call; an owner stays for ever. */
+/** Skips current members unless their expiry changes. One unknown member refuses the whole request. */
 async function addMembers(
   context: Context,
   teamId: string,
@@ -175,16 +178,16 @@ async function addMembers(
     if (team.isOwners === 1 && leaving.length > 0) await refuseLastOwner(tx, team.organizationId, leaving);
     await seatMembers(tx, team, seated, now());
     await raiseMemberships(tx, idsOf(seated));
-    // A place that has ended and was not tidied up is counted still.
-    const coming = joining.filter((member) => member.userId !== null && member.hasEnded === 0);
-    await changeUsersCount(tx, team, coming.length);
+    // An ended membership that was not cleaned up yet is still counted.
+    const added = joining.filter((member) => member.userId !== null && member.hasEnded === 0);
+    await changeUsersCount(tx, team, added.length);
     await recordEvents(tx, context, seatingEvents(team, found, seating));
     const invited = joining.filter((member) => member.userId === null);
     if (invited.length > 0) await endLinksOfOthers(tx, context, team, idsOf(invited));
   });
 }
 
-/** Absent members are skipped; an unknown one refuses the whole call; the last owner stays. */
+/** Skips people who are not in the team. One unknown member refuses the whole request; the last owner can't be removed. */
 async function removeMembers(
   context: Context,
   teamId: string,
@@ -210,26 +213,28 @@ async function removeMembers(
   });
 }
 
-/** Members' ids and documents, for `include`: a constant number of statements. Whoever may see the team may see who is in it. */
+/** Loads member ids and documents for `include`, in a constant number of statements. Anyone who can see a team can see its members. */
 async function withMembers(
   tx: Tx,
   context: Context,
   views: readonly TeamView[],
-  wanted: ReadonlySet<MemberKind>,
+  include: ReadonlySet<MemberKind>,
 ): Promise<{ views: TeamView[]; included?: Included[] | undefined }> {
-  if (wanted.size === 0) return { views: [...views] };
+  if (include.size === 0) return { views: [...views] };
   const members = await membersOf(
     tx,
     views.map((view) => view.id),
   );
-  const of = (team: TeamView) => members.filter((member) => member.teamId === team.id);
+  const membersIn = (team: TeamView) => members.filter((member) => member.teamId === team.id);
   const shown = views.map((view) => ({
     ...view,
     endings: new Map(
-      of(view).flatMap((member) => [member.userId ?? "", member.membershipId].map((id) => [id, member])),
+      membersIn(view).flatMap((member) => [member.userId ?? "", member.membershipId].map((id) => [id, member])),
     ),
-    ...(wanted.has("users") && { userIds: of(view).flatMap((member) => member.userId ?? []) }),
-    ...(wanted.has("organization-memberships") && { membershipIds: of(view).map((member) => member.membershipId) }),
+    ...(include.has("users") && { userIds: membersIn(view).flatMap((member) => member.userId ?? []) }),
+    ...(include.has("organization-memberships") && {
+      membershipIds: membersIn(view).map((member) => member.membershipId),
+    }),
   }));
-  return { views: shown, included: await loadIncluded(tx, context, teams, shown, wanted) };
+  return { views: shown, included: await loadIncluded(tx, context, teams, shown, include) };
 }

@@ -1,4 +1,4 @@
-/** What neighbours ask of teams, and how a team is granted. */
+/** Reads of teams for other modules, and the permission checks on a team. */
 import { sql } from "kysely";
 import type { Actor } from "../../../access/actor.ts";
 import { grant, type Granted } from "../../../access/granted.ts";
@@ -17,7 +17,6 @@ import { findTeam, teamsForActor, toTeamView } from "./store.ts";
 
 export { type Grouped, teamsOfGroups } from "./store.ts";
 
-/** Raises `not-found` where the caller may not know of the team. */
 export async function loadTeam(
   tx: Tx,
   context: Pick<Context, "actor">,
@@ -29,28 +28,27 @@ export async function loadTeam(
   return grantTeam(team, "can-read");
 }
 
-/** Raises `forbidden`, or `not-found` where the caller may not know of the team. */
 export function grantTeam<Permission extends TeamPermission>(
   team: TeamView,
   permission: Permission,
 ): Granted<TeamView, Permission> {
-  const held = teamPermissions(team.standing, team);
+  const permissions = teamPermissions(team.standing, team);
   return grant(team, {
     thing: "team",
     permission,
-    visible: held["can-read"],
-    allowed: held[permission],
+    visible: permissions["can-read"],
+    allowed: permissions[permission],
     needs: teamPermissionNeeds[permission],
   });
 }
 
 const exceeds =
-  "This would give more than you hold yourself: the team has access that you don't have, or not for as long. Ask an owner.";
+  "The team has access that you don't have, or that you have for a shorter time, so you can't pass it on. Ask an owner.";
 
 /**
- * Nobody grants more than they hold, nor for longer: neither by putting someone into a team, nor by making its token, nor by having its
- * notifications sent somewhere. `through` is the
- * moment until which it is given. Raises `forbidden`. See docs/decisions/0101-nobody-gives-longer-than-they-hold.md.
+ * Refuses to pass on more access than the caller has, or for longer: by adding a team member, creating a team token, or sending the team's
+ * notifications somewhere. `through` is the end of the access that is passed on. Raises `forbidden`. See
+ * docs/decisions/0101-nobody-gives-longer-than-they-hold.md.
  */
 export async function refuseExceeding(
   tx: Tx,
@@ -62,11 +60,11 @@ export async function refuseExceeding(
   const [first] = teams;
   if (first === undefined) return;
   const standing = await standingThrough(tx, context.actor, first.standing, organizationId, through);
-  const asked = { organizationId, teamIds: teams.map((team) => team.id), through };
-  if (await teamsExceed(tx, context.actor, standing, asked)) throw forbidden(exceeds);
+  const target = { organizationId, teamIds: teams.map((team) => team.id), through };
+  if (await teamsExceed(tx, context.actor, standing, target)) throw forbidden(exceeds);
 }
 
-/** For what shows a team's access now, and hands nothing on. Raises `forbidden`. */
+/** Like `refuseExceedingOwnAccess`, for operations that only show the team's current access. Raises `forbidden`. */
 export async function refuseSeeingMore(
   tx: Tx,
   { actor }: Pick<Context, "actor">,
@@ -74,12 +72,10 @@ export async function refuseSeeingMore(
   { id, standing }: Pick<TeamView, "id" | "standing">,
 ): Promise<void> {
   if (await teamsExceed(tx, actor, standing, { organizationId, teamIds: [id], through: now() }))
-    throw forbidden(
-      "This shows more than you can read yourself: the team has access that you don't have. Ask an owner.",
-    );
+    throw forbidden("You can't see this, because the team has access that you don't have. Ask an owner.");
 }
 
-/** Teams that a new member is to be put into, each until its end, checked like any addition to a team. Raises `forbidden`. */
+/** Loads the teams that a new member joins, with the same checks as adding a member to each. Raises `forbidden`. */
 export async function loadTeamsToFill(
   tx: Tx,
   context: Pick<Context, "actor">,
@@ -94,7 +90,7 @@ export async function loadTeamsToFill(
   );
   const known = new Set(visible.map((team) => team.id));
   const found = visible.map((team) => grantTeam(team, "can-update-membership"));
-  // The latest end stands for all of them, so that one look will do.
+  // One check with the latest end covers all teams.
   const through = [...endings.values()].map(endOf).toSorted().at(-1);
   await refuseExceeding(tx, context, organization.id, found, through);
   return { found, unknown: ids.filter((id) => !known.has(id)) };
@@ -108,7 +104,6 @@ export async function teamsByIds(tx: Tx, actor: Actor, ids: readonly string[]): 
   return rows.map((row) => toTeamView(actor, row));
 }
 
-/** Which of these teams the caller could GET. */
 export async function readableTeams(
   tx: Tx,
   { actor }: Pick<Context, "actor">,
@@ -118,7 +113,10 @@ export async function readableTeams(
   return found.filter((team) => teamPermissions(team.standing, team)["can-read"]);
 }
 
-/** An organization keeps at least one owner for ever. Locks the owners team, so that the last two can't go at once. Raises `conflict`. */
+/**
+ * Refuses to leave an organization without a permanent owner. Locks the owners team, so that concurrent requests can't remove the last two
+ * owners. Raises `conflict`.
+ */
 export async function refuseLastOwner(tx: Tx, organizationId: string, leaving: readonly string[]): Promise<void> {
   const team = await tx.db
     .selectFrom("teams as t")
@@ -138,6 +136,6 @@ export async function refuseLastOwner(tx: Tx, organizationId: string, leaving: r
     .executeTakeFirst();
   if (staying === undefined)
     throw conflict(
-      "The organization would be left without an owner who stays. Add another person to the owners team first, without an end.",
+      "The organization would be left without a permanent owner. Add another person to the owners team without an expiry first.",
     );
 }

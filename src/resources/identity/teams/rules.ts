@@ -38,7 +38,6 @@ export function newOwnersTeam(organization: OrganizationTable, usersCount: numbe
   };
 }
 
-/** The columns that an update names; permissions that are left out keep their value. */
 export function changedTeam(attributes: UpdateAttributes<typeof teams>, team: TeamTable): Partial<TeamTable> {
   const { organizationAccess = {} } = attributes;
   return {
@@ -51,7 +50,6 @@ export function nameTaken(): Fault {
   return attributeFault("name", "Name has already been taken");
 }
 
-/** The owners team keeps its name and what it holds. */
 export function ownersFaults(team: TeamTable, changes: Partial<TeamTable>): Fault[] {
   if (team.isOwners !== 1) return [];
   const faults: Fault[] = [];
@@ -60,24 +58,23 @@ export function ownersFaults(team: TeamTable, changes: Partial<TeamTable>): Faul
     faults.push(
       attributeFault(
         "organization-access",
-        "Organization access of the owners team can't be changed: it holds everything",
+        "Organization access of the owners team can't be changed: owners have every permission",
       ),
     );
   return faults;
 }
 
-/** Nobody grants more than they hold. Raises `forbidden`. */
 export function refuseGrantingMore(standing: Standing, before: number, after: number): void {
   const missing = missingOrganizationPermissions(standing, after & ~before);
   if (missing.length > 0)
-    throw forbidden(`You can't grant what you don't hold yourself: ${missing.join(", ")}. Ask an owner.`);
+    throw forbidden(`You can't grant permissions that you don't have: ${missing.join(", ")}. Ask an owner.`);
 }
 
-/** `lasting` is what the caller is for ever. Raises `forbidden`. */
+/** `lasting` is the caller's permanent access. Raises `forbidden`. */
 export function refuseGrantingLonger(lasting: Standing, before: number, after: number): void {
   const missing = missingOrganizationPermissions(lasting, after & ~before);
   if (missing.length > 0)
     throw forbidden(
-      `You can't grant for ever what you hold until a moment: ${missing.join(", ")}. Ask an owner whose own access has no end.`,
+      `You have these permissions only for a limited time, so you can't grant them permanently: ${missing.join(", ")}. Ask an owner whose own access has no expiry.`,
     );
 }

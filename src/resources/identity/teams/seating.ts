@@ -1,6 +1,6 @@
 /**
- * Pure rules of who joins a team, until when, and whose place in it changes: present members are skipped unless something is said of
- * their end, an ended place is taken anew. See docs/decisions/0102-memberships-of-teams-that-end.md.
+ * Decides which members join a team, and whose expiry or reason changes. Current members without a change are skipped; an ended membership
+ * starts again. See docs/decisions/0102-memberships-of-teams-that-end.md.
  */
 import type { Identifier } from "../../../jsonapi/define.ts";
 import type { Fault } from "../../../kernel/errors.ts";
@@ -18,7 +18,6 @@ const keyOf = (by: MemberKind, id: string) => (by === "users" && !looksLikeUserI
 const keysOf = (by: MemberKind, { userId, username, membershipId }: Member): (string | null)[] =>
   by === "users" ? [userId, fold(username ?? "")] : [membershipId];
 
-/** Items that name nobody of the organization, each with its position. */
 function unknownItems<Item extends Identifier>(
   by: MemberKind,
   body: readonly Item[],
@@ -31,26 +30,26 @@ function unknownItems<Item extends Identifier>(
 export function unknownFaults(by: MemberKind, body: readonly Identifier[], found: readonly Member[]): Fault[] {
   return unknownItems(by, body, found).map(([position, { id }]) => ({
     pointer: `/data/${position}/id`,
-    detail: `${by === "users" ? "User" : "Membership"} '${id}' is not a member of this organization; make it one first`,
+    detail: `${by === "users" ? "User" : "Membership"} '${id}' is not a member of this organization; add them to the organization first`,
   }));
 }
 
 export interface Seating {
-  /** Who comes, with the end that the place is to have. */
   readonly joining: readonly Member[];
-  /** Whose place gets another end or reason. */
   readonly changing: readonly { readonly before: Member; readonly after: Member }[];
-  /** The moment until which anything is given at most; undefined where nothing is. */
+  /** The latest end of anything that is granted; undefined if nothing is. */
   readonly through: string | undefined;
 }
 
 export function seatingOf(by: MemberKind, body: readonly MemberItem[], found: readonly Member[]): Seating {
-  /** What is said last of a member counts. */
-  const said = new Map(body.flatMap(({ id, meta }) => (meta === undefined ? [] : [[keyOf(by, id), meta] as const])));
+  // If a member is listed twice, the last entry counts.
+  const metaByKey = new Map(
+    body.flatMap(({ id, meta }) => (meta === undefined ? [] : [[keyOf(by, id), meta] as const])),
+  );
   const seats = found.map((before) => {
-    const sent = keysOf(by, before).flatMap((key) => said.get(key ?? "") ?? [])[0] ?? {};
-    const given = before.isIn === 1 && !isByGroup(before) ? before : lasting;
-    return { before, after: { ...before, ...endingAfter(given, sent), ssoProviderId: null } };
+    const sent = keysOf(by, before).flatMap((key) => metaByKey.get(key ?? "") ?? [])[0] ?? {};
+    const current = before.isIn === 1 && !isByGroup(before) ? before : lasting;
+    return { before, after: { ...before, ...endingAfter(current, sent), ssoProviderId: null } };
   });
   const joining = seats.filter(({ before }) => before.isIn === 0).map(({ after }) => after);
   const changing = seats.filter(({ before, after }) => before.isIn === 1 && differ(before, after));
@@ -64,13 +63,13 @@ export function seatingOf(by: MemberKind, body: readonly MemberItem[], found: re
   return { joining, changing, through: ends.toSorted().at(-1) };
 }
 
-/** What a group gives goes with the group: to be given it by hand is to be given something. */
+/** A membership that a group grants ends with the group, so making it a manual one counts as a grant. */
 const isByGroup = ({ ssoProviderId }: Member) => ssoProviderId !== null;
 
 const differ = (one: Member, other: Member) =>
   one.expiresAt !== other.expiresAt || one.reason !== other.reason || one.ssoProviderId !== other.ssoProviderId;
 
-/** Who stayed for ever before, and is to go: for an owner that is like leaving. */
+/** Permanent members who get an expiry. For an owner this counts as leaving. */
 export const givenAnEnd = ({ changing }: Seating): string[] =>
   changing
     .filter(({ before, after }) => before.expiresAt === null && after.expiresAt !== null)
@@ -78,7 +77,6 @@ export const givenAnEnd = ({ changing }: Seating): string[] =>
 
 type Told = Pick<Member, "membershipId" | "username"> & Ending;
 
-/** What the trail tells of a change of who is in a team. */
 export function membersEvent(
   team: { readonly id: string; readonly organizationId: string },
   verb: "add-members" | "update-members" | "remove-members" | "expire-members",
@@ -101,7 +99,6 @@ export function membersEvent(
   };
 }
 
-/** The events of a call, none for what does not happen in it. */
 export function seatingEvents(
   team: { readonly id: string; readonly organizationId: string },
   found: readonly Member[],

@@ -1,4 +1,4 @@
-/** SQL of teams and of who is in them. */
+/** SQL of teams and their members. */
 import type { Capability } from "../../../access/capability.ts";
 import { type Kysely, type RawBuilder, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
@@ -33,13 +33,13 @@ function teams(db: Kysely<Schema>, actor: Actor) {
     .innerJoin("organizations as o", "o.id", "t.organizationId")
     .selectAll("t")
     .select(factsColumns)
-    .select(endedInTeam(sql.ref("t.id")).as("endedPlaces"))
+    .select(endedInTeam(sql.ref("t.id")).as("endedMemberships"))
     .select(includesActor(principal).as("includesActor"));
 }
 
 interface TeamRow extends TeamTable, OrganizationFacts, StandingFacts {
   readonly includesActor: number;
-  readonly endedPlaces: number;
+  readonly endedMemberships: number;
 }
 
 export function toTeamView(actor: Actor, row: TeamRow): TeamView {
@@ -101,7 +101,6 @@ export async function updateTeamRow(
   await updateRow(tx, "teams", team.id, changes);
 }
 
-/** Tokens, members and access go with it, by the foreign keys. */
 export async function deleteTeamRow(tx: Tx, team: Granted<TeamView, "can-destroy">): Promise<void> {
   await tx.db.deleteFrom("teams").where("id", "=", team.id).execute();
 }
@@ -110,18 +109,14 @@ export interface Member {
   readonly membershipId: string;
   readonly userId: string | null;
   readonly username: string | null;
-  /** 1 when already in the team. */
   readonly isIn: number;
-  /** 1 when the place in the team has ended and was not tidied up yet. */
   readonly hasEnded: number;
-  /** Of the place in the team, where there is one. */
   readonly expiresAt: string | null;
   readonly reason: string | null;
-  /** The provider by whose group the place came; null for one that somebody gave. */
+  /** The SSO provider that the team membership comes from; null if it was granted manually. */
   readonly ssoProviderId: string | null;
 }
 
-/** Members of the team's organization, by user name (or id) or by membership id, and whether they are in the team. */
 export async function findMembers(
   tx: Tx,
   team: TeamView,
@@ -150,7 +145,7 @@ export async function findMembers(
     .execute();
 }
 
-/** Whoever has a place already, also one that has ended or came by a group, gets its new end, and has it by hand from now on. */
+/** Existing memberships get the new expiry. Ended ones and those from a group become manual memberships. */
 export async function seatMembers(
   tx: Tx,
   team: Granted<TeamView, "can-update-membership">,
@@ -206,30 +201,28 @@ export async function changeUsersCount(
   await updateRow(tx, "teams", team.id, { usersCount: sql`users_count + ${change}` });
 }
 
-/** Somebody at a provider, with the groups that are told of them there. */
 export interface Grouped {
   readonly userId: string;
   readonly providerId: string;
   readonly groups: readonly string[];
-  /** Where the provider is an organization's own: that one's teams alone. */
+  /** Set if the provider belongs to an organization: only that organization's teams are affected. */
   readonly organizationId: string | null;
 }
 
-/** The ids of the teams that name one of the groups, and of those in which the person is by one of the provider's. */
+/** The ids of teams mapped to one of the groups, and of teams that the user is in because of this provider. */
 export function teamsOfGroups(
   { isOneOf }: Dialect,
   { userId, providerId, groups, organizationId }: Grouped,
 ): RawBuilder<string> {
-  const inside = organizationId === null ? sql`` : sql`and named.organization_id = ${organizationId}`;
+  const withinOrganization = organizationId === null ? sql`` : sql`and named.organization_id = ${organizationId}`;
   return sql<string>`(
     select named.id from teams as named inner join organizations as o on o.id = named.organization_id
-    where named.sso_team_id is not null and ${isOneOf(sql.ref("named.ssoTeamId"), groups)} and o.is_disabled = 0 ${inside}
+    where named.sso_team_id is not null and ${isOneOf(sql.ref("named.ssoTeamId"), groups)} and o.is_disabled = 0 ${withinOrganization}
     union
     select given.team_id from team_members as given
     where given.sso_provider_id = ${providerId} and given.user_id = ${userId})`;
 }
 
-/** The same with the person's places in them, the teams held. */
 export async function lockTeamsOfGroups(tx: Tx, person: Grouped): Promise<GroupTeam[]> {
   return tx.db
     .selectFrom("teams as t")
@@ -253,7 +246,6 @@ export async function lockTeamsOfGroups(tx: Tx, person: Grouped): Promise<GroupT
     .execute();
 }
 
-/** Who is in each of these teams. */
 export async function membersOf(
   tx: Tx,
   teamIds: readonly string[],

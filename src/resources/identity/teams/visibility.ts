@@ -1,4 +1,4 @@
-/** Which teams a caller may know of, as a condition of a statement; the same rule as `can-read` in `access/permissions/organization.ts`. */
+/** Which teams a caller can see, as an SQL condition. Must match `can-read` in `access/permissions/organization.ts`. */
 import { type RawBuilder, type SqlBool, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
 import type { Standing } from "../../../access/organization.ts";
@@ -7,17 +7,14 @@ import { actorTeams } from "../../shared/grants/reads.ts";
 
 type Seeing = Pick<Standing, "seesSecretTeams">;
 
-/** For a statement in which the teams are called `t`. */
 export const teamIsVisible = (actor: Actor, standing: Seeing): RawBuilder<SqlBool> =>
   teamIsVisibleTo(principalOf(actor), standing);
 
-/** The same for a caller by whom its teams are found. */
 export function teamIsVisibleTo(principal: string, { seesSecretTeams }: Seeing): RawBuilder<SqlBool> {
   if (seesSecretTeams) return sql<SqlBool>`1 = 1`;
   return sql<SqlBool>`(t.visibility = 'organization' or t.id in ${actorTeams(sql.ref("t.organizationId"), principal)})`;
 }
 
-/** The same: 1 where the caller is in the team, or is the team. */
 export function includesActor(principal: string): RawBuilder<number> {
   return sql<number>`case when t.id = ${principal} or exists (
     select 1 from team_members as seat where seat.organization_id = t.organization_id and seat.team_id = t.id

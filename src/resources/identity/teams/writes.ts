@@ -1,4 +1,4 @@
-/** What neighbours have done to teams, and to the places of people in them. */
+/** Writes to teams and team memberships on behalf of other modules. */
 import type { Capability } from "../../../access/capability.ts";
 import { type Insertable, type RawBuilder, type SqlBool, sql } from "kysely";
 import type { Granted } from "../../../access/granted.ts";
@@ -24,7 +24,6 @@ import { type Grouped, insertTeam, lockTeamsOfGroups } from "./store.ts";
 
 type Maker = Pick<Context, "actor" | "requestId">;
 
-/** Every organization begins with its owners team. */
 export async function insertOwnersTeam(
   tx: Tx,
   by: Capability<"new-organization">,
@@ -38,7 +37,7 @@ export async function insertOwnersTeam(
 
 type Joining = Pick<OrganizationMembershipTable, "id" | "organizationId" | "userId" | "createdAt">;
 
-/** The maker of an organization is in its owners team, and counted there already. */
+/** `usersCount` of the owners team already includes the first owner. */
 export async function seatFirstOwner(
   tx: Tx,
   by: Capability<"new-organization">,
@@ -48,7 +47,7 @@ export async function seatFirstOwner(
   await seat(tx, by.grant(owner), [ownersTeamId]);
 }
 
-/** Puts a new member into teams, each until its own end. Someone who is only invited is not counted yet. */
+/** Adds a new member to teams. Invited people are not counted until they become users. */
 export async function joinTeams(
   tx: Tx,
   membership: Joining,
@@ -79,9 +78,9 @@ async function seat(
     .execute();
 }
 
-/** Invited people have become a user: their places in teams give what the teams hold from now on, and count. */
+/** An invited person has become a user: their team memberships take effect and are counted. */
 export async function activateSeats(tx: Tx, membershipIds: readonly string[], userId: string): Promise<void> {
-  // Also those that have ended: what tidies up takes them off again.
+  // Ended memberships are counted too, because the cleanup job uncounts them later.
   const seats = await tx.db
     .updateTable("teamMembers")
     .set({ userId })
@@ -94,14 +93,13 @@ export async function activateSeats(tx: Tx, membershipIds: readonly string[], us
   );
 }
 
-/** The places of an invitation that a member's own membership takes over; `teamIds` are those that it did not have. */
+/** Team memberships of an invitation that an existing membership takes over; `teamIds` are the teams it was not in. */
 export interface Inherited {
   readonly from: string;
   readonly to: string;
   readonly teamIds: readonly string[];
 }
 
-/** One statement for all the places, and one to count the person in them. */
 export async function inheritSeats(tx: Tx, userId: string | null, inherited: readonly Inherited[]): Promise<void> {
   const teamIds = inherited.flatMap((one) => one.teamIds);
   const cases = inherited.map(({ from, to }) => sql`when ${from} then ${to}`);
@@ -119,7 +117,6 @@ export async function inheritSeats(tx: Tx, userId: string | null, inherited: rea
   await countPerson(tx, teamIds);
 }
 
-/** These teams have a person more. */
 async function countPerson(tx: Tx, teamIds: readonly string[]): Promise<void> {
   if (teamIds.length === 0) return;
   await tx.db
@@ -129,7 +126,7 @@ async function countPerson(tx: Tx, teamIds: readonly string[]): Promise<void> {
     .execute();
 }
 
-/** Before a membership goes: its teams have a person less. */
+/** Call before an organization membership is deleted. */
 export async function discountMembership(
   tx: Tx,
   { id: membershipId }: Granted<{ readonly id: string }, "can-destroy">,
@@ -137,7 +134,7 @@ export async function discountMembership(
   await discount(tx, sql<SqlBool>`membership_id = ${membershipId} and user_id is not null`);
 }
 
-/** Before a user goes: all its teams have a person less. Raises `conflict` where an organization would have no owner any more. */
+/** Call before a user is deleted. Raises `conflict` if an organization would lose its last permanent owner. */
 export async function discountUser(
   tx: Tx,
   { id: userId }: Granted<{ readonly id: string }, "can-destroy">,
@@ -146,17 +143,20 @@ export async function discountUser(
   const ownerless = left.filter((team) => team.isOwners === 1 && Number(team.staying) === 0);
   if (ownerless.length > 0)
     throw conflict(
-      `The user is the last owner of ${listed(ownerless.map((team) => team.organizationName))}. Add another person to the owners team there first, without an end, or delete the organization.`,
+      `The user is the last owner of ${listed(ownerless.map((team) => team.organizationName))}. First add another person to that owners team without an expiry, or delete the organization.`,
     );
 }
 
-/** Places that have ended go, where new ones come: those of these memberships, which are held with their organization. */
+/** Removes ended memberships that would conflict with new ones. The caller has locked the organization. */
 export async function endSeatsOf(tx: Tx, context: Maker, membershipIds: readonly string[]): Promise<void> {
   const concerned = tx.dialect.isOneOf(sql.ref("membershipId"), membershipIds);
   await removeSeats(tx, context, sql<SqlBool>`${concerned} and ${hasEnded("teamMembers")}`);
 }
 
-/** What ended first goes first, of one organization at a time and at most `limit` teams of it. Gives the memberships whose they were. */
+/**
+ * Removes the memberships that ended first, for one organization and at most `limit` of its teams at a time. Returns the affected
+ * organization memberships.
+ */
 export async function tidySeats(tx: Tx, context: Maker, _by: Capability<"job">, limit: number): Promise<string[]> {
   const ended = await holdFirstEnded(tx, "teamMembers", { alone: true });
   if (ended === undefined) return [];
@@ -168,36 +168,35 @@ export async function tidySeats(tx: Tx, context: Maker, _by: Capability<"job">, 
     .where("expiresAt", "<=", until)
     .orderBy("expiresAt")
     .limit(limit);
-  const held = await tx.db
+  const locked = await tx.db
     .selectFrom("teams as t")
     .select("t.id")
     .where("t.id", "in", concerned)
     .orderBy("t.id")
     .modifyEnd(tx.dialect.lockRows("t"))
     .execute();
-  const inHeld = tx.dialect.isOneOf(
+  const inLockedTeams = tx.dialect.isOneOf(
     sql.ref("teamId"),
-    held.map(({ id }) => id),
+    locked.map(({ id }) => id),
   );
-  const gone = await removeSeats(tx, context, sql<SqlBool>`expires_at <= ${until} and ${inHeld}`);
-  return gone.map(({ membershipId }) => membershipId);
+  const deleted = await removeSeats(tx, context, sql<SqlBool>`expires_at <= ${until} and ${inLockedTeams}`);
+  return deleted.map(({ membershipId }) => membershipId);
 }
 
-/** The teams count them no more, and the trail tells of it. */
 async function removeSeats(
   tx: Tx,
   context: Maker,
   condition: RawBuilder<SqlBool>,
   verb: "expire-members" | "remove-members" = "expire-members",
 ): Promise<{ teamId: string; membershipId: string }[]> {
-  const gone = await tx.db
+  const deleted = await tx.db
     .deleteFrom("teamMembers")
     .where(condition)
     .returningAll()
     .returning(sql<string | null>`(select username from users where id = user_id)`.as("username"))
     .execute();
-  const byTeam = [...Map.groupBy(gone, ({ teamId }) => teamId)];
-  const people = (seats: typeof gone) => seats.filter(({ userId }) => userId !== null).length;
+  const byTeam = [...Map.groupBy(deleted, ({ teamId }) => teamId)];
+  const people = (seats: typeof deleted) => seats.filter(({ userId }) => userId !== null).length;
   await recount(
     tx,
     byTeam.map(([teamId, seats]) => [teamId, -people(seats)]),
@@ -206,18 +205,18 @@ async function removeSeats(
     membersEvent({ id, organizationId: seats[0]?.organizationId ?? "" }, verb, { before: seats }),
   );
   await recordEvents(tx, context, events);
-  return gone;
+  return deleted;
 }
 
-/** Somebody who has signed in by a provider, with the groups that it tells of. */
+/** A user who has signed in through an SSO provider, with their groups. */
 export type GroupedPerson = Granted<Grouped & Groups & { readonly username: string }, "can-sign-in">;
 
-/** What is to become of the person's places in teams. The teams are held; their organizations have to be by now. */
+/** Locks the teams; the caller must have locked their organizations. */
 export async function findGroupSeating(tx: Tx, person: GroupedPerson): Promise<GroupSeating> {
   return groupSeatingOf(await lockTeamsOfGroups(tx, person), person);
 }
 
-/** As it was found, with the membership by which the person is in each organization. Gives the memberships that are in other teams now. */
+/** Applies the plan. `membershipIn` has the user's membership by organization. Returns the memberships whose teams changed. */
 export async function seatByGroups(
   tx: Tx,
   context: Maker,
@@ -247,28 +246,27 @@ export async function seatByGroups(
     userId,
   );
   await recount(tx, [
-    // A place that has ended and was not tidied up is counted still.
+    // An ended membership that was not cleaned up yet is still counted.
     ...joining.map(({ teamId, hasEnded: counted }) => [teamId, 1 - counted] as const),
     ...leaving.map(({ teamId }) => [teamId, -1] as const),
   ]);
-  const told = (team: GroupTeam, { expiresAt, reason }: Ending) => [
+  const membersOf = (team: GroupTeam, { expiresAt, reason }: Ending) => [
     { membershipId: membershipOf(team), username, expiresAt, reason },
   ];
-  const after = (team: GroupTeam) => told(team, { expiresAt: null, reason: reasonOf(team) });
-  const place = (team: GroupTeam) => ({ id: team.teamId, organizationId: team.organizationId });
+  const after = (team: GroupTeam) => membersOf(team, { expiresAt: null, reason: reasonOf(team) });
+  const subject = (team: GroupTeam) => ({ id: team.teamId, organizationId: team.organizationId });
   const ended = joining.filter((team) => team.hasEnded === 1);
   await recordEvents(tx, context, [
-    ...ended.map((team) => membersEvent(place(team), "expire-members", { before: told(team, team) })),
-    ...joining.map((team) => membersEvent(place(team), "add-members", { after: after(team) })),
+    ...ended.map((team) => membersEvent(subject(team), "expire-members", { before: membersOf(team, team) })),
+    ...joining.map((team) => membersEvent(subject(team), "add-members", { after: after(team) })),
     ...renamed.map((team) =>
-      membersEvent(place(team), "update-members", { before: told(team, team), after: after(team) }),
+      membersEvent(subject(team), "update-members", { before: membersOf(team, team), after: after(team) }),
     ),
-    ...leaving.map((team) => membersEvent(place(team), "remove-members", { before: told(team, team) })),
+    ...leaving.map((team) => membersEvent(subject(team), "remove-members", { before: membersOf(team, team) })),
   ]);
   return [...joining, ...leaving].map(membershipOf);
 }
 
-/** Whoever has a place already, also one that has ended, gets this one instead. */
 async function putSeats(tx: Tx, seats: readonly Insertable<TeamMemberTable>[]): Promise<void> {
   if (seats.length === 0) return;
   await tx.db
@@ -294,7 +292,10 @@ async function dropSeats(tx: Tx, teamIds: readonly string[], userId: string): Pr
     .execute();
 }
 
-/** Before a provider goes: the organizations and teams in which people are by its groups, in the order of locks. Gives the teams. */
+/**
+ * Locks the organizations and teams that the provider's groups put users into, in lock order, before the provider is deleted. Returns the
+ * team ids.
+ */
 export async function holdSeatsOfProvider(tx: Tx, providerId: string): Promise<ReadonlySet<string>> {
   const given = sql`from team_members as given where given.sso_provider_id = ${providerId}`;
   await tx.db
@@ -304,29 +305,29 @@ export async function holdSeatsOfProvider(tx: Tx, providerId: string): Promise<R
     .orderBy("o.id")
     .modifyEnd(tx.dialect.lockRows("o"))
     .execute();
-  const held = await tx.db
+  const locked = await tx.db
     .selectFrom("teams as t")
     .select("t.id")
     .where(sql<SqlBool>`t.id in (select given.team_id ${given})`)
     .orderBy("t.id")
     .modifyEnd(tx.dialect.lockRows("t"))
     .execute();
-  return new Set(held.map(({ id }) => id));
+  return new Set(locked.map(({ id }) => id));
 }
 
-/** The provider is held for its removal, so nobody comes any more. Raises `Overtaken` where somebody came before that. */
+/** The provider is locked, so its groups can no longer add users. Raises `Overtaken` if a user was added before that. */
 export async function removeSeatsOfProvider(
   tx: Tx,
   context: Maker,
   provider: Granted<{ readonly id: string }, "can-administer">,
-  held: ReadonlySet<string>,
+  lockedTeams: ReadonlySet<string>,
 ): Promise<string[]> {
-  const gone = await removeSeats(tx, context, sql<SqlBool>`sso_provider_id = ${provider.id}`, "remove-members");
-  if (!gone.every(({ teamId }) => held.has(teamId))) throw new Overtaken("somebody signed in meanwhile");
-  return gone.map(({ membershipId }) => membershipId);
+  const deleted = await removeSeats(tx, context, sql<SqlBool>`sso_provider_id = ${provider.id}`, "remove-members");
+  if (!deleted.every(({ teamId }) => lockedTeams.has(teamId)))
+    throw new Overtaken("a user signed in through the provider at the same time");
+  return deleted.map(({ membershipId }) => membershipId);
 }
 
-/** By how many people each of these teams has changed: one statement for all of them. */
 async function recount(tx: Tx, changes: readonly (readonly [teamId: string, people: number])[]): Promise<void> {
   if (changes.length === 0) return;
   const cases = changes.map(([teamId, people]) => sql`when ${teamId} then cast(${people} as bigint)`);
@@ -352,14 +353,13 @@ function listed(names: readonly string[]): string {
 
 interface Discounted {
   readonly isOwners: number;
-  /** Who else is in it for ever. */
   readonly staying: number;
   readonly organizationName: string;
 }
 
 /**
- * The teams are held first and their members looked at again then: one statement would count twice a person whom somebody
- * else is just taking out of a team.
+ * Locks the teams before it reads their members: a single statement would count a person twice who is being removed from a team
+ * concurrently.
  */
 async function discount(tx: Tx, leaving: RawBuilder<SqlBool>): Promise<Discounted[]> {
   const teamIds = tx.db.selectFrom("teamMembers").select("teamId").where(leaving);

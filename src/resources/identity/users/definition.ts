@@ -1,4 +1,4 @@
-/** A user: a person, or a service that signs in like one. */
+/** The user resource: a person, or a service account that signs in like one. */
 import { z } from "zod";
 import type { UserTable } from "../../../database/schema/identity.ts";
 import { defineResource } from "../../../jsonapi/define.ts";
@@ -9,10 +9,10 @@ import { passwordLengthMax } from "../../../kernel/passwords.ts";
 import { email } from "../organizations/definition.ts";
 
 export interface UserView extends Omit<UserTable, "usernameKey" | "emailKey" | "managedById"> {
-  /** Whether the caller may see the address: the person itself and site admins may. */
+  /** Whether the caller can see the email address: only the user and site admins can. */
   readonly showsEmail: boolean;
   readonly permissions: Readonly<Record<(typeof userPermissionNames)[number], boolean>>;
-  /** Nobody yet: it stands for a person who is invited to an organization, and is found beside the invitation only. */
+  /** A placeholder for an invited person who is not a user yet; it appears only with the invitation. */
   readonly isInvited?: true;
 }
 
@@ -23,10 +23,9 @@ const userPermissionNames = [
   "can-manage-user-tokens",
 ] as const;
 
-/** What stands for the person in an invitation until there is a user: made from the membership's id, so it is always the same. */
+/** The placeholder's id is derived from the membership's id, so that it is stable. */
 export const invitedUserId = (membershipId: string): string => membershipId.replace(/^ou-/, "user-");
 
-/** The membership whose invited person this would stand for. */
 export const invitedMembershipId = (userId: string): string => userId.replace(/^user-/, "ou-");
 
 export const username = text({
@@ -34,7 +33,7 @@ export const username = text({
   max: 60,
   pattern: /^[A-Za-z0-9_.-]+$/,
   sentence: "may only contain letters, numbers, dashes, underscores and dots",
-}).refine((value) => !looksLikeUserId(value), { error: "can't have the form of a user's id" });
+}).refine((value) => !looksLikeUserId(value), { error: "can't look like a user id" });
 
 const listQuery = {
   paged: true,
@@ -43,7 +42,7 @@ const listQuery = {
 
 const typed = text({ max: passwordLengthMax });
 
-/** Spelled as the public API spells it. */
+/** Attribute names as in the public API. */
 const passwordChange = z.object({
   data: z.object({
     attributes: z.object({
@@ -56,51 +55,59 @@ const passwordChange = z.object({
 
 export const users = defineResource<UserView>()(({ required, optional, readOnly, toMany }) => ({
   type: "users",
-  doc: "A person, or a service that signs in like one.",
+  doc: "A person, or a service account.",
   id: (user) => user.id,
   version: (user) => user.version,
   attributes: {
-    username: required(username, "Unique in the register, ignoring case; empty for somebody who is only invited.", {
-      folded: true,
-    }),
-    email: required(email, "Unique in the register, ignoring case. Shown to the person and to site admins.", {
-      from: (user) => (user.showsEmail ? user.email : undefined),
-      folded: true,
-    }),
+    username: required(
+      username,
+      "The username, unique across the site, ignoring case. Empty for a person who is invited but has no account yet.",
+      {
+        folded: true,
+      },
+    ),
+    email: required(
+      email,
+      "The email address, unique across the site, ignoring case. Only the user and site admins can see it.",
+      {
+        from: (user) => (user.showsEmail ? user.email : undefined),
+        folded: true,
+      },
+    ),
     "unconfirmed-email": readOnly(
       text().nullable(),
-      "An address that the user asked for; a site admin confirms it by setting it.",
+      "A new email address that the user requested. A site admin confirms it by setting it as the user's email.",
       {
         from: (user) => (user.showsEmail ? user.unconfirmedEmail : undefined),
       },
     ),
     password: optional(
       text({ min: 1, max: passwordLengthMax }),
-      "What the user signs in with; only site admins set it here, and it is never shown. Setting it ends the user's sessions.",
+      "The password. Only site admins can set it here, and it is never shown. Setting it ends the user's sessions.",
       { column: false, shown: false, audited: false },
     ),
     "is-site-admin": optional(
       flag(),
-      "Whether the user owns every organization and manages users. Only site admins set it.",
+      "Whether the user is a site admin, who owns every organization and manages users. Only site admins can set it.",
       { default: false },
     ),
-    "is-admin": readOnly(flag(), "The same as is-site-admin.", {
+    "is-admin": readOnly(flag(), "The same as `is-site-admin`.", {
       from: (user) => user.isSiteAdmin === 1,
       audited: false,
     }),
-    "is-service-account": readOnly(flag(), "Whether it stands for a team's or an organization's token."),
-    "avatar-url": readOnly(text(), "A picture in one colour, the same for ever; it is in the URL, on no host.", {
+    "is-service-account": readOnly(flag(), "Whether the account represents a team token or an organization token."),
+    "avatar-url": readOnly(text(), "A `data:` URL with a single-color picture that is always the same for this user.", {
       from: (user) => avatarOf(user.id),
       audited: false,
     }),
     "v2-only": readOnly(flag(), "Always true.", { from: () => true, audited: false }),
-    "two-factor": readOnly(flags(["enabled", "verified"]), "There is no second factor.", {
+    "two-factor": readOnly(flags(["enabled", "verified"]), "Always false: there is no two-factor authentication.", {
       from: () => ({ enabled: false, verified: false }),
       audited: false,
     }),
-    "auth-method": readOnly(oneOf(["token"]), "How the user signs in.", { from: () => "token", audited: false }),
-    permissions: readOnly(flags(userPermissionNames), "What the caller may do.", { audited: false }),
-    "created-at": readOnly(timestamp(), "When the user was added."),
+    "auth-method": readOnly(oneOf(["token"]), "Always `token`.", { from: () => "token", audited: false }),
+    permissions: readOnly(flags(userPermissionNames), "What the caller can do.", { audited: false }),
+    "created-at": readOnly(timestamp(), "When the user was created."),
   },
   relationships: {
     "authentication-tokens": toMany("authentication-tokens", "The user's tokens.", {
@@ -113,14 +120,14 @@ export const users = defineResource<UserView>()(({ required, optional, readOnly,
     showAccount: {
       method: "GET",
       path: "/account/details",
-      summary: "Show who the token stands for",
+      summary: "Show the account that the token belongs to",
       needs: "any token",
       answer: "document",
     },
     updateAccount: {
       method: "PATCH",
       path: "/account/update",
-      summary: "Change the caller's own name, or ask for another address",
+      summary: "Update the caller's own username, or request a new email address",
       needs: "a user's token",
       body: "update",
       answer: "document",
@@ -130,8 +137,8 @@ export const users = defineResource<UserView>()(({ required, optional, readOnly,
       method: "PATCH",
       path: "/account/password",
       summary:
-        "Change the caller's own password; all of the caller's sessions end, and a new one begins where it came by one",
-      needs: "a user's token or session, and the present password where there is one",
+        "Change the caller's own password. This ends all of the caller's sessions; a caller who is signed in gets a new one",
+      needs: "a user's token or session, and the current password if there is one",
       body: { custom: passwordChange },
       answer: "document",
       example: {
@@ -155,7 +162,7 @@ export const users = defineResource<UserView>()(({ required, optional, readOnly,
     listUsers: {
       method: "GET",
       path: "/admin/users",
-      summary: "List all users of the register",
+      summary: "List all users",
       needs: "a site admin",
       query: listQuery,
       answer: "list",
@@ -163,7 +170,7 @@ export const users = defineResource<UserView>()(({ required, optional, readOnly,
     createUser: {
       method: "POST",
       path: "/admin/users",
-      summary: "Add a user; invitations to the address become memberships",
+      summary: "Create a user; invitations to the email address become memberships",
       needs: "a site admin",
       body: "create",
       answer: "created",
@@ -172,7 +179,7 @@ export const users = defineResource<UserView>()(({ required, optional, readOnly,
     updateUser: {
       method: "PATCH",
       path: "/admin/users/:user_id",
-      summary: "Change a user, or make one a site admin",
+      summary: "Update a user, or make the user a site admin",
       needs: "a site admin",
       body: "update",
       answer: "document",
@@ -181,14 +188,13 @@ export const users = defineResource<UserView>()(({ required, optional, readOnly,
     deleteUser: {
       method: "DELETE",
       path: "/admin/users/:user_id",
-      summary: "Remove a user with all tokens and memberships",
-      needs: "a site admin; not the last one, nor the last owner of an organization",
+      summary: "Delete a user with all tokens and memberships",
+      needs: "a site admin; the last site admin and the last owner of an organization can't be deleted",
       answer: "nothing",
     },
   },
 }));
 
-/** The same for the same id, for ever: a square in one colour, as a `data:` URL. */
 function avatarOf(id: string): string {
   const hue = [...id].reduce((sum, letter) => (sum * 31 + letter.charCodeAt(0)) % 360, 0);
   const fill = `hsl(${hue},55%,45%)`;

@@ -1,4 +1,4 @@
-/** Operations on users: load → authorize → decide → write. */
+/** Operations on users. */
 import { type Actor, isInPerson, isSiteAdmin } from "../../../access/actor.ts";
 import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
@@ -33,10 +33,13 @@ export const userResource = implement(users, {
   async updateAccount({ context, body }) {
     const { actor } = context;
     if (actor.kind !== "user")
-      throw forbidden("A team's or an organization's token has no account of its own to change; use a user's token.");
+      throw forbidden("Team tokens and organization tokens have no account to update. Use a user's token.");
     if (body.attributes.password !== undefined)
       throw invalid([
-        attributeFault("password", "Password is changed by PATCH /account/password, beside the present one"),
+        attributeFault(
+          "password",
+          "Password can't be changed here; use PATCH /account/password with the current password",
+        ),
       ]);
     return context.database.write(async (tx) => ({
       view: await changeUser(tx, context, actor.userId, body.attributes),
@@ -46,9 +49,9 @@ export const userResource = implement(users, {
   async changePassword({ context, body }) {
     const { actor } = context;
     if (actor.kind !== "user")
-      throw forbidden("This token is not a user's, so there is no password to change; use a user's token.");
+      throw forbidden("Only users have a password, and this token doesn't belong to a user. Use a user's token.");
     const user = await changeOwnPassword(context, actor, body.data.attributes);
-    // Whoever came by a session goes on in another: the one it came by has ended with all others.
+    // The caller's own session ended with all others, so a caller who used one gets a new one.
     if (isIdOf("sessions", actor.tokenId)) await beginSession(context, user);
     return { view: toUserView(actor, user, context.options) };
   },
@@ -87,13 +90,13 @@ export const userResource = implement(users, {
   async deleteUser({ context, params }) {
     requireSiteAdmin(context.actor);
     return context.database.write(async (tx) => {
-      const held = await holdOrganizations(tx, { userId: params.userId });
-      const locked = await lockUser(tx, params.userId, { purpose: "removal", withSiteAdmins: true });
-      if (locked.user === undefined) throw notFound("user");
-      const user = grantUser(context.actor, locked.user, "can-destroy");
+      const locked = await holdOrganizations(tx, { userId: params.userId });
+      const found = await lockUser(tx, params.userId, { purpose: "removal", withSiteAdmins: true });
+      if (found.user === undefined) throw notFound("user");
+      const user = grantUser(context.actor, found.user, "can-destroy");
       context.ifMatch.check(user);
-      if (user.isSiteAdmin) refuseLastSiteAdmin(locked);
-      await recordDepartures(tx, context, user.id, held);
+      if (user.isSiteAdmin) refuseLastSiteAdmin(found);
+      await recordDepartures(tx, context, user.id, locked);
       await discountUser(tx, user);
       await deleteUserRow(tx, user);
       await recordChange(tx, context, users, { before: audited(context, user) });
@@ -101,33 +104,32 @@ export const userResource = implement(users, {
   },
 });
 
-/** A password would be more than the token: it would outlive it, and let in where tokens are refused. */
+/** A password outlives a token and works where tokens are refused, so a token alone can't set a first one. */
 const noneByToken = () =>
   forbidden(
-    "You have no password yet, and a token does not give you one. Sign in by your provider of single sign-on, or ask a site admin for a link to set it.",
+    "You have no password yet, and a token can't set one. Sign in through your SSO provider, or ask a site admin for a link to set a password.",
   );
 
-/** Raises `invalid`, all faults at once; `forbidden` and `too-many-requests`. */
 async function changeOwnPassword(
   context: Context,
   { userId: id, name }: Actor & { readonly kind: "user" },
   sent: { readonly current_password: string; readonly password: string; readonly password_confirmation: string },
 ): Promise<Granted<UserTable, "can-sign-in">> {
   const { database, actor } = context;
-  const present = await loadPassword(database.reader, id);
-  if (present === undefined && !isInPerson(actor)) throw noneByToken();
-  const isRight =
-    present === undefined || (await isRightPassword(context, name, sent.current_password, async () => present));
+  const currentHash = await loadPassword(database.reader, id);
+  if (currentHash === undefined && !isInPerson(actor)) throw noneByToken();
+  const isCorrect =
+    currentHash === undefined || (await isRightPassword(context, name, sent.current_password, async () => currentHash));
   const password = await newPasswordOf(sent.password);
   return database.write(async (tx) => {
     const { user } = await lockUser(tx, id, { purpose: "change", withSiteAdmins: false });
     if (user === undefined) throw notFound("user");
-    const isStillRight = isRight && (await loadPassword(tx, id)) === present;
+    const isStillCorrect = isCorrect && (await loadPassword(tx, id)) === currentHash;
     refuseIfAny([
-      ...(isStillRight ? [] : [attributeFault("current_password", "Current password is not right")]),
+      ...(isStillCorrect ? [] : [attributeFault("current_password", "Current password is incorrect")]),
       ...(sent.password === sent.password_confirmation
         ? []
-        : [attributeFault("password_confirmation", "Password confirmation must be the same as the password")]),
+        : [attributeFault("password_confirmation", "Password confirmation doesn't match the password")]),
       ...passwordFaults(sent.password, user),
     ]);
     await setPassword(tx, context, grantUser(actor, user, "can-update"), password);
@@ -135,7 +137,6 @@ async function changeOwnPassword(
   });
 }
 
-/** Made before any transaction: it takes a moment. */
 async function chosenPassword({ password }: { readonly password?: string }): Promise<NewPassword | undefined> {
   return password === undefined ? undefined : newPasswordOf(password);
 }
@@ -155,27 +156,27 @@ async function changeUser(
   password?: NewPassword,
 ): Promise<UserView> {
   const { email } = attributes;
-  const held = email === undefined ? none : await holdOrganizations(tx, { userId: id, emailKey: fold(email) });
-  const locked = await lockUser(tx, id, { purpose: "change", withSiteAdmins: attributes.isSiteAdmin === false });
-  if (locked.user === undefined) throw notFound("user");
-  const user = grantUser(context.actor, locked.user, "can-update");
+  const locked = email === undefined ? none : await holdOrganizations(tx, { userId: id, emailKey: fold(email) });
+  const found = await lockUser(tx, id, { purpose: "change", withSiteAdmins: attributes.isSiteAdmin === false });
+  if (found.user === undefined) throw notFound("user");
+  const user = grantUser(context.actor, found.user, "can-update");
   context.ifMatch.check(user);
   const { changes, changed } = updateOf<UserTable>(user, changedUser(attributes, user, isSiteAdmin(context.actor)));
   if (password !== undefined) await setPassword(tx, context, user, password);
   if (changes === undefined) return toUserView(context.actor, user, context.options);
   if (changes.isSiteAdmin !== undefined && !isSiteAdmin(context.actor))
-    throw forbidden("Only site admins make site admins.");
+    throw forbidden("Only site admins can grant or revoke site admin access. Ask a site admin.");
   refuseIfAny(takenFaults(await takenBy(tx, changed)));
-  if (changes.isSiteAdmin === 0) refuseLastSiteAdmin(locked);
+  if (changes.isSiteAdmin === 0) refuseLastSiteAdmin(found);
   await updateUserRow(tx, user, changes);
   if (changes.email !== undefined || changes.managedById !== undefined)
-    await moveMemberships(tx, context, changed, held);
+    await moveMemberships(tx, context, changed, locked);
   await recordChange(tx, context, users, { before: audited(context, user), after: audited(context, changed) });
   return toUserView(context.actor, changed, context.options);
 }
 
 function refuseLastSiteAdmin({ otherSiteAdmins }: LockedUser): void {
-  if (otherSiteAdmins === 0) throw conflict("This is the last site admin. Make another user a site admin first.");
+  if (otherSiteAdmins === 0) throw conflict("This user is the last site admin. Make another user a site admin first.");
 }
 
 function audited(context: Context, user: UserTable) {

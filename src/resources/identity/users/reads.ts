@@ -1,4 +1,4 @@
-/** What neighbours ask of users. */
+/** Reads of users for other modules. */
 import type { Tx } from "../../../database/database.ts";
 import { isSiteAdmin } from "../../../access/actor.ts";
 import type { Granted } from "../../../access/granted.ts";
@@ -11,7 +11,6 @@ import { findAcquaintances, findUser, findUsers, lockUser } from "./store.ts";
 import { sql } from "kysely";
 import { fold } from "../../../kernel/text.ts";
 
-/** A user whose tokens the caller may manage. Raises `not-found`. */
 export async function loadTokenHolder(
   tx: Tx,
   context: Pick<Context, "actor">,
@@ -22,12 +21,10 @@ export async function loadTokenHolder(
   return grantUser(context.actor, user, "can-manage-user-tokens");
 }
 
-/** A user whom nobody else changes or removes until the transaction ends. */
 export async function holdUser(tx: Tx, id: string): Promise<UserTable | undefined> {
   return (await lockUser(tx, id, { purpose: "change", withSiteAdmins: false })).user;
 }
 
-/** Users to show beside something that the caller may see. */
 export async function usersByIds(
   tx: Tx,
   context: Pick<Context, "actor" | "options">,
@@ -37,7 +34,7 @@ export async function usersByIds(
   return rows.map((row) => toUserView(context.actor, row, context.options));
 }
 
-/** Which of these users the caller could GET: itself, and whoever shares an organization with it; a site admin everybody. */
+/** The users among these whom the caller can see: itself and people in a shared organization, or everybody for a site admin. */
 export async function readableUsers(
   tx: Tx,
   context: Pick<Context, "actor" | "options">,
@@ -48,7 +45,6 @@ export async function readableUsers(
   return rows.map((row) => toUserView(actor, row, options));
 }
 
-/** Which of these names users have, folded. */
 export async function namesTaken(tx: Tx, names: readonly string[]): Promise<string[]> {
   const rows = await tx.db
     .selectFrom("users")

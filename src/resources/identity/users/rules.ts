@@ -23,8 +23,8 @@ export function newUser(attributes: CreateAttributes<typeof users>): UserTable {
 }
 
 /**
- * The columns that an update names. Memberships go by address and no mail is sent to prove one, so an address that a user
- * chooses for itself waits until a site admin sets it.
+ * The columns that an update changes. Memberships follow the email address and no mail is sent to verify it, so an address that a user
+ * chooses stays unconfirmed until a site admin sets it.
  */
 export function changedUser(
   attributes: UpdateAttributes<typeof users>,
@@ -37,7 +37,7 @@ export function changedUser(
   return {
     ...changedColumns(users, isConfirmed ? attributes : others),
     unconfirmedEmail: isConfirmed ? null : email,
-    // Whoever sets an address for the site has it proven, whosever provider spoke for it before.
+    // A site admin vouches for the address, whichever organization managed the user before.
     ...(bySiteAdmin && { managedById: null }),
   };
 }
@@ -48,7 +48,6 @@ export function takenFaults(taken: { username: boolean; email: boolean }): Fault
     .map((name) => attributeFault(name, `${name === "email" ? "Email" : "Username"} has already been taken`));
 }
 
-/** A user as the caller sees one. */
 export function toUserView(actor: Actor, user: UserTable, options: ServiceOptions): UserView {
   const self = actor.kind === "user" && actor.userId === user.id;
   const admin = isSiteAdmin(actor);
@@ -65,8 +64,8 @@ export function toUserView(actor: Actor, user: UserTable, options: ServiceOption
 }
 
 /**
- * Whoever is invited has no user yet, but clients look for one beside the membership. It has no name, which no user can be
- * without, and shows the address, as the membership does; nobody signs in as it.
+ * Clients expect a user with every membership, so an invited person gets a placeholder. It has no username, shows the email address as the
+ * membership does, and can't sign in.
  */
 export function invitedUserView(membership: {
   readonly id: string;
@@ -96,7 +95,7 @@ const noPermissions: UserView["permissions"] = {
   "can-manage-user-tokens": false,
 };
 
-/** A team's or an organization's token is not a person, but clients ask it who it is. */
+/** Clients ask for the account of a team token or organization token too, so these get a service account. */
 export function serviceAccountView(actor: Exclude<Actor, { kind: "user" }>): UserView {
   const [id, name] =
     actor.kind === "team"
@@ -120,7 +119,7 @@ export function serviceAccountView(actor: Exclude<Actor, { kind: "user" }>): Use
   };
 }
 
-/** Users are changed by themselves and by site admins; to others of the register they are not there to be changed. */
+/** Only the user and site admins can change a user; for all others the user is not found. */
 export function grantUser<Permission extends "can-update" | "can-destroy" | "can-manage-user-tokens">(
   actor: Actor,
   user: UserTable,

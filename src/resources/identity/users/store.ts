@@ -17,11 +17,10 @@ export async function findUser(tx: Tx, id: string): Promise<UserTable | undefine
 
 export interface LockedUser {
   readonly user: UserTable | undefined;
-  /** How many site admins there are beside it; only where they were locked too. */
   readonly otherSiteAdmins: number;
 }
 
-/** A user; and all site admins, so that two of the last two can't go at once. In the order of their ids. */
+/** Locks the user, and all site admins if asked, so that concurrent requests can't remove the last two. Locks in the order of ids. */
 export async function lockUser(
   tx: Tx,
   id: string,
@@ -47,7 +46,7 @@ export async function findUsers(tx: Tx, ids: readonly string[]): Promise<UserTab
     .execute();
 }
 
-/** Those who are the caller or share an organization with the caller: one that is open to it. */
+/** Those who are the caller, or share an organization with the caller that accepts the caller's token. */
 export async function findAcquaintances(tx: Tx, ids: readonly string[], actor: Actor): Promise<UserTable[]> {
   const userId = actor.kind === "user" ? actor.userId : "";
   const organizationId = "organizationId" in actor ? actor.organizationId : "";
@@ -96,7 +95,6 @@ export async function listUserRows(
   return { rows: found.rows, totalCount: found.totals.totalCount };
 }
 
-/** Which of a name and an address other users have already. */
 export async function takenBy(
   tx: Tx,
   user: { id: string; usernameKey: string; emailKey: string },
@@ -113,7 +111,7 @@ export async function takenBy(
   };
 }
 
-/** Whoever may make users: site admins, providers of single sign-on that they let, and whoever was given a link. */
+/** Proof that the caller can create users: a site admin, an SSO provider with `create-users`, or an invitation link. */
 export type UserMaker = Administration | Granted<object, "can-create-users" | "can-accept">;
 
 export async function insertUser(tx: Tx, _by: UserMaker, row: UserTable): Promise<void> {

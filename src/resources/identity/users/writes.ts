@@ -1,4 +1,4 @@
-/** What neighbours, and the command line, have done to users. */
+/** Writes to users on behalf of other modules and the command line. */
 import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { UserTable } from "../../../database/schema/identity.ts";
@@ -15,23 +15,23 @@ import { insertUser, takenBy, updateUserRow, type UserMaker } from "./store.ts";
 type Maker = Pick<Context, "actor" | "requestId" | "options">;
 
 /**
- * Somebody whom a provider of single sign-on has made known. Of an organization's own provider only that organization's invitation is
- * taken up: to all others the address is not proven yet.
+ * Adds a user who signs in through an SSO provider for the first time. For an organization's own provider only that organization's
+ * invitation is accepted: nobody else takes the email address as verified.
  */
 export async function addProvidedUser(
   tx: Tx,
   context: Maker,
   by: Granted<{ readonly organizationId: string | null }, "can-create-users">,
   user: UserTable,
-  held: Held,
+  locked: Held,
 ): Promise<void> {
   await insertUser(tx, by, user);
-  await activateInvitations(tx, context, user, held, by.organizationId ?? undefined);
+  await activateInvitations(tx, context, user, locked, by.organizationId ?? undefined);
   const after = { ...toUserView(context.actor, user, context.options), showsEmail: true };
   await recordChange(tx, context, users, { after: { ...after, organizationId: by.organizationId } });
 }
 
-/** From now on the organization's provider speaks for the user, so nobody else takes the address for proven. */
+/** From now on only this organization takes the user's email address as verified. */
 export async function putUnderManagement(
   tx: Tx,
   context: Pick<Context, "actor" | "requestId">,
@@ -49,25 +49,27 @@ export async function putUnderManagement(
 }
 
 /**
- * Adds a user and makes memberships of the invitations that wait for the address. Raises `not-found` for everybody but site
- * admins and the operator, and `invalid` for a taken name or address.
+ * Adds a user and accepts the invitations to the user's email address. Raises `not-found` unless the caller is a site admin or the
+ * operator, and `invalid` if the username or email address is taken.
  */
 export async function addUser(tx: Tx, context: Maker, attributes: CreateAttributes<typeof users>): Promise<UserTable> {
   const administration = requireSiteAdmin(context.actor);
   const user = newUser(attributes);
-  const held = await holdOrganizations(tx, user);
+  const locked = await holdOrganizations(tx, user);
   await enter(tx, context, administration, user);
-  await activateInvitations(tx, context, user, held);
+  await activateInvitations(tx, context, user, locked);
   return user;
 }
 
-/** Somebody who comes by a link. Where an organization made that, it alone takes the address for proven. */
+/**
+ * A user who registers through an invitation link. If an organization created the link, only that organization takes the email address as
+ * verified.
+ */
 export const newInvitedUser = (
   attributes: Pick<CreateAttributes<typeof users>, "username" | "email">,
   managedById: string | null,
 ): UserTable => ({ ...newUser(attributes), managedById });
 
-/** Raises `invalid` for a taken name, beside whatever else is wrong. */
 export async function addInvitedUser(
   tx: Tx,
   context: Maker,

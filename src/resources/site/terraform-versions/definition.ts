@@ -1,4 +1,6 @@
-/** An engine version that is known: one that ships with the service (`migrations/0008-identity.ts`), or that a site admin added. */
+/**
+ * The Terraform version resource: an engine version that ships with the service (`migrations/0008-identity.ts`) or that a site admin added.
+ */
 import { z } from "zod";
 import type { EngineVersionTable } from "../../../database/schema/connections.ts";
 import { defineResource } from "../../../jsonapi/define.ts";
@@ -13,17 +15,16 @@ const url = text({
   min: 1,
   max: 2048,
   pattern: /^https?:\/\/[^\s/@]+(\/\S*)?$/,
-  sentence: "must be an address that begins with http:// or https://, without a user name",
+  sentence: "must be a URL that starts with http:// or https://, without a username",
 });
-const shaSentence = "must be 64 hex digits (SHA-256)";
+const shaSentence = "must be a SHA-256 hash with 64 hex digits";
 const sha = text({ min: 1, max: 64, pattern: /^[0-9A-Fa-f]{64}$/, sentence: shaSentence });
-/** In the list it stands as it was sent: clients compare the lists. */
+/** Stored as sent, because clients compare the lists. */
 const shaOrBlank = text({ max: 64, pattern: /^([0-9A-Fa-f]{64})?$/, sentence: shaSentence });
 const word = text({ min: 1, max: 64, pattern: /^[A-Za-z0-9_-]+$/, sentence: "must be a word such as linux or amd64" });
 
 const archsMax = 32;
 
-/** What can be downloaded for which machines. */
 const archs = z
   .array(z.object({ url, sha: shaOrBlank, os: word.optional(), arch: word.optional() }))
   .max(archsMax, { error: `must be at most ${archsMax}` });
@@ -32,32 +33,32 @@ const one = "/admin/terraform-versions/:terraform_version_id";
 
 export const terraformVersions = defineResource<EngineVersionTable>()(({ required, optional, readOnly }) => ({
   type: "terraform-versions",
-  doc: "An engine version that is known: many ship with the service, and site admins add others. One that is not enabled, or is a beta, is never taken as the newest release.",
+  doc: "A Terraform or OpenTofu version that workspaces can use. Many ship with the service, and site admins can add others. Disabled and beta versions are never used as the newest release.",
   id: (row) => row.id,
   version: (row) => row.version,
   attributes: {
-    version: required(version, "An exact version, unique in the register.", {
+    version: required(version, "The exact version number, unique across the site.", {
       from: (row) => row.engineVersion,
       column: false,
     }),
-    url: optional(url.nullable(), "Where it can be downloaded for linux and amd64. The service never does.", {
+    url: optional(url.nullable(), "The download URL for linux/amd64. The service itself doesn't download it.", {
       default: null,
     }),
-    sha: optional(nullIfBlank(sha), "The SHA-256 of what is downloaded there.", { default: null }),
+    sha: optional(nullIfBlank(sha), "The SHA-256 hash of the download.", { default: null }),
     archs: optional(
       archs,
-      "Where it can be downloaded for each machine; `linux` and `amd64` where none is named. `url` and `sha` are those for linux and amd64, and a change of them replaces the list.",
+      "The downloads by platform; the default platform is `linux` and `amd64`. `url` and `sha` are those for linux/amd64, and changing them replaces the list.",
       { default: [] },
     ),
-    official: optional(flag(), "Whether its maker released it.", { default: false }),
-    enabled: optional(flag(), "Whether it may be the default of new workspaces.", { default: true }),
-    beta: optional(flag(), "Whether it is no release yet.", { default: false }),
-    deprecated: optional(flag(), "Whether it should not be used any more; it still can be.", { default: false }),
-    "deprecated-reason": optional(nullIfBlank(text({ max: 1024 })), "Why; null unless it is deprecated.", {
+    official: optional(flag(), "Whether it is an official release.", { default: false }),
+    enabled: optional(flag(), "Whether it can be the default version of new workspaces.", { default: true }),
+    beta: optional(flag(), "Whether it is a pre-release.", { default: false }),
+    deprecated: optional(flag(), "Whether it is deprecated. Deprecated versions still work.", { default: false }),
+    "deprecated-reason": optional(nullIfBlank(text({ max: 1024 })), "Why it is deprecated; null if it isn't.", {
       default: null,
     }),
-    usage: readOnly(wholeNumber(), "Always 0: it is not counted.", { from: () => 0, audited: false }),
-    "created-at": readOnly(timestamp(), "When it was added."),
+    usage: readOnly(wholeNumber(), "Always 0: usage is not counted.", { from: () => 0, audited: false }),
+    "created-at": readOnly(timestamp(), "When the version was added."),
   },
   relationships: {},
   links: (row) => ({ self: `/api/v2/admin/terraform-versions/${row.id}` }),
@@ -65,13 +66,13 @@ export const terraformVersions = defineResource<EngineVersionTable>()(({ require
     listTerraformVersions: {
       method: "GET",
       path: "/admin/terraform-versions",
-      summary: "List the engine versions that are known, those that were added last first",
+      summary: "List Terraform versions, newest additions first",
       needs: "a site admin",
       query: {
         paged: true,
         parameters: {
-          "filter[version]": textParameter("The whole version. It goes before the other."),
-          "search[version]": textParameter("Part of the version."),
+          "filter[version]": textParameter("Only this exact version. It takes precedence over `search[version]`."),
+          "search[version]": textParameter("Only versions that contain this text."),
         },
       },
       answer: "list",
@@ -79,7 +80,7 @@ export const terraformVersions = defineResource<EngineVersionTable>()(({ require
     createTerraformVersion: {
       method: "POST",
       path: "/admin/terraform-versions",
-      summary: "Add an engine version",
+      summary: "Add a Terraform version",
       needs: "a site admin",
       body: "create",
       answer: "created",
@@ -97,14 +98,14 @@ export const terraformVersions = defineResource<EngineVersionTable>()(({ require
     showTerraformVersion: {
       method: "GET",
       path: one,
-      summary: "Show an engine version",
+      summary: "Show a Terraform version",
       needs: "a site admin",
       answer: "document",
     },
     updateTerraformVersion: {
       method: "PATCH",
       path: one,
-      summary: "Change an engine version",
+      summary: "Update a Terraform version",
       needs: "a site admin",
       body: "update",
       answer: "document",
@@ -113,7 +114,7 @@ export const terraformVersions = defineResource<EngineVersionTable>()(({ require
     deleteTerraformVersion: {
       method: "DELETE",
       path: one,
-      summary: "Remove an engine version; workspaces that name it keep it",
+      summary: "Delete a Terraform version; workspaces that use it keep it",
       needs: "a site admin",
       answer: "nothing",
     },

@@ -1,4 +1,4 @@
-/** Operations on engine versions: load → authorize → decide → write. */
+/** Operations on Terraform versions. */
 import type { Tx } from "../../../database/database.ts";
 import type { EngineVersionTable } from "../../../database/schema/connections.ts";
 import { notFound, refuseIfAny } from "../../../kernel/errors.ts";
@@ -77,7 +77,7 @@ async function loadVersion(tx: Tx, id: string, lock = false): Promise<EngineVers
   return row;
 }
 
-/** It belongs to no organization. */
+/** Terraform versions belong to no organization. */
 function inAudit(row: EngineVersionTable): EngineVersionTable & { readonly organizationId: null } {
   return { ...row, organizationId: null };
 }

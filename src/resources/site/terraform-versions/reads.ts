@@ -1,26 +1,24 @@
-/** What neighbours ask of engine versions. */
+/** Reads of Terraform versions for other modules. */
 import type { Tx } from "../../../database/database.ts";
 import { newestIn, newestOf } from "./rules.ts";
 import { candidateRows, stateOfVersions } from "./store.ts";
 import { compareVersions, isExactVersion, satisfies } from "./versions.ts";
 
-/** What was found when they were last read. */
 let last = { state: "", newest: newestOf([]) };
 
-/** The newest release known: what a workspace gets that names no version. One statement, where they are as they were. */
+/** The version of workspaces that don't name one. Reads all versions only after a change. */
 export async function newestRelease(tx: Tx): Promise<string> {
   const state = await stateOfVersions(tx);
   if (state !== last.state) last = { state, newest: newestOf(await candidateRows(tx)) };
   return last.newest;
 }
 
-/** The exact version that a workspace's setting stands for now; undefined where none is known. A statement for a constraint alone. */
+/** The version that a workspace's setting resolves to; undefined if none matches. Only constraints need a statement. */
 export async function exactVersionOf(tx: Tx, version: string): Promise<string | undefined> {
   if (isExactVersion(version)) return version;
   return newestIn(await candidateRows(tx), version);
 }
 
-/** The newest of these that fulfils a constraint, if any does. */
 export const newestAmong = (versions: readonly string[], constraint: string): string | undefined =>
   versions
     .filter((version) => satisfies(version, constraint))

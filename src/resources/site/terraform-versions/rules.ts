@@ -1,4 +1,4 @@
-/** Pure rules of engine versions. */
+/** Pure rules of Terraform versions. */
 import type { EngineVersionTable } from "../../../database/schema/connections.ts";
 import { changedColumns, createdColumns } from "../../../jsonapi/columns.ts";
 import type { CreateAttributes, UpdateAttributes } from "../../../jsonapi/define.ts";
@@ -6,7 +6,6 @@ import { attributeFault, type Fault } from "../../../kernel/errors.ts";
 import { terraformVersions } from "./definition.ts";
 import { compareVersions, isRelease, latest, satisfies } from "./versions.ts";
 
-/** An archive for one kind of machine. */
 interface Arch {
   readonly url: string;
   readonly sha: string;
@@ -27,7 +26,7 @@ export function newVersion(
   return { ...row, ...downloadAfter(attributes, row), ...deprecationAfter(row), version: 1 };
 }
 
-/** The columns that an update names. What is called `version` on the wire is not the row's version. */
+/** `version` on the wire is the engine version, not the row's version. */
 export function changedVersion(attributes: Attributes, before: EngineVersionTable): Partial<EngineVersionTable> {
   const { version: engineVersion } = attributes;
   const columns = {
@@ -38,7 +37,7 @@ export function changedVersion(attributes: Attributes, before: EngineVersionTabl
   return { ...columns, ...downloadAfter(attributes, row), ...deprecationAfter(row) };
 }
 
-/** `url` and `sha` are one of the archives: a list that is sent says which, and without one they are the list. */
+/** `url` and `sha` are the linux/amd64 entry of `archs`. A list in the request sets both; otherwise they replace the list. */
 function downloadAfter({ archs, url, sha }: Partial<Attributes>, row: Download): Partial<Download> {
   if (archs !== undefined && archs.length > 0) {
     const all: Arch[] = archs.map((one) => ({ ...usual, ...one }));
@@ -50,7 +49,6 @@ function downloadAfter({ archs, url, sha }: Partial<Attributes>, row: Download):
   return { archs: JSON.stringify(all) };
 }
 
-/** What is not deprecated needs no reason. */
 function deprecationAfter({
   deprecated,
   deprecatedReason,
@@ -64,25 +62,22 @@ export function versionTaken(): Fault {
 
 export type Candidate = Pick<EngineVersionTable, "engineVersion" | "enabled" | "beta">;
 
-/**
- * The newest release of those that may be one. Where all are disabled a workspace still needs a version, and where none is
- * known it takes whatever its engine is.
- */
+/** The newest release. Falls back to disabled versions, because a workspace needs one, and to `latest` if no version is known. */
 export function newestOf(known: readonly Candidate[]): string {
   const releases = known.filter(({ engineVersion }) => isRelease(engineVersion));
-  const mayBe = releases.filter(({ enabled, beta }) => enabled === 1 && beta === 0);
-  const candidates = (mayBe.length > 0 ? mayBe : releases).map(({ engineVersion }) => engineVersion);
+  const eligible = releases.filter(({ enabled, beta }) => enabled === 1 && beta === 0);
+  const candidates = (eligible.length > 0 ? eligible : releases).map(({ engineVersion }) => engineVersion);
   return candidates.reduce(
     (newest, version) => (newest === latest || compareVersions(version, newest) > 0 ? version : newest),
     latest,
   );
 }
 
-/** The newest of the known versions that fulfil a constraint; undefined where none does. Disabled ones only where nothing else is left. */
+/** The newest known version that satisfies a constraint. Uses disabled versions only if nothing else matches. */
 export function newestIn(known: readonly Candidate[], constraint: string): string | undefined {
-  const fitting = known.filter(({ engineVersion }) => satisfies(engineVersion, constraint));
-  const enabled = fitting.filter((one) => one.enabled === 1);
-  return (enabled.length > 0 ? enabled : fitting)
+  const matching = known.filter(({ engineVersion }) => satisfies(engineVersion, constraint));
+  const enabled = matching.filter((one) => one.enabled === 1);
+  return (enabled.length > 0 ? enabled : matching)
     .map(({ engineVersion }) => engineVersion)
     .toSorted(compareVersions)
     .at(-1);

@@ -1,4 +1,4 @@
-/** SQL of engine versions. */
+/** SQL of Terraform versions. */
 import { randomUUID } from "node:crypto";
 import { sql } from "kysely";
 import type { Tx } from "../../../database/database.ts";
@@ -39,12 +39,11 @@ export async function listVersionRows(
   return { views: found.rows, totalCount: found.totals.totalCount };
 }
 
-/** What decides which of all is the newest release. */
 export async function candidateRows(tx: Tx): Promise<Candidate[]> {
   return tx.db.selectFrom("engineVersions").select(["engineVersion", "enabled", "beta"]).execute();
 }
 
-/** Another text after each change of them: every new workspace asks for the newest, and they hardly ever change. */
+/** Changes whenever the versions change. Lets `newestRelease` cache its result, because every new workspace needs it. */
 export async function stateOfVersions(tx: Tx): Promise<string> {
   const [row] = await findState(tx, {});
   return `${row?.migrated} ${row?.changed}`;
@@ -52,19 +51,19 @@ export async function stateOfVersions(tx: Tx): Promise<string> {
 
 const lastChange = "engine-versions-changed";
 
-/** They are changed by `store.ts` and by migrations, and by nobody else. */
+/** Only this file and migrations change the versions. */
 const findState = prepared<object, { changed: string | null; migrated: string | number | bigint | null }>((db) =>
   db.selectNoFrom([
-    (of) => of.selectFrom("meta").select("value").where("name", "=", lastChange).as("changed"),
-    (of) =>
-      of
+    (query) => query.selectFrom("meta").select("value").where("name", "=", lastChange).as("changed"),
+    (query) =>
+      query
         .selectFrom("migrations")
         .select(({ fn }) => fn.countAll().as("count"))
         .as("migrated"),
   ]),
 );
 
-/** By a text that never was before, and not by a number: what was counted in a transaction that fails would be counted again. */
+/** A random value instead of a counter, because a counter value of a rolled-back transaction would be used again. */
 const noteChange = (tx: Tx) => setFact(tx, lastChange, randomUUID());
 
 export async function isVersionTaken(tx: Tx, engineVersion: string): Promise<boolean> {

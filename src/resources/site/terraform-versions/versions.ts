@@ -1,37 +1,36 @@
-/** Engine versions and constraints on them: how they are written, and which of two is the newer. Pure. */
+/** Parses and compares engine versions and version constraints. Pure. */
 
 const number = "(?:0|[1-9][0-9]{0,8})";
-/** Of a release this is small; versions of one's own making count on, by dates or at random. */
+/** Unbounded: custom builds use dates or random numbers. */
 const patch = "(?:0|[1-9][0-9]*)";
 const label = "[0-9A-Za-z-]+(?:\\.[0-9A-Za-z-]+)*";
 const exact = new RegExp(`^(${number})\\.(${number})\\.(${patch})(?:-(${label}))?(?:\\+${label})?$`);
-/** In a constraint a version may leave out its last parts: `>= 1.2`. */
+/** A constraint can omit the last parts of a version: `>= 1.2`. */
 const condition = new RegExp(
   `^(?:=|!=|>=|<=|>|<|~>)?\\s*${number}(?:\\.${number}(?:\\.${patch}(?:-${label})?(?:\\+${label})?)?)?$`,
 );
 
-/** Stands for the newest release wherever a constraint may stand. */
+/** The newest release, wherever a constraint is allowed. */
 export const latest = "latest";
 
 const lengthMax = 255;
 
-/** `1.9.5` or `1.9.0-beta1`: all three numbers, and nothing before them. */
+/** `1.9.5` or `1.9.0-beta1`: all three numbers, without a prefix. */
 export function isExactVersion(text: string): boolean {
   return text.length <= lengthMax && exact.test(text);
 }
 
-/** `~> 1.0.0`, `>= 1.2, < 2.0`, `!= 1.3.1`, `latest`. An exact version is a constraint too. */
+/** `~> 1.0.0`, `>= 1.2, < 2.0`, `!= 1.3.1`, `latest`. An exact version is a constraint, too. */
 export function isConstraint(text: string): boolean {
   if (text.length > lengthMax) return false;
   return text === latest || text.split(",").every((part) => condition.test(part.trim()));
 }
 
-/** Neither alpha nor beta nor a release candidate. */
 export function isRelease(version: string): boolean {
   return exact.exec(version)?.[4] === undefined && isExactVersion(version);
 }
 
-/** Negative where the first is older, positive where it is newer. Both must be exact versions; build labels don't count. */
+/** Compares exact versions; ignores build metadata. */
 export function compareVersions(left: string, right: string): number {
   const [before, after] = [partsOf(left), partsOf(right)];
   for (const position of [0, 1, 2] as const) {
@@ -46,7 +45,7 @@ export function isOlder(version: string, than: string): boolean {
 }
 
 interface Parts {
-  /** As they are written: they may be larger than what JavaScript counts exactly. */
+  /** Kept as text, because they can exceed JavaScript's safe integers. */
   readonly numbers: readonly [string, string, string];
   readonly prerelease: readonly string[];
 }
@@ -61,7 +60,7 @@ function partsOf(version: string): Parts {
   };
 }
 
-/** Without one comes after any; numbers come before words; the rest goes by bytes. */
+/** As in semantic versioning: a release sorts after its pre-releases, numbers before words, and words by bytes. */
 function comparePrereleases(left: readonly string[], right: readonly string[]): number {
   if (left.length === 0 || right.length === 0) return right.length - left.length;
   for (const [position, mine] of left.entries()) {
@@ -80,13 +79,13 @@ function compareIdentifiers(left: string, right: string): number {
   return leftIsNumber ? compareNumbers(left, right) : left < right ? -1 : 1;
 }
 
-/** Of two numbers without leading zeros, the longer is the larger. */
+/** Without leading zeros, the longer number is larger. */
 function compareNumbers(left: string, right: string): number {
   if (left.length !== right.length) return left.length - right.length;
   return left === right ? 0 : left < right ? -1 : 1;
 }
 
-/** Whether an exact version fulfils a constraint: every part of it. A pre-release is only what names it exactly. */
+/** Whether an exact version satisfies every part of a constraint. A pre-release satisfies only a part that names it exactly. */
 export function satisfies(version: string, constraint: string): boolean {
   if (constraint === latest) return isRelease(version);
   return constraint.split(",").every((part) => fulfils(version, part.trim()));
@@ -103,7 +102,7 @@ function fulfils(version: string, part: string): boolean {
   if (operator === "<=") return difference <= 0;
   if (operator === ">") return difference > 0;
   if (operator === "<") return difference < 0;
-  // `~> 1.2.3` leaves the last of the numbers that it names open.
+  // `~> 1.2.3` allows only the last of the given numbers to differ.
   const fixed = named.split(/[-+]/)[0]?.split(".").slice(0, -1) ?? [];
   return difference >= 0 && fixed.every((number, position) => partsOf(version).numbers[position] === number);
 }

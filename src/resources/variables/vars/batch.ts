@@ -1,4 +1,4 @@
-/** Changes of several variables of one owner in one request: what is asked for, and what each row becomes. No I/O. */
+/** Plans a batch update of one owner's variables: parses the items and computes each row. No I/O. */
 import type { VarTable } from "../../../database/schema/variables.ts";
 import { changedColumns } from "../../../jsonapi/columns.ts";
 import type { UpdateAttributes } from "../../../jsonapi/define.ts";
@@ -14,13 +14,12 @@ export interface BatchChange {
   readonly attributes: UpdateAttributes<typeof vars>;
 }
 
-/** Each item is read like the body of a change of one. Raises `invalid` with the faults of all of them. */
 export function wantedChanges(items: readonly { readonly id: string }[]): BatchChange[] {
   const faults: Fault[] = [];
   const seen = new Set<string>();
   const changes = items.map((item, index): BatchChange => {
     if (seen.has(item.id))
-      faults.push({ pointer: `/data/${index}/id`, detail: `The variable ${item.id} is sent twice` });
+      faults.push({ pointer: `/data/${index}/id`, detail: `Variable ${item.id} is listed more than once` });
     seen.add(item.id);
     try {
       const { attributes } = parseBody(vars, "update", { data: item }) as Pick<BatchChange, "attributes">;
@@ -44,13 +43,13 @@ export interface PlannedUpdate {
   readonly before: VarView;
   readonly after: VarView;
   readonly columns: Partial<Omit<VarTable, "value">>;
-  /** The new value, not sealed yet; undefined where it stays. */
+  /** Not encrypted yet; undefined if the value doesn't change. */
   readonly value: string | undefined;
 }
 
 /**
- * `rows` are all that the owner has. A key can't be taken over from a variable that gives it up in the same request: the database
- * compares row by row. Raises `invalid`, with the faults of all items.
+ * `rows` are all variables of the owner. A variable can't take over a key that another one gives up in the same request, because the
+ * database checks row by row. Raises `invalid` with the faults of all items.
  */
 export function plannedUpdates(
   rows: readonly VarView[],
@@ -65,16 +64,19 @@ export function plannedUpdates(
   const updates = changes.flatMap(({ id, attributes }, index): PlannedUpdate[] => {
     const before = byId.get(id);
     if (before === undefined) {
-      faults.push({ pointer: `/data/${index}/id`, detail: `${noun} has no variable ${id} here. Check the id.` });
+      faults.push({
+        pointer: `/data/${index}/id`,
+        detail: `Variable ${id} does not exist in this ${noun}. Check the id.`,
+      });
       return [];
     }
     const columns = changesOf<Omit<VarTable, "value">>(before, changedColumns(vars, attributes)) ?? {};
     const value = replacement(before, attributes.value);
     const changed = afterUpdate<VarView>(before, columns);
     const after = { ...changed, value: changed.sensitive === 1 ? null : (value ?? before.value) };
-    const renamedToTaken = isRenamed(before, after) && taken.has(nameOf(after));
+    const isKeyConflict = isRenamed(before, after) && taken.has(nameOf(after));
     faults.push(
-      ...[...changeFaults(before, after), ...(renamedToTaken ? [keyTaken()] : [])].map((fault) => atItem(fault, index)),
+      ...[...changeFaults(before, after), ...(isKeyConflict ? [keyTaken()] : [])].map((fault) => atItem(fault, index)),
     );
     taken.add(nameOf(after));
     if (value !== undefined) bytes.set(id, Buffer.byteLength(value));
@@ -84,7 +86,7 @@ export function plannedUpdates(
     faults.push(
       attributeFault(
         "value",
-        `The values of ${noun.toLowerCase()}'s variables have at most ${valuesBytesMax} bytes together`,
+        `Value is too large: all values of a ${noun} together can have at most ${valuesBytesMax} bytes`,
       ),
     );
   refuseIfAny(faults);

@@ -1,4 +1,4 @@
-/** A variable of a workspace or of a variable set. A sensitive one's value goes in and never comes out. */
+/** The variable resource, of a workspace or a variable set. The value of a sensitive variable is write-only. */
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import type { VarTable } from "../../../database/schema/variables.ts";
@@ -7,18 +7,15 @@ import { flag, oneOf, text, timestamp } from "../../../jsonapi/schemas.ts";
 import { attributeFault, type Fault } from "../../../kernel/errors.ts";
 import { description, varsetManagers, varsetReaders } from "../varsets/definition.ts";
 
-/** The value opened; null where it is sensitive, so that nothing that is made from a view can tell it. */
+/** The value is decrypted; null if it is sensitive, so that nothing built from a view can reveal it. */
 export interface VarView extends Omit<VarTable, "value"> {
   readonly value: string | null;
-  /** Only as a workspace sees it. */
   readonly precedence?: VarPrecedence;
 }
 
-/** How a variable of a set stands to those of the same category and key that a workspace has. */
+/** The order of a set's variable among the workspace's variables with the same category and key. */
 export interface VarPrecedence {
-  /** The one that is in force instead; null where it is in force itself. */
   readonly overwriterId: string | null;
-  /** Those that come after it. */
   readonly overwrittenIds: readonly string[];
 }
 
@@ -26,7 +23,6 @@ const categories = ["terraform", "env"] as const;
 
 export type Named = Pick<VarTable, "key" | "category">;
 
-/** What an environment, and what Terraform, can't have as a name. */
 export function keyFaults({ key, category }: Named): Fault[] {
   if (category === "env")
     return /^[a-zA-Z_][a-zA-Z0-9_]*$/.test(key)
@@ -34,31 +30,30 @@ export function keyFaults({ key, category }: Named): Fault[] {
       : [
           attributeFault(
             "key",
-            "Key of an environment variable must begin with a letter or an underscore, and have only letters, digits and underscores",
+            "Key of an environment variable must start with a letter or an underscore, and may only contain letters, digits and underscores",
           ),
         ];
-  return /\s/.test(key) ? [attributeFault("key", "Key must not contain white space")] : [];
+  return /\s/.test(key) ? [attributeFault("key", "Key can't contain whitespace")] : [];
 }
 
-/** The rules of a key depend on the category; where only one of them is sent, the row tells the other. */
+/** The rules for a key depend on the category. If only one of them is sent, they are checked with the stored row. */
 function bodyFaults({ key, category }: Partial<Named>): Fault[] {
   return key === undefined || category === undefined ? [] : keyFaults({ key, category });
 }
 
-/** Tells one version from the next, and nothing of what is in it: the value has no part in it. */
+/** Changes with every version and reveals nothing about the value. */
 function versionIdOf({ id, version }: Pick<VarTable, "id" | "version">): string {
   return createHash("sha256").update(`${id}/${version}`).digest("hex");
 }
 
-/** Of one workspace or one set: its whole list is one answer, and so has to stay bounded. */
+/** Limits the size of a list, which is not paginated by default. */
 export const varsMax = 1000;
 const keyMax = 255;
 const valueBytesMax = 256 * 1024;
 
-/** Of a variable that is created without one. */
 export const emptyValue = "";
 
-/** Null is only ever shown: taken in, it would let a client that sends back what it read wipe a secret. */
+/** Null is accepted only in responses: a client that sends back what it read would otherwise erase a secret. */
 const value = z
   .string()
   .refine((sent) => Buffer.byteLength(sent) <= valueBytesMax, {
@@ -75,7 +70,6 @@ const ofVar = `${ofWorkspace}/:var_id` as const;
 const ofVarset = "/varsets/:varset_id/relationships/vars";
 const ofVarsetVar = `${ofVarset}/:varset_var_id` as const;
 
-/** Where it is found; nothing for the other owner. */
 const inWorkspace = ({ workspaceId }: VarView) =>
   workspaceId === null ? undefined : (`/api/v2/workspaces/${workspaceId}` as const);
 const inVarset = ({ varsetId }: VarView) => (varsetId === null ? undefined : (`/api/v2/varsets/${varsetId}` as const));
@@ -88,7 +82,7 @@ const newVarExample = {
 };
 const inWorkspaceOfSet = "/workspaces/:workspace_id/varsets/:varset_id/relationships/vars";
 
-/** Only what the documentation needs: each item is read by the definition (`batch.ts`). */
+/** Only for the documentation: `batch.ts` parses each item with the resource definition. */
 const batchBody = z.object({
   data: z
     .object({
@@ -118,51 +112,62 @@ const changeExample = { data: { type: "vars", attributes: { value: "eu-central-1
 
 export const vars = defineResource<VarView>()(({ required, optional, readOnly, toOne, toMany }) => ({
   type: "vars",
-  doc: "A variable of a workspace or of a variable set, for Terraform or for the environment. Its value is stored encrypted.",
+  doc: "A Terraform or environment variable of a workspace or variable set. Its value is stored encrypted.",
   id: (variable) => variable.id,
   version: (variable) => variable.version,
   attributes: {
     key: required(
       text({ min: 1, max: keyMax }),
-      "Its name: unique in the workspace or set and the category, with its case.",
+      "The name of the variable: case-sensitive, and unique within its category in the workspace or variable set.",
     ),
-    value: optional(value, "Null in documents where it is sensitive.", {
+    value: optional(value, "The value of the variable. Null in responses if the variable is sensitive.", {
       default: emptyValue,
       audited: false,
       column: false,
     }),
-    description: optional(description, "What it is for; null is taken as empty.", { default: "" }),
-    category: required(oneOf(categories), "Whether Terraform gets it, or the environment that Terraform runs in."),
-    hcl: optional(flag(), "Whether the value is an expression instead of text; of no effect in the environment.", {
-      default: false,
-    }),
-    sensitive: optional(flag(), "Whether the value is never shown again. Can't be turned off.", { default: false }),
-    "created-at": readOnly(timestamp(), "When it was created."),
-    "version-id": readOnly(text(), "Another one after each change; says nothing else.", {
+    description: optional(description, "What the variable is for. Null is stored as an empty string.", { default: "" }),
+    category: required(
+      oneOf(categories),
+      "`terraform` for a Terraform input variable, `env` for an environment variable.",
+    ),
+    hcl: optional(
+      flag(),
+      "Whether the value is an HCL expression instead of plain text. It has no effect on environment variables.",
+      {
+        default: false,
+      },
+    ),
+    sensitive: optional(flag(), "Whether the value is write-only. It can't be turned off again.", { default: false }),
+    "created-at": readOnly(timestamp(), "When the variable was created."),
+    "version-id": readOnly(text(), "An opaque id that changes with every update.", {
       from: versionIdOf,
       audited: false,
     }),
   },
   relationships: {
-    configurable: toOne("workspaces", "The workspace that it belongs to, if it belongs to one.", {
+    configurable: toOne("workspaces", "The workspace that the variable belongs to, if any.", {
       id: (variable) => variable.workspaceId ?? undefined,
       related: inWorkspace,
     }),
-    varset: toOne("varsets", "The variable set that it belongs to, if it belongs to one.", {
+    varset: toOne("varsets", "The variable set that the variable belongs to, if any.", {
       id: (variable) => variable.varsetId ?? undefined,
       related: inVarset,
     }),
     overwriter: toOne(
       "vars",
-      "As a workspace sees it: the variable that is in force instead; null where it is in force itself.",
+      "In the context of a workspace: the variable that takes precedence over this one; null if this one applies.",
       {
         nullable: true,
         id: ({ precedence }) => precedence?.overwriterId,
       },
     ),
-    overwritten: toMany("vars", "As a workspace sees it: the variables of the same key that come after it.", {
-      ids: ({ precedence }) => precedence?.overwrittenIds,
-    }),
+    overwritten: toMany(
+      "vars",
+      "In the context of a workspace: the variables with the same key that this one takes precedence over.",
+      {
+        ids: ({ precedence }) => precedence?.overwrittenIds,
+      },
+    ),
   },
   links: (variable) => ({
     self: `${inWorkspace(variable) ?? `${inVarset(variable)}/relationships`}/vars/${variable.id}`,
@@ -172,7 +177,7 @@ export const vars = defineResource<VarView>()(({ required, optional, readOnly, t
     listVars: {
       method: "GET",
       path: ofWorkspace,
-      summary: "List a workspace's own variables, by key: all, or a page where one is asked for",
+      summary: "List a workspace's own variables, by key; paginated only on request",
       needs: readers,
       query: { paged: "if-asked" },
       answer: "list",
@@ -181,7 +186,7 @@ export const vars = defineResource<VarView>()(({ required, optional, readOnly, t
       method: "GET",
       path: "/workspaces/:workspace_id/all-vars",
       summary:
-        "List the variables in force in a workspace, by key: its own and those of the variable sets that apply to it, each key once",
+        "List the effective variables of a workspace, by key: its own and those of the variable sets that apply to it, each key once",
       needs: readers,
       query: { paged: "if-asked" },
       answer: "list",
@@ -198,14 +203,14 @@ export const vars = defineResource<VarView>()(({ required, optional, readOnly, t
     showVar: {
       method: "GET",
       path: ofVar,
-      summary: "Show a variable of a workspace, without its value where that is sensitive",
+      summary: "Show a variable of a workspace, without its value if it is sensitive",
       needs: readers,
       answer: "document",
     },
     updateVar: {
       method: "PATCH",
       path: ofVar,
-      summary: "Change a variable of a workspace; even one that says nothing new makes a new version",
+      summary: "Update a variable of a workspace; this creates a new version even if nothing changes",
       needs: writers,
       body: "update",
       answer: "document",
@@ -214,7 +219,7 @@ export const vars = defineResource<VarView>()(({ required, optional, readOnly, t
     updateVars: {
       method: "PATCH",
       path: "/workspaces/:workspace_id/relationships/vars",
-      summary: "Change several variables of a workspace together: all of them, or none",
+      summary: "Update several variables of a workspace in one transaction",
       needs: writers,
       body: { custom: batchBody },
       answer: "nothing",
@@ -230,7 +235,7 @@ export const vars = defineResource<VarView>()(({ required, optional, readOnly, t
     listVarsetVars: {
       method: "GET",
       path: ofVarset,
-      summary: "List a set's variables, by key: all, or a page where one is asked for",
+      summary: "List the variables of a variable set, by key; paginated only on request",
       needs: varsetReaders,
       query: { paged: "if-asked" },
       answer: "list",
@@ -238,21 +243,23 @@ export const vars = defineResource<VarView>()(({ required, optional, readOnly, t
     listWorkspaceVarsetVars: {
       method: "GET",
       path: inWorkspaceOfSet,
-      summary: "List the variables of a set that applies to a workspace, by key, each with what it overwrites there",
+      summary:
+        "List the variables of a variable set that applies to a workspace, by key, each with the variables that it overwrites there",
       needs: readers,
       answer: "list",
     },
     showWorkspaceVarsetVar: {
       method: "GET",
       path: `${inWorkspaceOfSet}/:varset_var_id`,
-      summary: "Show a variable of a set that applies to a workspace, with what it overwrites there",
+      summary:
+        "Show a variable of a variable set that applies to a workspace, with the variables that it overwrites there",
       needs: readers,
       answer: "document",
     },
     createVarsetVar: {
       method: "POST",
       path: ofVarset,
-      summary: "Create a variable in a set",
+      summary: "Create a variable in a variable set",
       needs: varsetManagers,
       body: "create",
       answer: "created",
@@ -261,14 +268,14 @@ export const vars = defineResource<VarView>()(({ required, optional, readOnly, t
     showVarsetVar: {
       method: "GET",
       path: ofVarsetVar,
-      summary: "Show a variable of a set, without its value where that is sensitive",
+      summary: "Show a variable of a variable set, without its value if it is sensitive",
       needs: varsetReaders,
       answer: "document",
     },
     updateVarsetVar: {
       method: "PATCH",
       path: ofVarsetVar,
-      summary: "Change a variable of a set; even one that says nothing new makes a new version",
+      summary: "Update a variable of a variable set; this creates a new version even if nothing changes",
       needs: varsetManagers,
       body: "update",
       answer: "document",
@@ -277,7 +284,7 @@ export const vars = defineResource<VarView>()(({ required, optional, readOnly, t
     deleteVarsetVar: {
       method: "DELETE",
       path: ofVarsetVar,
-      summary: "Delete a variable of a set",
+      summary: "Delete a variable of a variable set",
       needs: varsetManagers,
       answer: "nothing",
     },

@@ -1,6 +1,6 @@
 /**
- * Operations on variables: load → authorize → decide → write. Every value is sealed before it is stored, and none enters the
- * trail: an event stays for ever, and a variable may be made sensitive later.
+ * Operations on variables. Values are stored encrypted and never written to the audit log, because events are permanent and a variable can
+ * become sensitive later.
  */
 import type { Tx } from "../../../database/database.ts";
 import type { VarTable } from "../../../database/schema/variables.ts";
@@ -130,7 +130,7 @@ export const varResource = implement(vars, {
   },
 });
 
-// --- whose they are
+// --- owners
 
 async function loadReadable(context: Context, workspaceId: string): Promise<ReadableWorkspace> {
   return grantWorkspace(await loadWorkspace(context.database.reader, context, { workspaceId }), "can-read-variable");
@@ -145,7 +145,7 @@ async function ofVarset(tx: Tx, context: Context, varsetId: string): Promise<Wri
   return { column: "varsetId", thing: grantVarset(await loadVarset(tx, context, varsetId, true), "can-manage") };
 }
 
-/** The owner's document names its variables. */
+/** The owner's document lists its variables. */
 async function noteInOwner(tx: Tx, owner: Writable, change: { added?: string; removed?: string }): Promise<void> {
   if (owner.column === "varsetId") return noteVars(tx, owner.thing);
   const { varIds } = owner.thing;
@@ -153,7 +153,7 @@ async function noteInOwner(tx: Tx, owner: Writable, change: { added?: string; re
   await setVarIds(tx, owner.thing, added === undefined ? withoutVar(varIds, removed ?? "") : withVar(varIds, added));
 }
 
-// --- what is done to them
+// --- changes
 
 async function list(
   context: Context,
@@ -182,18 +182,18 @@ interface Update {
   readonly attributes: UpdateAttributes<typeof vars>;
 }
 
-/** Always a new version, also where nothing differs: clients take the version-id for that of their own change. */
+/** Always creates a new version, even if nothing differs: clients expect the version-id to change with their update. */
 async function update(tx: Tx, context: ConditionalContext, owner: Writable, { id, attributes }: Update) {
   const before = toVarView(context, await loadRow(tx, owner, id));
   context.ifMatch.check(before);
   const changes = changesOf<Omit<VarTable, "value">>(before, changedColumns(vars, attributes));
   const value = replacement(before, attributes.value);
   const after = afterUpdate<VarView>(before, changes);
-  const crowded =
+  const limitFaults =
     isRenamed(before, after) || value !== undefined
       ? besideFaults(await lookUpOthers(tx, owner, after), value ?? "", nounOf(owner))
       : [];
-  refuseIfAny([...changeFaults(before, after), ...crowded]);
+  refuseIfAny([...changeFaults(before, after), ...limitFaults]);
   await updateVarRow(tx, owner, id, {
     ...changes,
     ...(value !== undefined && { value: sealed(context, id, value) }),
@@ -203,7 +203,7 @@ async function update(tx: Tx, context: ConditionalContext, owner: Writable, { id
   return { view };
 }
 
-/** All of them or none, by three statements whatever their number. */
+/** Three statements for any number of changes. */
 async function updateTogether(tx: Tx, context: Context, owner: Writable, changes: readonly BatchChange[]) {
   const rows = await findVars(tx, owner);
   const updates = plannedUpdates(
@@ -232,7 +232,6 @@ async function remove(tx: Tx, context: ConditionalContext, owner: Writable, id: 
   await recordVar(tx, context, { before });
 }
 
-/** Raises `not-found`, also for another owner's. */
 async function loadRow(tx: Tx, owner: Writable, id: string): Promise<VarTable> {
   const row = await findVar(tx, owner, id);
   if (row === undefined) throw notFound("variable");
@@ -243,7 +242,7 @@ function sealed({ vault }: Context, id: string, value: string): Uint8Array {
   return vault.seal(valueOwner(id), Buffer.from(value));
 }
 
-/** Beside the attributes the trail tells whose variable it is, and that its value was replaced, never by what. */
+/** Audit events record the owner of the variable and that its value was replaced, but not the value. */
 function varEvents(change: { before?: VarView; after?: VarView }, replaced: boolean) {
   const { before, after } = change;
   const ownerIn = ({ workspaceId, varsetId }: VarView) =>

@@ -1,4 +1,4 @@
-/** Whose variables they are, a workspace's or a set's, with the proof of what the caller may do with them there. */
+/** The owner of variables, a workspace or a variable set, with the proof of the caller's permission. */
 import type { Granted } from "../../../access/granted.ts";
 import type { VarsetView } from "../varsets/definition.ts";
 import type { WorkspaceView } from "../../register/workspaces/view.ts";
@@ -9,15 +9,13 @@ export type Readable =
   | { readonly column: "workspaceId"; readonly thing: ReadableWorkspace }
   | { readonly column: "varsetId"; readonly thing: Granted<VarsetView, "can-read"> };
 
-/** The owner's row is locked: of two who add the same key, or the last one allowed, one comes first. */
+/** The owner's row is locked, so that concurrent requests can't add the same key or exceed the limit. */
 export type Writable =
   | { readonly column: "workspaceId"; readonly thing: Granted<WorkspaceView, "can-update-variable"> }
   | { readonly column: "varsetId"; readonly thing: Granted<VarsetView, "can-manage"> };
 
-/** As a sentence begins with it. */
-export const nounOf = ({ column }: Writable): string => (column === "workspaceId" ? "A workspace" : "A variable set");
+export const nounOf = ({ column }: Writable): string => (column === "workspaceId" ? "workspace" : "variable set");
 
-/** The columns that tell whose a new variable is. */
 export function ownerColumns({ column, thing }: Writable) {
   return {
     organizationId: thing.organizationId,

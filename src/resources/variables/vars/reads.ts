@@ -1,4 +1,4 @@
-/** How a variable is granted: by what its caller holds on its workspace or set. And what neighbours ask of variables. */
+/** Reads of variables for other modules, and the permission checks on a variable. */
 import { variableSetPermissions } from "../../../access/permissions/organization.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { VarTable } from "../../../database/schema/variables.ts";
@@ -18,47 +18,46 @@ import {
 } from "./store.ts";
 
 /**
- * One statement, for reading. Raises `not-found` where the caller may not see the workspace, or it has no such variable, and
- * `forbidden` where its variables may not be read: then it does not tell which there are.
+ * Raises `not-found` if the caller can't see the workspace or the variable doesn't exist, and `forbidden` if the caller can't read
+ * variables, whether or not the variable exists.
  */
 export async function loadVar(
   tx: Tx,
   context: Pick<Context, "actor">,
   ids: { readonly workspaceId: string; readonly varId: string },
 ): Promise<VarTable> {
-  const place = await findPlace(tx, context.actor, ids);
-  if (place === undefined) throw notFound("workspace");
-  const { variable } = grantOnWorkspace("workspace", place, "can-read-variable");
+  const found = await findPlace(tx, context.actor, ids);
+  if (found === undefined) throw notFound("workspace");
+  const { variable } = grantOnWorkspace("workspace", found, "can-read-variable");
   if (variable === undefined) throw notFound("variable");
   return variable;
 }
 
-/** One statement, for reading. Raises `not-found` where the caller may not see the set, or it has no such variable. */
 export async function loadVarsetVar(
   tx: Tx,
   context: Pick<Context, "actor">,
   ids: { readonly varsetId: string; readonly varId: string },
 ): Promise<VarTable> {
-  const place = await findVarsetPlace(tx, context.actor, ids);
-  if (place === undefined || !variableSetPermissions(place)["can-read"]) throw notFound("variable set");
-  if (place.variable === undefined) throw notFound("variable");
-  return place.variable;
+  const found = await findVarsetPlace(tx, context.actor, ids);
+  if (found === undefined || !variableSetPermissions(found)["can-read"]) throw notFound("variable set");
+  if (found.variable === undefined) throw notFound("variable");
+  return found.variable;
 }
 
-/** One statement, for reading. Raises `not-found` also where the set does not apply to the workspace. */
+/** Raises `not-found`, also if the variable set doesn't apply to the workspace. */
 export async function loadVarInWorkspace(
   tx: Tx,
   context: Pick<Context, "actor">,
   ids: { readonly workspaceId: string; readonly varsetId: string; readonly varId: string },
 ): Promise<RankedVar> {
-  const place = await findRankedPlace(tx, context.actor, ids);
-  if (place === undefined) throw notFound("workspace");
-  const { variable } = grantOnWorkspace("workspace", place, "can-read-variable");
+  const found = await findRankedPlace(tx, context.actor, ids);
+  if (found === undefined) throw notFound("workspace");
+  const { variable } = grantOnWorkspace("workspace", found, "can-read-variable");
   if (variable === undefined) throw notFound("variable");
   return variable;
 }
 
-/** The variables of sets of one organization that the caller may read. */
+/** The variable sets must belong to one organization, and the caller must be able to read them. */
 export async function varsOfSets(
   tx: Tx,
   context: Pick<Context, "vault">,
@@ -71,27 +70,26 @@ export async function varsOfSets(
   return rows.map((row) => toVarView(context, row));
 }
 
-/** A sensitive value is not even opened. */
+/** Doesn't decrypt sensitive values. */
 export function toVarView({ vault }: Pick<Context, "vault">, row: VarTable): VarView {
   const { value, ...columns } = row;
   const opened = row.sensitive === 1 ? null : Buffer.from(vault.open(valueOwner(row.id), value)).toString();
   return { ...columns, value: opened };
 }
 
-/** A variable as a run is given it. */
 export interface EffectiveVariable {
   readonly key: string;
   readonly value: string;
   readonly category: "terraform" | "env";
   readonly hcl: boolean;
   readonly sensitive: boolean;
-  /** Whether it comes of a set with priority: then a run's own variable does not replace it. */
+  /** Whether it comes from a priority variable set, which a run's own variable can't override. */
   readonly priority: boolean;
 }
 
 /**
- * What is in force in a workspace, with every value opened: for its runs alone, never for a document. One statement. The same rows as
- * those of `all-vars`, by the same statement.
+ * The effective variables of a workspace with all values decrypted. Only for runs: the result must not end up in a document. Selects the
+ * same rows as `all-vars`.
  */
 export async function effectiveVariables(
   tx: Tx,
@@ -99,29 +97,29 @@ export async function effectiveVariables(
   workspace: PlaceOfWorkspace,
 ): Promise<EffectiveVariable[]> {
   const rows = await listWinningVars(tx, workspace);
-  return rows.map(({ id, key, value, category, hcl, sensitive, place }) => ({
+  return rows.map(({ id, key, value, category, hcl, sensitive, ranking }) => ({
     key,
     value: Buffer.from(vault.open(valueOwner(id), value)).toString(),
     category: category as EffectiveVariable["category"],
     hcl: hcl === 1,
     sensitive: sensitive === 1,
-    priority: Number(place) < ownPlace,
+    priority: Number(ranking) < ownPlace,
   }));
 }
 
-/** With a run's own variables: they replace all but those of sets with priority. Their values are expressions, and Terraform's alone. */
+/** Adds a run's own variables, which override all others except those of priority variable sets. Their values are HCL expressions. */
 export function withRunVariables(
   inForce: readonly EffectiveVariable[],
   own: readonly { readonly key: string; readonly value: string }[],
 ): EffectiveVariable[] {
   const isTerraforms = ({ category }: EffectiveVariable) => category === "terraform";
-  const fixed = new Set(inForce.flatMap((each) => (isTerraforms(each) && each.priority ? [each.key] : [])));
-  const given = own.filter(({ key }) => !fixed.has(key));
-  const replaced = new Set(given.map(({ key }) => key));
-  const kept = inForce.filter((each) => !isTerraforms(each) || !replaced.has(each.key));
+  const fixedKeys = new Set(inForce.flatMap((each) => (isTerraforms(each) && each.priority ? [each.key] : [])));
+  const runVariables = own.filter(({ key }) => !fixedKeys.has(key));
+  const replaced = new Set(runVariables.map(({ key }) => key));
+  const remaining = inForce.filter((each) => !isTerraforms(each) || !replaced.has(each.key));
   return [
-    ...kept,
-    ...given.map(({ key, value }) => ({
+    ...remaining,
+    ...runVariables.map(({ key, value }) => ({
       key,
       value,
       category: "terraform" as const,

@@ -1,4 +1,4 @@
-/** SQL of variables. Whoever changes one holds its owner's row first: the workspace's or the set's. */
+/** SQL of variables. Writers must lock the owner's row first. */
 import { sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
 import { type Standing, standingOf, type StandingRow } from "../../../access/organization.ts";
@@ -22,14 +22,12 @@ import type { Readable, ReadableWorkspace, Writable } from "./owner.ts";
 import { varsMax, type VarPrecedence } from "./definition.ts";
 import { type Others, valuesBytesMax } from "./rules.ts";
 
-// --- one, for reading
+// --- one variable, for reading
 
-/** What the caller may do to a workspace, and the variable that was asked for, if the workspace has it. */
 export interface VarPlace extends WorkspaceFacts {
   readonly variable: VarTable | undefined;
 }
 
-/** The same for a set. */
 export interface VarsetVarPlace {
   readonly standing: Standing;
   readonly parentProjectId: string | null;
@@ -51,7 +49,7 @@ const varColumns = [
   "v.version",
 ] as const;
 
-/** A variable's columns are all there, or all null. */
+/** The columns of a left join: either all set or all null. */
 type VarOrNulls = { [Name in keyof Omit<VarTable, "organizationId">]: VarTable[Name] | null };
 const variableIn = (row: VarOrNulls): VarTable | undefined => (row.id === null ? undefined : (row as VarTable));
 
@@ -68,10 +66,7 @@ const inWorkspace = prepared<ByIds, WorkspaceAccessRow & VarOrNulls>((db, { owne
     .where("w.id", "=", ownerId),
 );
 
-/**
- * One statement: the variable and all that the caller holds on its workspace. The workspace comes also without it, so that
- * whoever may not read variables is told that, whichever there are.
- */
+/** Returns the workspace even if the variable doesn't exist, so that callers who can't read variables get the same error either way. */
 export async function findPlace(
   tx: Tx,
   actor: Actor,
@@ -94,7 +89,6 @@ const inVarset = prepared<ByIds, VarsetRow & VarOrNulls>((db, { ownerId, varId, 
     .where("s.id", "=", ownerId),
 );
 
-/** One statement: the variable and all that decides whether the caller may see its set. */
 export async function findVarsetPlace(
   tx: Tx,
   actor: Actor,
@@ -104,9 +98,8 @@ export async function findVarsetPlace(
   return row && { ...row, standing: standingOf(actor, row), variable: variableIn(row) };
 }
 
-// --- many
+// --- lists
 
-/** An owner's own variables. */
 export function ownVars(tx: Tx, { column, thing }: Readable) {
   return tx.db
     .selectFrom("vars as v")
@@ -116,36 +109,35 @@ export function ownVars(tx: Tx, { column, thing }: Readable) {
 }
 type VarRows = ReturnType<typeof ownVars>;
 
-/** A workspace's own variables and those of the sets that apply to it, each with its place among those of its category and key. */
+/** A workspace's own variables and those of the variable sets that apply to it, with their precedence. */
 function candidates(workspace: PlaceOfWorkspace) {
   const { id, organizationId } = workspace;
   return sql`(
-    select own.id, own.varset_id, own.category, own.key, ${sql.lit(ownPlace)} as place, '' as set_key from vars as own
+    select own.id, own.varset_id, own.category, own.key, ${sql.lit(ownPlace)} as ranking, '' as set_key from vars as own
     where own.organization_id = ${organizationId} and own.workspace_id = ${id}
     union all
-    select given.id, given.varset_id, given.category, given.key, s.place, s.name_key
+    select given.id, given.varset_id, given.category, given.key, s.ranking, s.name_key
     from ${appliedSets(workspace)} as s
     inner join vars as given on given.organization_id = ${organizationId} and given.varset_id = s.id)`;
 }
 
-/** Of each category and key the variable that wins, with its place. */
 function winners(workspace: PlaceOfWorkspace) {
-  return sql<{ id: string; place: number }>`(
-    select id, place from (
-      select id, place, row_number() over (partition by category, key order by place, set_key) as nth
+  return sql<{ id: string; ranking: number }>`(
+    select id, ranking from (
+      select id, ranking, row_number() over (partition by category, key order by ranking, set_key) as nth
       from ${candidates(workspace)} as candidates
     ) as ranked where nth = 1)`;
 }
 
 interface PrecedenceRow {
   readonly winnerId: string;
-  /** Ids joined by commas, in their order; null where there are none. */
+  /** Ids joined by commas, in order of precedence; null if there are none. */
   readonly overwrittenList: string | null;
 }
 
-/** The variables of one set, with what stands before and after each in a workspace. */
+/** The variables of one variable set, with those that they override and are overridden by in a workspace. */
 function rankedInSet(workspace: PlaceOfWorkspace, varsetId: string) {
-  const order = sql`partition by category, key order by place, set_key`;
+  const order = sql`partition by category, key order by ranking, set_key`;
   return sql<{ id: string } & PrecedenceRow>`(
     select id, winner_id, overwritten_list from (
       select id, varset_id,
@@ -165,7 +157,6 @@ const rankedVar = ({ winnerId, overwrittenList, ...row }: VarTable & PrecedenceR
   },
 });
 
-/** A set's variables as a workspace sees them, by key; undefined where the set does not apply to it. One statement. */
 export async function listVarsOfAppliedSet(
   tx: Tx,
   workspace: ReadableWorkspace,
@@ -185,18 +176,22 @@ export async function listVarsOfAppliedSet(
   return rows.filter((row) => row.id !== null).map((row) => rankedVar(row as VarTable & PrecedenceRow));
 }
 
-/** One statement: a variable of a set that applies to a workspace, and all that the caller holds on the workspace. */
 export async function findRankedPlace(
   tx: Tx,
   actor: Actor,
   { workspaceId, varsetId, varId }: { readonly workspaceId: string; readonly varsetId: string; readonly varId: string },
 ): Promise<(WorkspaceFacts & { readonly variable: RankedVar | undefined }) | undefined> {
-  const of = (column: string) => sql<string>`(select ${sql.ref(column)} from workspaces where id = ${workspaceId})`;
-  const place = { id: workspaceId, organizationId: of("organization_id"), projectId: of("project_id") };
+  const workspaceColumn = (column: string) =>
+    sql<string>`(select ${sql.ref(column)} from workspaces where id = ${workspaceId})`;
+  const workspace = {
+    id: workspaceId,
+    organizationId: workspaceColumn("organization_id"),
+    projectId: workspaceColumn("project_id"),
+  };
   const row = await tx.db
     .selectFrom("workspaces as w")
     .innerJoin("organizations as o", "o.id", "w.organizationId")
-    .leftJoin(rankedInSet(place, varsetId).as("ranked"), (join) => join.on("ranked.id", "=", varId))
+    .leftJoin(rankedInSet(workspace, varsetId).as("ranked"), (join) => join.on("ranked.id", "=", varId))
     .leftJoin("vars as v", "v.id", "ranked.id")
     .select(["w.organizationId", "o.allowForceDeleteWorkspaces", "ranked.winnerId", "ranked.overwrittenList"])
     .select(varColumns)
@@ -215,22 +210,20 @@ export function varsInForce(tx: Tx, workspace: ReadableWorkspace): VarRows {
     .where(sql<boolean>`v.id in (select id from ${winners(workspace)} as won)`);
 }
 
-/** All of them, with the place by which each wins, by category and key: one statement. */
 export async function listWinningVars(
   tx: Tx,
   workspace: PlaceOfWorkspace,
-): Promise<(VarTable & { readonly place: number })[]> {
+): Promise<(VarTable & { readonly ranking: number })[]> {
   return tx.db
     .selectFrom("vars as v")
     .innerJoin(winners(workspace).as("won"), "won.id", "v.id")
     .selectAll("v")
-    .select("won.place")
+    .select("won.ranking")
     .orderBy("v.category")
     .orderBy("v.key")
     .execute();
 }
 
-/** By key: a page with the total, or all of them. */
 export async function listVarRows(
   tx: Tx,
   rows: VarRows,
@@ -246,7 +239,7 @@ export async function listVarRows(
   return { rows: found.rows, totalCount: found.totals.totalCount };
 }
 
-/** The variables of sets, set by set and by key: as many as one set may have, and no more than its values may hold. */
+/** Bounded like a single variable set, in the number of variables and in the size of their values. */
 export async function listVarsOfSets(tx: Tx, organizationId: string, ids: readonly string[]): Promise<VarTable[]> {
   const fitting = sql`
     select id from (
@@ -265,13 +258,11 @@ export async function listVarsOfSets(tx: Tx, organizationId: string, ids: readon
     .execute();
 }
 
-// --- for a change
+// --- changes
 
-/** How many bytes the value of each has, by its id. */
 export const storedValueBytes = (rows: readonly VarTable[]): ReadonlyMap<string, number> =>
   new Map(rows.map(({ id, value }) => [id, value.length - sealedMoreBytes]));
 
-/** All of an owner's, with their values. */
 export async function findVars(tx: Tx, { column, thing }: Writable): Promise<VarTable[]> {
   return tx.db
     .selectFrom("vars")
@@ -285,12 +276,10 @@ export async function updateVarRows(tx: Tx, _owner: Writable, rows: readonly Cha
   await updateRows(tx, "vars", rows);
 }
 
-/** Locked with its owner. */
 export async function findVar(tx: Tx, { column, thing }: Writable, id: string): Promise<VarTable | undefined> {
   return tx.db.selectFrom("vars").selectAll().where("id", "=", id).where(column, "=", thing.id).executeTakeFirst();
 }
 
-/** What the owner has beside the variable of this id, in one statement. */
 export async function lookUpOthers(
   tx: Tx,
   { column, thing }: Writable,

@@ -1,4 +1,4 @@
-/** A variable set: variables that many workspaces share, and which workspaces these are. */
+/** The variable set resource: variables that are shared by many workspaces. */
 import { z } from "zod";
 import type { Standing } from "../../../access/organization.ts";
 import { variableSetPermissions } from "../../../access/permissions/organization.ts";
@@ -10,29 +10,27 @@ import type { OrganizationFacts } from "../../identity/organizations/definition.
 
 const descriptionMax = 512;
 
-/** Of variables and of sets. There always is one: null is taken as empty. */
+/** For variables and variable sets. Null is stored as an empty string. */
 export const description = text({ max: descriptionMax })
   .nullable()
   .transform((sent) => sent ?? "")
   .pipe(z.string()) as unknown as z.ZodType<string>;
 
 export const varsetReaders =
-  "a member of the organization, or a token of it or of one of its teams; for a project's set, 'read' on the project's variable sets";
+  "a member of the organization, or a token of the organization or of one of its teams; for a set that a project owns, 'read' on the project's variable sets";
 export const varsetManagers =
-  "an owner, a team with 'manage-workspaces' or 'manage-projects', or the organization's token; for a project's set also a team with 'write' on the project's variable sets";
+  "an owner, a team with 'manage-workspaces' or 'manage-projects', or the organization's token; for a set that a project owns, also a team with 'write' on the project's variable sets";
 
 export type LinkKind = "workspaces" | "projects";
 export type Links = Readonly<Record<LinkKind, readonly string[]>>;
 
-/** The version is the one that is shown: it rises also when a workspace or a project that it applies to is deleted. */
+/** `version` also rises when a workspace or project that the set applies to is deleted. */
 export interface VarsetView extends VarsetTable, OrganizationFacts {
   readonly standing: Standing;
-  /** What the caller's teams hold on the project that owns it. */
   readonly projectAccess: number | null;
   readonly varIds: readonly string[];
-  /** What it applies to, as far as the caller may read it. */
   readonly links: Links;
-  /** The rest: it is counted, and stays as it is. */
+  /** What the set applies to and the caller can't read: counted, but not shown or changed. */
   readonly hidden: Links;
 }
 
@@ -56,48 +54,50 @@ const workspaceExample = { data: [{ type: "workspaces", id: "ws-1234567890abcdef
 const projectExample = { data: [{ type: "projects", id: "prj-1234567890abcdef" }] };
 
 const workspaceReaders =
-  "read access to the workspace's runs; shows a project's sets to whoever has 'read' on the project's variable sets";
-const shownBeside = "Up to 100 documents come with `include`.";
+  "read access to the workspace's runs; sets that a project owns are listed only for callers with 'read' on the project's variable sets";
+const shownBeside = "`include` returns up to 100 of them.";
 
 export const varsets = defineResource<VarsetView>()(({ required, optional, readOnly, toOne, toMany }) => ({
   type: "varsets",
-  doc: "Variables that many workspaces share: those of the whole organization, of some projects, or some one by one.",
+  doc: "A set of variables that applies to the whole organization, to projects, or to individual workspaces.",
   id: (set) => set.id,
   version: (set) => [set.version, set.organizationFacts],
   attributes: {
     name: required(
       name,
-      "Unique in the organization, ignoring case. Of two sets of one scope the first by name wins.",
+      "The name of the set, unique in the organization, ignoring case. Of two sets with the same scope, the first by name takes precedence.",
       {
         folded: true,
       },
     ),
-    description: optional(description, "What it is for; null is taken as empty.", { default: "" }),
+    description: optional(description, "What the set is for. Null is stored as an empty string.", { default: "" }),
     global: optional(
       flag(),
-      "Whether it applies to every workspace of the organization. One that becomes global forgets its workspaces and projects.",
+      "Whether the set applies to every workspace of the organization. Setting it removes the set's workspaces and projects.",
       { default: false },
     ),
-    priority: optional(flag(), "Whether its variables win over a workspace's own.", { default: false }),
-    "created-at": readOnly(timestamp(), "When it was made."),
-    "updated-at": readOnly(timestamp(), "When it, what is in it, or what it applies to was changed.", {
+    priority: optional(flag(), "Whether the set's variables take precedence over a workspace's own.", {
+      default: false,
+    }),
+    "created-at": readOnly(timestamp(), "When the set was created."),
+    "updated-at": readOnly(timestamp(), "When the set, its variables or its scope were last changed.", {
       audited: false,
     }),
-    "var-count": readOnly(wholeNumber(), "How many variables it has.", {
+    "var-count": readOnly(wholeNumber(), "The number of variables in the set.", {
       from: (set) => set.varIds.length,
       audited: false,
     }),
-    "workspace-count": readOnly(wholeNumber(), "How many workspaces it applies to one by one.", {
+    "workspace-count": readOnly(wholeNumber(), "The number of individual workspaces that the set applies to.", {
       from: (set) => countOf(set, "workspaces"),
       audited: false,
     }),
-    "project-count": readOnly(wholeNumber(), "How many projects it applies to.", {
+    "project-count": readOnly(wholeNumber(), "The number of projects that the set applies to.", {
       from: (set) => countOf(set, "projects"),
       audited: false,
     }),
     permissions: readOnly(
       flags(["can-update"]),
-      "What the caller may do: change it, its variables and what it applies to.",
+      "Whether the caller can change the set, its variables and its scope.",
       {
         from: (set) => ({ "can-update": variableSetPermissions(set)["can-manage"] }),
         audited: false,
@@ -105,13 +105,13 @@ export const varsets = defineResource<VarsetView>()(({ required, optional, readO
     ),
   },
   relationships: {
-    organization: toOne("organizations", "The organization that it is in.", {
+    organization: toOne("organizations", "The organization of the set.", {
       id: (set) => set.organizationName,
       related: (set) => `/api/v2/organizations/${set.organizationName}`,
     }),
     parent: toOne(
       ["organizations", "projects"],
-      "Who owns it: the organization, also where it is null or not sent, or one of its projects. A project's set applies within that project alone, is seen and managed by `variable-sets` on it, and goes with it.",
+      "The owner of the set: the organization, which is the default, or one of its projects. A set that a project owns applies only within that project, requires `variable-sets` access to the project, and is deleted with it.",
       {
         create: "optional",
         nullable: true,
@@ -121,20 +121,20 @@ export const varsets = defineResource<VarsetView>()(({ required, optional, readO
     ),
     vars: toMany(
       "vars",
-      "Its variables, by key. Up to 1000 documents, with values of up to 8 MiB together, come with `include`.",
+      "The variables of the set, by key. `include` returns up to 1000 of them, with values of up to 8 MiB in total.",
       { ids: (set) => set.varIds },
     ),
     workspaces: toMany(
       "workspaces",
-      `The workspaces that it applies to one by one, as far as the caller may read them. ${shownBeside}`,
+      `The individual workspaces that the set applies to and the caller can read. ${shownBeside}`,
       { create: "optional", update: "optional", ids: (set) => set.links.workspaces },
     ),
-    projects: toMany(
-      "projects",
-      `The projects to whose workspaces it applies, as far as the caller may read them. ${shownBeside}`,
-      { create: "optional", update: "optional", ids: (set) => set.links.projects },
-    ),
-    stacks: toMany("stacks", "Always empty: there are no stacks.", { ids: () => [] }),
+    projects: toMany("projects", `The projects that the set applies to and the caller can read. ${shownBeside}`, {
+      create: "optional",
+      update: "optional",
+      ids: (set) => set.links.projects,
+    }),
+    stacks: toMany("stacks", "Always empty: stacks are not supported.", { ids: () => [] }),
   },
   links: (set) => ({ self: `/api/v2/varsets/${set.id}` }),
   operations: {
@@ -150,7 +150,7 @@ export const varsets = defineResource<VarsetView>()(({ required, optional, readO
       method: "GET",
       path: "/workspaces/:workspace_id/varsets",
       summary:
-        "List the variable sets that apply to a workspace, by name, global ones and those of its project among them",
+        "List the variable sets that apply to a workspace, by name, including global ones and those of its project",
       needs: workspaceReaders,
       query,
       answer: "list",
@@ -158,7 +158,7 @@ export const varsets = defineResource<VarsetView>()(({ required, optional, readO
     listApplicableVarsets: {
       method: "GET",
       path: "/workspaces/:workspace_id/applicable-varsets",
-      summary: "List the variable sets that apply to a workspace, by the other name of that list",
+      summary: "List the variable sets that apply to a workspace (an alias of `/workspaces/:workspace_id/varsets`)",
       needs: workspaceReaders,
       query,
       answer: "list",
@@ -166,8 +166,9 @@ export const varsets = defineResource<VarsetView>()(({ required, optional, readO
     listProjectVarsets: {
       method: "GET",
       path: "/projects/:project_id/varsets",
-      summary: "List the variable sets that apply to a project or that it owns, by name, global ones among them",
-      needs: "read access to the project's settings; shows the sets that it owns to whoever has 'read' on them",
+      summary: "List the variable sets that apply to a project or that it owns, by name, including global ones",
+      needs:
+        "read access to the project's settings; sets that the project owns are listed only for callers with 'read' on them",
       query,
       answer: "list",
     },
@@ -191,7 +192,7 @@ export const varsets = defineResource<VarsetView>()(({ required, optional, readO
     updateVarset: {
       method: "PATCH",
       path: ofVarset,
-      summary: "Change a variable set; a list of workspaces or projects that is sent replaces the one before",
+      summary: "Update a variable set; a list of workspaces or projects replaces the previous one",
       needs: varsetManagers,
       body: "update",
       query: { include },
@@ -224,7 +225,7 @@ export const varsets = defineResource<VarsetView>()(({ required, optional, readO
       method: "DELETE",
       path: ofWorkspaces,
       ifMatch: true,
-      summary: "Apply a variable set to workspaces no longer",
+      summary: "Stop applying a variable set to workspaces",
       needs: varsetManagers,
       body: { linkage: ["workspaces"] },
       answer: "nothing",
@@ -233,7 +234,7 @@ export const varsets = defineResource<VarsetView>()(({ required, optional, readO
     addVarsetProjects: {
       method: "POST",
       path: ofProjects,
-      summary: "Apply a variable set to the workspaces of projects",
+      summary: "Apply a variable set to projects",
       needs: varsetManagers,
       body: { linkage: ["projects"] },
       answer: "nothing",
@@ -243,7 +244,7 @@ export const varsets = defineResource<VarsetView>()(({ required, optional, readO
       method: "DELETE",
       path: ofProjects,
       ifMatch: true,
-      summary: "Apply a variable set to the workspaces of projects no longer",
+      summary: "Stop applying a variable set to projects",
       needs: varsetManagers,
       body: { linkage: ["projects"] },
       answer: "nothing",

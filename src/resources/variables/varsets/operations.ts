@@ -1,4 +1,4 @@
-/** Operations on variable sets: load → authorize → decide → write. */
+/** Operations on variable sets. */
 import { effective } from "../../../access/effective.ts";
 import { grant, type Granted } from "../../../access/granted.ts";
 import {
@@ -78,32 +78,36 @@ export const varsetResource = implement(varsets, {
   async createVarset({ context, params, body }) {
     return context.database.write(async (tx) => {
       const { attributes, relationships: sent } = body;
-      const { organization, parent, access } = await loadOwner(tx, context, params.organizationName, sent.parent);
+      const {
+        organization,
+        parent,
+        access: parentAccess,
+      } = await loadOwner(tx, context, params.organizationName, sent.parent);
       const row = newVarset(attributes, {
         id: newId("varsets"),
         organizationId: organization.id,
         parentProjectId: parent ?? null,
         createdAt: now(),
       });
-      const place = { organizationId: organization.id, standing: organization.standing };
-      const known = await lookUp(tx, context.actor, place, { name: row.name, ...sent });
-      const orphan = parent !== undefined && access === undefined;
+      const scope = { organizationId: organization.id, standing: organization.standing };
+      const known = await lookUp(tx, context.actor, scope, { name: row.name, ...sent });
+      const isParentUnknown = parent !== undefined && parentAccess === undefined;
       refuseIfAny([
         ...(known.nameTaken ? [nameTaken()] : []),
-        ...(orphan ? [unknownParent(parent)] : []),
+        ...(isParentUnknown ? [unknownParent(parent)] : []),
         ...globalFaults(row, sent),
-        ...linkFaults(sent, known, orphan ? null : row.parentProjectId, inRelationship),
+        ...linkFaults(sent, known, isParentUnknown ? null : row.parentProjectId, inRelationship),
       ]);
       const links = linksAfter(nothing, sent, row.global);
-      const made = { ...row, linkedCount: links.workspaces.length + links.projects.length };
-      await insertVarset(tx, organization, made, links);
-      const seen = {
+      const stored = { ...row, linkedCount: links.workspaces.length + links.projects.length };
+      await insertVarset(tx, organization, stored, links);
+      const access = {
         standing: organization.standing,
-        projectAccess: access?.mask ?? null,
+        projectAccess: parentAccess?.mask ?? null,
         varIds: [],
         hidden: nothing,
       };
-      const view = { ...made, ...factsOf(organization), ...seen, links };
+      const view = { ...stored, ...factsOf(organization), ...access, links };
       await recordSet(tx, context, { after: view });
       return { view };
     });
@@ -181,11 +185,11 @@ async function listOfWorkspace(context: Context, workspaceId: string, { page, q,
 }
 
 /**
- * What a new set is put into: the organization, or the project that is named, with what the caller holds on that; nothing
- * where there is no such project for the caller. Raises `not-found` or `forbidden`.
+ * The owner of a new variable set: the organization or the named project, with the caller's access to the project. `access` is undefined if
+ * the caller can't see the project. Raises `not-found` or `forbidden`.
  */
 async function loadOwner(tx: Tx, context: Context, organizationName: string, named: string | null | undefined) {
-  // Held, so that nothing that the set is to apply to goes meanwhile.
+  // The lock prevents that anything the set is applied to is deleted concurrently.
   const found = await loadOrganization(tx, context, organizationName, true);
   const parent = parentProjectIn(named, found.name);
   const readable = parent === undefined ? [] : await readableProjects(tx, context, [parent]);
@@ -204,7 +208,6 @@ async function loadOwner(tx: Tx, context: Context, organizationName: string, nam
   return { organization, parent, access };
 }
 
-/** The set after the change; undefined when it changes nothing, and then nothing is written. */
 async function writeChange(
   tx: Tx,
   set: Granted<VarsetView, "can-manage">,
@@ -214,10 +217,10 @@ async function writeChange(
   let count = 0;
   let touched = false;
   for (const kind of kinds) {
-    const [gone, come] = [without(set.links[kind], after[kind]), without(after[kind], set.links[kind])];
-    count -= (await deleteLinks(tx, set, kind, gone)).length;
-    count += (await insertLinks(tx, set, kind, come)).length;
-    touched ||= gone.length + come.length > 0;
+    const [removed, added] = [without(set.links[kind], after[kind]), without(after[kind], set.links[kind])];
+    count -= (await deleteLinks(tx, set, kind, removed)).length;
+    count += (await insertLinks(tx, set, kind, added)).length;
+    touched ||= removed.length + added.length > 0;
   }
   if (changes === undefined && !touched) return undefined;
   const updatedAt = await updateVarsetRow(tx, set, changes ?? {}, count);
@@ -230,7 +233,6 @@ interface LinkChange {
   readonly body: readonly Identifier[];
 }
 
-/** The event tells which came, or which went; nothing, when nothing did. */
 async function changeLinks(context: Context, id: string, { verb, kind, body }: LinkChange): Promise<void> {
   await context.database.write(async (tx) => {
     const set = grantVarset(await loadVarset(tx, context, id, "alone"), "can-manage");
@@ -253,10 +255,10 @@ async function changeLinks(context: Context, id: string, { verb, kind, body }: L
   });
 }
 
-/** Who owns a set and what it applies to is part of what the trail tells of it. */
+/** Audit events include the owner and the scope of the set. */
 async function recordSet(tx: Tx, context: Context, change: { before?: VarsetView; after?: VarsetView }): Promise<void> {
-  const told = (set: VarsetView | undefined) => set && { project: set.parentProjectId, ...allLinksOf(set) };
-  await recordChange(tx, context, varsets, change, { before: told(change.before), after: told(change.after) });
+  const audited = (set: VarsetView | undefined) => set && { project: set.parentProjectId, ...allLinksOf(set) };
+  await recordChange(tx, context, varsets, change, { before: audited(change.before), after: audited(change.after) });
 }
 
 interface Sets {
@@ -264,17 +266,17 @@ interface Sets {
   readonly totalCount?: number;
 }
 
-/** The sets are all of one organization. Their workspaces are found by a page of them, because there may be many. */
+/** All sets belong to one organization. Workspaces are loaded as a page, because there may be many. */
 async function withIncluded(
   tx: Tx,
   context: Context,
   sets: Sets,
-  wanted: ReadonlySet<string>,
+  include: ReadonlySet<string>,
 ): Promise<Sets & { included?: Included[] }> {
-  const included = await loadIncluded(tx, context, varsets, sets.views, wanted, (_, name) => name !== "workspaces");
+  const included = await loadIncluded(tx, context, varsets, sets.views, include, (_, name) => name !== "workspaces");
   const [first] = sets.views;
   if (included === undefined) return sets;
-  if (first === undefined || !wanted.has("workspaces")) return { ...sets, included };
+  if (first === undefined || !include.has("workspaces")) return { ...sets, included };
   const organization = await loadOrganization(tx, context, first.organizationName);
   const linked = linkedTo(
     tx,

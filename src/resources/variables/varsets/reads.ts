@@ -1,4 +1,4 @@
-/** What neighbours ask of variable sets, and how a set is granted. */
+/** Reads of variable sets for other modules, and the permission checks on a variable set. */
 import { grant, type Granted } from "../../../access/granted.ts";
 import { variableSetNeeds, variableSetPermissions } from "../../../access/permissions/organization.ts";
 import type { Tx } from "../../../database/database.ts";
@@ -10,7 +10,6 @@ import { findVarset } from "./store.ts";
 
 export { appliedSets, ownPlace, type PlaceOfWorkspace } from "./store.ts";
 
-/** Raises `not-found` where the caller may not know of the set. */
 export async function loadVarset(
   tx: Tx,
   context: Pick<Context, "actor">,
@@ -22,17 +21,16 @@ export async function loadVarset(
   return grantVarset(set, "can-read");
 }
 
-/** Raises `forbidden`, or `not-found` where the caller may not know of the set. */
 export function grantVarset<Permission extends "can-read" | "can-manage">(
   set: VarsetView,
   permission: Permission,
 ): Granted<VarsetView, Permission> {
-  const held = variableSetPermissions(set);
+  const permissions = variableSetPermissions(set);
   return grant(set, {
     thing: "variable set",
     permission,
-    visible: held["can-read"],
-    allowed: held[permission],
+    visible: permissions["can-read"],
+    allowed: permissions[permission],
     needs: variableSetNeeds(set.parentProjectId),
   });
 }

@@ -1,4 +1,4 @@
-/** Pure rules of variable sets: what a creation stores, and what they may apply to. */
+/** Pure rules of variable sets. */
 import type { VarsetTable } from "../../../database/schema/variables.ts";
 import { createdColumns } from "../../../jsonapi/columns.ts";
 import type { CreateAttributes } from "../../../jsonapi/define.ts";
@@ -6,7 +6,7 @@ import { attributeFault, type Fault, relationshipFault } from "../../../kernel/e
 import { fold, quoted } from "../../../kernel/text.ts";
 import { type LinkKind, type Links, varsets, type VarsetView } from "./definition.ts";
 
-// --- what is stored
+// --- columns
 
 type Identity = Pick<VarsetTable, "id" | "organizationId" | "parentProjectId" | "createdAt">;
 
@@ -20,31 +20,28 @@ export function newVarset(attributes: CreateAttributes<typeof varsets>, identity
   };
 }
 
-/** The project that is named as the owner; undefined for the organization. */
 export function parentProjectIn(parent: string | null | undefined, organizationName: string): string | undefined {
   return parent === undefined || parent === null || fold(parent) === fold(organizationName) ? undefined : parent;
 }
 
-// --- what it applies to
+// --- scope
 
 export const kinds: readonly LinkKind[] = ["workspaces", "projects"];
 export const nothing: Links = { workspaces: [], projects: [] };
 export type SentLinks = { readonly [Kind in LinkKind]?: readonly string[] };
 
-/** Everything that it applies to, also what the caller may not read. */
 export const allLinksOf = ({ links, hidden }: VarsetView): Links => ({
   workspaces: [...links.workspaces, ...hidden.workspaces].sort(),
   projects: [...links.projects, ...hidden.projects].sort(),
 });
 
-/** What it applies to after a change: a list that was sent replaces the one before; a global set has none. */
+/** A list in the request replaces the previous one; a global set has no links. */
 export function linksAfter(before: Links, sent: SentLinks, global: number): Links {
   if (global === 1) return nothing;
   const one = (kind: LinkKind) => (sent[kind] === undefined ? before[kind] : [...new Set(sent[kind])].sort());
   return { workspaces: one("workspaces"), projects: one("projects") };
 }
 
-/** Those of one list that are not on the other. */
 export function without(list: readonly string[], other: readonly string[]): string[] {
   const known = new Set(other);
   return list.filter((id) => !known.has(id));
@@ -54,7 +51,7 @@ export function nameTaken(): Fault {
   return attributeFault("name", "Name has already been taken");
 }
 
-/** What there is, for the caller, of what was named: each workspace with its project. */
+/** The requested resources that exist and that the caller can read: workspaces with their project. */
 export interface Known {
   readonly nameTaken: boolean;
   readonly workspaces: ReadonlyMap<string, string>;
@@ -65,8 +62,7 @@ type Place = (kind: LinkKind, position: number) => string;
 export const inRelationship: Place = (kind, position) => `/data/relationships/${kind}/data/${position}/id`;
 export const inLinkage: Place = (_, position) => `/data/${position}/id`;
 
-/** What is named and is not there, or not within the project that owns the set. */
-export function linkFaults(sent: SentLinks, known: Known, parentProjectId: string | null, place: Place): Fault[] {
+export function linkFaults(sent: SentLinks, known: Known, parentProjectId: string | null, pointerTo: Place): Fault[] {
   const projectOf = (kind: LinkKind, id: string): string | undefined =>
     kind === "workspaces" ? known.workspaces.get(id) : known.projects.has(id) ? id : undefined;
   const sentence = (kind: LinkKind, id: string): string | undefined => {
@@ -74,33 +70,38 @@ export function linkFaults(sent: SentLinks, known: Known, parentProjectId: strin
     const thing = kind === "workspaces" ? "Workspace" : "Project";
     if (project === undefined) return `${thing} ${quoted(id)} does not exist in this organization`;
     if (parentProjectId === null || project === parentProjectId) return undefined;
-    return `${thing} ${quoted(id)} is not within the project that owns the set`;
+    return `${thing} ${quoted(id)} is not in the project that owns the variable set`;
   };
   return kinds.flatMap((kind) =>
     (sent[kind] ?? []).flatMap((id, position) => {
       const detail = sentence(kind, id);
-      return detail === undefined ? [] : [{ pointer: place(kind, position), detail }];
+      return detail === undefined ? [] : [{ pointer: pointerTo(kind, position), detail }];
     }),
   );
 }
 
-/** A set is for everybody, or for those that it names; a project's set is never for everybody. */
+/** A set is either global or has links; a set that a project owns is never global. */
 export function globalFaults(set: Pick<VarsetTable, "global" | "parentProjectId">, sent: SentLinks): Fault[] {
   if (set.global === 0) return [];
   const named = kinds.filter((kind) => (sent[kind] ?? []).length > 0);
   return [
     ...(set.parentProjectId === null
       ? []
-      : [attributeFault("global", "Global can't be true for a set that a project owns; apply it to that project")]),
+      : [
+          attributeFault(
+            "global",
+            "Global can't be true for a variable set that a project owns; apply the set to that project instead",
+          ),
+        ]),
     ...named.map((kind) =>
-      relationshipFault(kind, `The set is global, so that it can't be applied to ${kind}; set global to false first`),
+      relationshipFault(
+        kind,
+        `The variable set is global and can't be applied to individual ${kind}; set global to false first`,
+      ),
     ),
   ];
 }
 
 export function unknownParent(id: string): Fault {
-  return relationshipFault(
-    "parent",
-    `Parent names ${quoted(id)}, which is neither this organization nor a project in it`,
-  );
+  return relationshipFault("parent", `Parent ${quoted(id)} is neither this organization nor one of its projects`);
 }

@@ -1,4 +1,4 @@
-/** SQL of variable sets and of what they apply to. Whoever changes either holds the set's row first. */
+/** SQL of variable sets and their scope. Writers must lock the variable set's row first. */
 import { type Expression, type Kysely, type RawBuilder, type SqlBool, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
 import type { Granted } from "../../../access/granted.ts";
@@ -39,7 +39,7 @@ const setBit = bitOf("variableSets", "read");
 
 interface VarsetRow extends VarsetTable, OrganizationFacts, StandingFacts {
   readonly projectAccess: number | null;
-  /** Ids joined by commas; with `hidden` before each that no team of the caller's lets be read. */
+  /** Ids joined by commas; ids that the caller's teams can't read have the prefix `hidden`. */
   readonly varList: string | null;
   readonly workspaceList: string | null;
   readonly projectList: string | null;
@@ -47,7 +47,6 @@ interface VarsetRow extends VarsetTable, OrganizationFacts, StandingFacts {
 
 const hidden = "-";
 
-/** Sets, each with its lists and with what decides how much of them the caller sees: still one statement. */
 function sets(db: Kysely<Schema>, organizationId: Expression<string>, principal: string) {
   const marked = (readable: RawBuilder<SqlBool>, column: string) =>
     sql`case when ${readable} then '' else ${sql.lit(hidden)} end || ${sql.ref(column)}`;
@@ -86,24 +85,24 @@ function toVarsetView(actor: Actor, row: VarsetRow): VarsetView {
     workspaces: holds(standing.everywhere, "runs", "read"),
     projects: holds(standing.everywhere, "settings", "read"),
   };
-  const partOf = (kind: LinkKind, seen: boolean) =>
+  const linksOf = (kind: LinkKind, isReadable: boolean) =>
     marked[kind]
-      .filter((id) => (readsAll[kind] || !id.startsWith(hidden)) === seen)
+      .filter((id) => (readsAll[kind] || !id.startsWith(hidden)) === isReadable)
       .map((id) => (id.startsWith(hidden) ? id.slice(hidden.length) : id))
       .sort();
   return {
     ...set,
     standing,
     varIds: idsIn(varList),
-    links: { workspaces: partOf("workspaces", true), projects: partOf("projects", true) },
-    hidden: { workspaces: partOf("workspaces", false), projects: partOf("projects", false) },
+    links: { workspaces: linksOf("workspaces", true), projects: linksOf("projects", true) },
+    hidden: { workspaces: linksOf("workspaces", false), projects: linksOf("projects", false) },
     version: set.version + set.linkedCount - marked.workspaces.length - marked.projects.length,
   };
 }
 
 type ById = { id: string; principal: string };
 
-/** Not a column of `s`: what does not depend on a row is found out once, and not for each workspace of the set. */
+/** A subquery instead of a column of `s`, so that it is evaluated once and not for each linked workspace. */
 const organizationOf = (id: string) => sql<string>`(select organization_id from varsets where id = ${id})`;
 
 const byId = prepared<ById, VarsetRow>((db, { id, principal }) =>
@@ -118,8 +117,8 @@ const own = lockable<{ id: string }, { id: string }>("s", (db, { id }) =>
 );
 
 /**
- * One statement: the set, its lists, and what the caller is in its organization. For a change the row is locked by one
- * before: a statement that waits for a lock sees the row as it is then, but the lists as they were when it began.
+ * Finds the set with its lists and the caller's access to its organization. A change locks the row first, in a separate statement: a
+ * statement that waits for a lock sees the current row, but the lists as of its start.
  */
 export async function findVarset(
   tx: Tx,
@@ -134,19 +133,16 @@ export async function findVarset(
 
 // --- lists
 
-/** A set of the organization, as a condition on `s`. */
 export type Condition = RawBuilder<SqlBool>;
 
 export interface VarsetSearch {
   readonly page: Page;
   readonly part: string | undefined;
-  /** Which of the organization's sets; undefined for all. */
   readonly which: Condition | undefined;
-  /** Whether the caller reads the sets that projects own among them; undefined where it depends on the project. */
+  /** Whether the caller can read sets that projects own; undefined if that depends on the project. */
   readonly readsOwned: boolean | undefined;
 }
 
-/** By name. */
 export async function listVarsetRows(
   tx: Tx,
   actor: Actor,
@@ -180,21 +176,21 @@ export interface PlaceOfWorkspace {
   readonly projectId: string | Expression<string>;
 }
 
-/** The place of a workspace's own variables among those of sets. */
+/** The ranking of a workspace's own variables among those of variable sets. */
 export const ownPlace = 6;
 
 /**
- * The sets that apply to a workspace, as a table with their places: the lowest wins, and of two in one place the first by
- * `name_key`. After the workspace's own come five: the sets of its project that were given to it, those that were given to the whole
- * project, the organization's that were given to it, to its project, to everybody. Before it, those with priority, the other way round:
- * whoever gives one to everybody means to have the last word.
+ * The variable sets that apply to a workspace, as a table with a ranking. The lowest ranking takes precedence; ties are broken by
+ * `name_key`. After the workspace's own variables come, in this order: sets of its project applied to the workspace, sets of its project
+ * applied to the project, and the organization's sets applied to the workspace, to the project, and globally. Priority sets come before the
+ * workspace's own variables in the opposite order, so that a global priority set has the last word.
  */
 export function appliedSets({ id, organizationId, projectId }: PlaceOfWorkspace): RawBuilder<unknown> {
   const distance = sql`(l.scope + case when s.parent_project_id is null then 2 else 0 end)`;
   return sql`(
     select s.id, s.name_key,
       min(case when s.priority = 1 then ${sql.lit(ownPlace)} - ${distance}
-        else ${sql.lit(ownPlace)} + ${distance} end) as place
+        else ${sql.lit(ownPlace)} + ${distance} end) as ranking
     from (
       select varset_id, 1 as scope from varset_workspaces where workspace_id = ${id}
       union all
@@ -217,13 +213,12 @@ export function appliesToProject(projectId: string): Condition {
     or s.id in (select varset_id from varset_projects where project_id = ${projectId}))`;
 }
 
-/** What sets apply to one by one, as a condition on workspaces `w`. */
 export function linkedTo(tx: Tx, ids: readonly string[]): RawBuilder<boolean> {
   return sql<boolean>`w.id in (
     select workspace_id from varset_workspaces where ${tx.dialect.isOneOf(sql.ref("varset_id"), ids)})`;
 }
 
-// --- for a change
+// --- changes
 
 export interface Named {
   readonly name?: string | undefined;
@@ -231,7 +226,7 @@ export interface Named {
   readonly projects?: readonly string[] | undefined;
 }
 
-/** Which of these there are, in one statement: a name in the organization, and what of the things the caller may read. */
+/** One statement: whether the name is taken, and which of the workspaces and projects exist and are readable. */
 export async function lookUp(
   tx: Tx,
   actor: Actor,
@@ -241,10 +236,10 @@ export async function lookUp(
   const { isOneOf } = tx.dialect;
   const { name, workspaces = [], projects = [] } = named;
   const nameKey = name === undefined ? "" : fold(name);
-  const everything = sql<SqlBool>`1 = 1`;
-  const readableWorkspace = readableCondition(actor, { id: organizationId, standing }) ?? everything;
+  const anything = sql<SqlBool>`1 = 1`;
+  const readableWorkspace = readableCondition(actor, { id: organizationId, standing }) ?? anything;
   const readableProject = holds(standing.everywhere, "settings", "read")
-    ? everything
+    ? anything
     : hasProjectGrant(sql<string>`${organizationId}`, sql.ref("p.id"), principalOf(actor), projectBit);
   const { rows } = await sql<{ kind: string; id: string; projectId: string }>`
     select 'name' as kind, id, '' as project_id from varsets
@@ -257,15 +252,14 @@ export async function lookUp(
     where p.organization_id = ${organizationId} and ${isOneOf(sql.ref("p.id"), projects)} and ${readableProject}`.execute(
     tx.db,
   );
-  const of = (kind: string) => rows.filter((row) => row.kind === kind);
+  const rowsOf = (kind: string) => rows.filter((row) => row.kind === kind);
   return {
-    nameTaken: of("name").length > 0,
-    workspaces: new Map(of("workspace").map((row) => [row.id, row.projectId])),
-    projects: new Set(of("project").map((row) => row.id)),
+    nameTaken: rowsOf("name").length > 0,
+    workspaces: new Map(rowsOf("workspace").map((row) => [row.id, row.projectId])),
+    projects: new Set(rowsOf("project").map((row) => row.id)),
   };
 }
 
-/** What a new set is put into: the organization, or one of its projects. */
 export type VarsetOwner = Granted<OrganizationView, "can-manage-varsets">;
 
 export async function insertVarset(tx: Tx, _into: VarsetOwner, row: VarsetTable, links: Links): Promise<void> {
@@ -274,7 +268,6 @@ export async function insertVarset(tx: Tx, _into: VarsetOwner, row: VarsetTable,
   await link(tx, row, "projects", links.projects);
 }
 
-/** `linked` tells how many links more it has, by this change. Returns when it was changed. */
 export async function updateVarsetRow(
   tx: Tx,
   set: Changeable,
@@ -286,7 +279,6 @@ export async function updateVarsetRow(
   return updatedAt;
 }
 
-/** Its variables and links go with it, by the foreign keys. */
 export async function deleteVarsetRow(tx: Tx, set: Changeable): Promise<void> {
   await tx.db.deleteFrom("varsets").where("id", "=", set.id).execute();
 }
@@ -296,7 +288,7 @@ const linkTables = {
   projects: { links: "varset_projects", column: "project_id", things: "projects" },
 } as const;
 
-/** Those that are there already are skipped; returns the others, in the order of their ids. */
+/** Skips existing links. Returns the new ones, ordered by id. */
 export async function insertLinks(tx: Tx, set: Changeable, kind: LinkKind, ids: readonly string[]): Promise<string[]> {
   return link(tx, set, kind, ids);
 }
@@ -317,7 +309,7 @@ async function link(
   return rows.map((row) => row.linkedId).toSorted();
 }
 
-/** Those that are not there are skipped; returns the others, in the order of their ids. */
+/** Skips missing links. Returns the removed ones, ordered by id. */
 export async function deleteLinks(tx: Tx, set: Changeable, kind: LinkKind, ids: readonly string[]): Promise<string[]> {
   if (ids.length === 0) return [];
   const { links, column } = linkTables[kind];

@@ -1,10 +1,10 @@
-/** What neighbours have done to variable sets. */
+/** Writes to variable sets on behalf of other modules. */
 import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { VarsetView } from "./definition.ts";
 import { updateVarsetRow } from "./store.ts";
 
-/** It has a variable more, or less: its document names them. */
+/** Call after a variable was added or removed, because the set's document lists its variables. */
 export async function noteVars(tx: Tx, set: Granted<VarsetView, "can-manage">): Promise<void> {
   await updateVarsetRow(tx, set, {});
 }

@@ -226,7 +226,7 @@ describe("manage-teams", () => {
   }
 
   const destination = () => ({ enabled: true, url: receiver.url, triggers: ["run:created"] });
-  const more = "This would give more than you hold yourself";
+  const more = "The team has access that you don't have";
 
   /** What the receiver hears of a run in the workspace. */
   async function heardOfRun({ org, workspace }: Scene): Promise<Json[]> {

@@ -1,4 +1,4 @@
-/** /admin/organizations: what site admins see and set; to everybody else it is not there. */
+/** /admin/organizations: the settings of site admins; 404 for everybody else. */
 import { beforeEach, describe, expect, it } from "vitest";
 import { type Caller, type Json, useApi } from "../../../support/api.ts";
 import { data, details, type Org, pointers, resource, unique } from "../../../support/builders.ts";
@@ -31,7 +31,7 @@ const initially = {
 };
 
 describe("showAdminOrganization", () => {
-  it("200: what site admins set, and who the owners are", async () => {
+  it("200: the site admin settings, and the owners", async () => {
     const admin = data(await api.admin.get("/account/details"));
     expect(await show()).toEqual({
       id: org.name,
@@ -52,7 +52,7 @@ describe("showAdminOrganization", () => {
     expect(body.included.map((user: Json) => user.attributes.email)).toContain(org.owner.email);
   });
 
-  it("shows another ETag when an owner comes or goes", async () => {
+  it("changes the ETag when an owner is added or removed", async () => {
     const tag = async () => (await api.admin.get(at())).headers.get("etag");
     const before = await tag();
     await api.makeMember(org.name);
@@ -63,7 +63,7 @@ describe("showAdminOrganization", () => {
 });
 
 describe("listAdminOrganizations", () => {
-  it("200: every organization, also where the site admin is no member, with pages and owners", async () => {
+  it("200: all organizations, with pages and owners", async () => {
     const admin = data(await api.admin.get("/account/details"));
     const people = { data: [{ type: "users", id: admin.id }] };
     await org.owner.delete(`/teams/${org.ownersTeamId}/relationships/users`, people);
@@ -74,7 +74,7 @@ describe("listAdminOrganizations", () => {
     expect(await listed("?page[size]=1&page[number]=9999")).toEqual([]);
   });
 
-  it("finds by part of the name or address; `q` goes before the other two", async () => {
+  it("searches by part of the name or email address; `q` takes precedence", async () => {
     const email = `${unique("notices")}@example.com`;
     const other = await api.makeOrganization({ email });
     expect(await listed(`?q=${email.slice(0, 12).toUpperCase()}`)).toEqual([other.name]);
@@ -84,7 +84,7 @@ describe("listAdminOrganizations", () => {
     expect(await listed(`?q=${org.name}&q[email]=${email}`)).toEqual([org.name]);
   });
 
-  it("finds those that share modules, or providers", async () => {
+  it("filters by shared modules or providers", async () => {
     const by = (query: string) => listed(`?q=${org.name}&${query}`);
     expect(await by("filter[module_producer]=true")).toEqual([]);
     expect(await by("filter[module_producer]=false")).toEqual([org.name]);
@@ -109,7 +109,7 @@ describe("updateAdminOrganization: a value, null, absent", () => {
     ["global-provider-sharing", true],
     ["terraform-worker-sudo-enabled", true],
   ];
-  it.each(values)("%s: %j is set, and the rest stays", async (attribute, value) => {
+  it.each(values)("%s: sets %j and nothing else", async (attribute, value) => {
     const before = await show();
     const answer = await update({ [attribute]: value });
     expect(answer.status).toBe(200);
@@ -117,7 +117,7 @@ describe("updateAdminOrganization: a value, null, absent", () => {
     expect(await show()).toEqual(answer.body.data);
   });
 
-  it.each(["apply", "plan"])("%s-timeout: by either of its names, and null clears it", async (phase) => {
+  it.each(["apply", "plan"])("%s-timeout: accepts both spellings, and null clears it", async (phase) => {
     const [name, older] = [`${phase}-timeout`, `terraform-build-worker-${phase}-timeout`];
     expect(data(await update({ [name]: "24h" })).attributes).toMatchObject({ [name]: "24h", [older]: "24h" });
     expect(data(await update({ [older]: "1h30m" })).attributes).toMatchObject({ [name]: "1h30m", [older]: "1h30m" });
@@ -145,14 +145,14 @@ describe("updateAdminOrganization: a value, null, absent", () => {
     expect(pointers(answer)).toEqual([`/data/attributes/${attribute}`]);
   });
 
-  it("absent, or what is shown only: everything stays, also the ETag, and nothing is written", async () => {
+  it("absent or read-only: writes nothing, and the ETag stays", async () => {
     const before = await api.admin.get(at());
     const answer = await update({ name: "another", "notification-email": "x@example.com", "sso-enabled": true });
     expect(answer.body.data).toEqual(before.body.data);
     expect(answer.headers.get("etag")).toBe(before.headers.get("etag"));
   });
 
-  it("takes a body whose type is blank, as clients send it, and no other type", async () => {
+  it("accepts a blank type, as clients send it, and no other type", async () => {
     const body = (type: unknown) => ({ data: { type, attributes: { "access-beta-tools": true } } });
     for (const type of ["", undefined, "organizations"])
       expect((await api.admin.patch(at(), body(type))).status).toBe(200);
@@ -160,7 +160,7 @@ describe("updateAdminOrganization: a value, null, absent", () => {
     expect([answer.status, ...details(answer)]).toEqual([422, "Type must be 'organizations'"]);
   });
 
-  it("leaves a trace in the organization's trail", async () => {
+  it("records an event in the organization's audit log", async () => {
     await update({ "workspace-limit": 5 });
     const [event] = data(await org.owner.get(`/organizations/${org.name}/audit-events?filter[subject][id]=${org.id}`));
     expect(event.attributes).toMatchObject({
@@ -173,7 +173,7 @@ describe("updateAdminOrganization: a value, null, absent", () => {
 });
 
 describe("deleteAdminOrganization", () => {
-  it("204: the organization is gone, with everything in it", async () => {
+  it("204: deletes the organization with everything in it", async () => {
     expect((await api.admin.delete(at())).status).toBe(204);
     expect((await api.admin.get(at())).status).toBe(404);
     expect((await org.owner.get(`/organizations/${org.name}`)).status).toBe(404);
@@ -182,7 +182,7 @@ describe("deleteAdminOrganization", () => {
 });
 
 describe("the administration of an organization that refuses users' tokens", () => {
-  it("goes on: it is the site's, not the organization's", async () => {
+  it("still works", async () => {
     const owners = await api.makeTeamToken(org.ownersTeamId);
     data(await owners.patch(`/organizations/${org.name}`, resource("organizations", { "user-tokens-enabled": false })));
     expect((await api.admin.get(`/organizations/${org.name}`)).status).toBe(401);
@@ -192,7 +192,7 @@ describe("the administration of an organization that refuses users' tokens", () 
 });
 
 describe("everybody but site admins", () => {
-  it("404: from every operation, owners too", async () => {
+  it("404: on every operation, also for owners", async () => {
     const callers = [
       org.owner,
       await api.makeMember(org.name),

@@ -1,4 +1,4 @@
-/** `is-disabled`: to everybody but site admins the organization is not there, by any route and any token. */
+/** `is-disabled`: everybody but site admins gets 404 for the organization, on every route and with every token. */
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Caller, type Json, useApi } from "../../../support/api.ts";
 import { data, details, makeMember, makeUser, resource } from "../../../support/builders.ts";
@@ -23,7 +23,7 @@ const disable = async (isDisabled: boolean) =>
 const path = () => `/organizations/${tenant.name}`;
 
 describe("an organization that is disabled", () => {
-  it("404: from every route that names something of it, to its owners, members and tokens", async () => {
+  it("404: on every route of its resources, for its owners, members and tokens", async () => {
     const own = new Set(["showUser", "listUserTokens", "createUserToken", "deleteSession"]);
     await disable(true);
     const named = routes.filter(
@@ -31,7 +31,7 @@ describe("an organization that is disabled", () => {
     );
     const kinds = Object.entries(tenant.callers);
     for (const [position, { id, operation }] of named.entries()) {
-      // Each route by one kind of caller, and each kind of caller by many routes.
+      // Each route with one kind of caller, and each kind of caller on many routes.
       const [kind, caller] = kinds[position % kinds.length] as [string, Caller];
       const answer = await caller.send(operation.method, pathOf(operation, tenant.params), operation.example);
       expect([id, kind, answer.status]).toEqual([id, kind, 404]);
@@ -41,7 +41,7 @@ describe("an organization that is disabled", () => {
     await disable(false);
   });
 
-  it("404: from the audit trail that connectors read, which names no organization; also for what was answered before", async () => {
+  it("404: on /organization/audit-trails, which names no organization; also for a cached response", async () => {
     const connector = "/organization/audit-trails";
     const ofOrganization = tenant.callers["organization token"];
     for (const caller of [auditor, ofOrganization]) expect((await caller.get(connector)).status).toBe(200);
@@ -55,7 +55,7 @@ describe("an organization that is disabled", () => {
     for (const caller of [auditor, ofOrganization]) expect((await caller.get(connector)).status).toBe(200);
   });
 
-  it("is told nothing of by routes that name nothing", async () => {
+  it("doesn't appear in responses of routes without an id", async () => {
     await disable(true);
     // The caller's own account and sessions belong to no organization.
     const own = new Set(["showAccount", "listSessions"]);
@@ -71,7 +71,7 @@ describe("an organization that is disabled", () => {
     await disable(false);
   });
 
-  it("says so to whoever belongs to it, and to nobody else", async () => {
+  it("is reported as disabled only to its members", async () => {
     await disable(true);
     for (const caller of Object.values(tenant.callers))
       expect(details(await caller.get(path()))[0]).toBe(
@@ -82,7 +82,7 @@ describe("an organization that is disabled", () => {
     await disable(false);
   });
 
-  it("is left out of lists, which go on with the others", async () => {
+  it("is missing from lists", async () => {
     const other = await makeTenant(api);
     await api.admin.post(
       `${path()}/organization-memberships`,
@@ -102,7 +102,7 @@ describe("an organization that is disabled", () => {
     expect((await other.owner.get(`/users/${stranger.id}`)).status).toBe(200);
   });
 
-  it("200: to site admins it is as ever, and when it is enabled again, to everybody", async () => {
+  it("200: for site admins, and for everybody after it is enabled again", async () => {
     await disable(true);
     const reads = routes.filter(({ operation }) => !writes(operation) && operation.path.includes(":organization_name"));
     for (const { id, operation } of reads.filter(({ id }) => !/DataRetention|AuditToken/.test(id)))

@@ -1,6 +1,6 @@
 /**
- * `workspace-limit`: an organization gets no more workspaces than a site admin allows; those that it has stay. Which
- * organizations may use another's modules: stored and shown, for the day there is a registry.
+ *  `workspace-limit`: the maximum number of workspaces, which doesn't affect existing ones. Which
+ * organizations can use another's modules: stored and shown, until there is a registry.
  */
 import { beforeEach, describe, expect, it } from "vitest";
 import { type Json, useApi } from "../../../support/api.ts";
@@ -29,7 +29,7 @@ describe("an organization with a limit", () => {
   const count = async () =>
     (await org.owner.get(`/organizations/${org.name}/workspaces`)).body.meta.pagination["total-count"];
 
-  it("409: one more than it may have, counted over all projects, also for site admins; nothing is left behind", async () => {
+  it("409: one workspace more than the limit, counted over all projects, also for site admins; nothing is stored", async () => {
     await limit(2);
     const project = await api.makeProject(org.name);
     expect((await create()).status).toBe(201);
@@ -40,14 +40,16 @@ describe("an organization with a limit", () => {
         resource("workspaces", { name: unique("ws") }),
       );
       expect(answer.status).toBe(409);
-      expect(details(answer)[0]).toMatch(/^The organization has 2 workspaces, .*workspace-limit.*site admin/);
+      expect(details(answer)[0]).toMatch(
+        /^The organization has reached its limit of 2 workspaces .*workspace-limit.*site admin/,
+      );
     }
     expect(await count()).toBe(2);
     const { attributes } = data(await org.owner.get(`/projects/${org.defaultProjectId}`));
     expect(attributes["workspace-count"]).toBe(1);
   });
 
-  it("201: again, when one is deleted or the limit is raised or gone; null and 0 are none", async () => {
+  it("201: after one is deleted, or the limit is raised or removed by null or 0", async () => {
     await limit(1);
     const workspace = data(await create());
     expect((await create()).status).toBe(409);
@@ -59,7 +61,7 @@ describe("an organization with a limit", () => {
     }
   });
 
-  it("keeps the workspaces that it has when it may have fewer", async () => {
+  it("keeps existing workspaces when the limit is lowered", async () => {
     const workspaces = [await api.makeWorkspace(org.name), await api.makeWorkspace(org.name)];
     await limit(1);
     expect(await count()).toBe(2);
@@ -68,7 +70,7 @@ describe("an organization with a limit", () => {
     expect((await create()).status).toBe(409);
   });
 
-  it("needs a constant number of statements more, whatever the number of projects and workspaces", async () => {
+  it("adds a constant number of statements, regardless of the number of projects and workspaces", async () => {
     const statements = async () => {
       const before = api.database.statementCount();
       expect((await create()).status).toBe(201);
@@ -83,7 +85,7 @@ describe("an organization with a limit", () => {
     expect(await statements()).toBe(limited);
   });
 
-  it("lets only as many in as there is room for when many come at once, into several projects", async () => {
+  it("is not exceeded by concurrent requests in several projects", async () => {
     const projects = await Promise.all(Array.from({ length: 3 }, () => api.makeProject(org.name)));
     await limit(4);
     const answers = await Promise.all(
@@ -114,7 +116,7 @@ describe("replaceModuleConsumers", () => {
   const share = (isOn: boolean) => api.admin.patch(at(), resource("organizations", { "global-module-sharing": isOn }));
   const isShared = async () => data(await api.admin.get(at())).attributes["global-module-sharing"];
 
-  it("204: they are the consumers from now on, and no others", async () => {
+  it("204: replaces the consumers", async () => {
     expect(await consumers()).toEqual([]);
     expect((await replace(first?.name, second?.name)).status).toBe(204);
     expect(await consumers()).toEqual([first?.name, second?.name].toSorted());
@@ -125,7 +127,7 @@ describe("replaceModuleConsumers", () => {
     expect(await consumers()).toEqual([]);
   });
 
-  it("204: ends the sharing with all; sharing with all ends the list", async () => {
+  it("204: stops sharing with all; sharing with all clears the list", async () => {
     await share(true);
     await replace(first?.name);
     expect(await isShared()).toBe(false);
@@ -146,7 +148,7 @@ describe("replaceModuleConsumers", () => {
     expect(await consumers()).toEqual([first?.name]);
   });
 
-  it("forgets an organization that is deleted, and goes with its own", async () => {
+  it("a deleted organization is removed from the lists, and its own list with it", async () => {
     await replace(first?.name, second?.name);
     await api.admin.delete(`/organizations/${first?.name}`);
     expect(await consumers()).toEqual([second?.name]);
@@ -154,7 +156,7 @@ describe("replaceModuleConsumers", () => {
     expect((await api.admin.get(path())).status).toBe(404);
   });
 
-  it("leaves a trace", async () => {
+  it("records an event", async () => {
     await replace(first?.name);
     const query = "filter[action]=organizations.replace-module-consumers";
     const [event] = data(await org.owner.get(`/organizations/${org.name}/audit-events?${query}`));

@@ -1,4 +1,4 @@
-/** GET /organization/audit-trails: the trail as connectors of the hosted service read it. */
+/** GET /organization/audit-trails: the audit log in the format of HCP Terraform. */
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Caller, type Json, useApi } from "../../../support/api.ts";
 import { data, details, type Org } from "../../../support/builders.ts";
@@ -25,7 +25,7 @@ async function trailToken(organizationName: string): Promise<Caller> {
 }
 
 describe("listAuditTrails", () => {
-  it("200: an event in the shape that connectors know, and nothing of JSON:API around it", async () => {
+  it("200: events in the format of HCP Terraform, without JSON:API", async () => {
     const { id } = await api.makeProject(org.name, { name: "before" });
     const body = { data: { type: "projects", attributes: { name: "after" } } };
     const answer = await org.owner.patch(`/projects/${id}`, body);
@@ -57,7 +57,7 @@ describe("listAuditTrails", () => {
     });
   });
 
-  it("names things and verbs as there", async () => {
+  it("uses the resource types and actions of HCP Terraform", async () => {
     const { id } = await api.makeWorkspace(org.name);
     await org.owner.post(`/workspaces/${id}/actions/lock`);
     await org.owner.post(`/workspaces/${id}/actions/force-unlock`);
@@ -69,7 +69,7 @@ describe("listAuditTrails", () => {
     expect(events[3].resource.meta.before).toBeNull();
   });
 
-  it("200: with the organization's token for the trail; each organization sees its own alone", async () => {
+  it("200: with the audit trail token; each organization sees only its own events", async () => {
     const other = await api.makeOrganization();
     const mine = await read("", await trailToken(org.name));
     expect(mine.data.length).toBeGreaterThan(0);
@@ -78,16 +78,16 @@ describe("listAuditTrails", () => {
     expect(new Set(theirs.data.map(({ auth }: Json) => auth.organization_id))).toEqual(new Set([other.id]));
   });
 
-  it("404: with the token of a person, a site admin or a team, and says with which", async () => {
+  it("404: with the token of a user, a site admin or a team; the error names the tokens that work", async () => {
     const team = await api.makeTeamToken((await api.makeTeam(org.name)).id);
     for (const caller of [org.owner, api.admin, team]) {
       const answer = await caller.get(path);
-      expect([answer.status, ...details(answer)]).toEqual([404, expect.stringContaining("organization's token")]);
+      expect([answer.status, ...details(answer)]).toEqual([404, expect.stringContaining("organization token")]);
     }
     expect((await api.nobody.get(path)).status).toBe(401);
   });
 
-  it("pages by number, the newest first, and says how many there are", async () => {
+  it("paginates by number, newest first, with the total", async () => {
     const { data: all, pagination } = await read();
     expect(pagination).toEqual({
       current_page: 1,
@@ -111,7 +111,7 @@ describe("listAuditTrails", () => {
     expect([past.data, past.pagination.next_page, past.pagination.prev_page]).toEqual([[], null, 1]);
   });
 
-  it("since: only what happened after that moment", async () => {
+  it("since: only later events", async () => {
     const { data: all } = await read();
     const middle = all[Math.floor(all.length / 2)].timestamp;
     const { data: later, pagination } = await read(`?since=${middle}`);
@@ -126,7 +126,7 @@ describe("listAuditTrails", () => {
     expect(answer.body.errors[0].source.parameter).toBe(query.split("=")[0]);
   });
 
-  it("what the service did by itself is nobody's", async () => {
+  it("automatic changes have the type System", async () => {
     const { id } = await api.makeWorkspace(org.name);
     await api.database.write((tx) =>
       tx.db

@@ -1,4 +1,4 @@
-/** The descriptions of a team's tokens: each of them tells one token from the others. */
+/** The descriptions of a team's tokens, which must be unique. */
 import { beforeEach, describe, expect, it } from "vitest";
 import { useApi } from "../../../support/api.ts";
 import { data, makeOrganization, makeTeam, type Org, resource } from "../../../support/builders.ts";
@@ -15,7 +15,7 @@ const single = () => `/teams/${teamId}/authentication-token`;
 const described = (description: string | null) => resource("authentication-tokens", { description });
 
 describe("the description of a team's token", () => {
-  it("422: one that another token of the team has, told as clients expect it", async () => {
+  it("422: one that another token of the team has, with the error that clients expect", async () => {
     data(await org.owner.post(several(), described("CI")));
     for (const path of [several(), single()]) {
       const answer = await org.owner.post(path, described("CI"));
@@ -32,13 +32,13 @@ describe("the description of a team's token", () => {
     expect(data(await org.owner.get(several()))).toHaveLength(1);
   });
 
-  it("201: none or an empty one, as often as wanted", async () => {
+  it("201: no description or an empty one, any number of times", async () => {
     for (const description of ["", "", null, null])
       expect((await org.owner.post(several(), described(description))).status).toBe(201);
     expect(data(await org.owner.post(several(), described(""))).attributes.description).toBe("");
   });
 
-  it("201: in another case, of another team, and again when the token is gone", async () => {
+  it("201: in another case, of another team, and again after the token is revoked", async () => {
     const first = data(await org.owner.post(several(), described("CI")));
     expect((await org.owner.post(several(), described("ci"))).status).toBe(201);
     const other = await makeTeam(api, org.name);
@@ -53,12 +53,12 @@ describe("the description of a team's token", () => {
     expect((await org.owner.post(several(), described("single"))).status).toBe(422);
   });
 
-  it("goes to one of many that want it at the same time", async () => {
+  it("is taken by only one of concurrent requests", async () => {
     const answers = await Promise.all(Array.from({ length: 5 }, () => org.owner.post(several(), described("race"))));
     expect(answers.map(({ status }) => status).toSorted()).toEqual([201, 422, 422, 422, 422]);
   });
 
-  it("is nobody's business where tokens are a user's", async () => {
+  it("doesn't have to be unique for users' tokens", async () => {
     const path = `/users/${org.owner.id}/authentication-tokens`;
     for (let count = 0; count < 2; count += 1)
       expect((await org.owner.post(path, described("laptop"))).status).toBe(201);

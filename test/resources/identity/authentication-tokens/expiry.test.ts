@@ -1,4 +1,4 @@
-/** When tokens stop working: by default two years after they were made. */
+/** The expiry of tokens: by default two years after their creation. */
 import { beforeAll, describe, expect, it } from "vitest";
 import { useApi } from "../../../support/api.ts";
 import { data, makeOrganization, makeTeam, type Org, resource } from "../../../support/builders.ts";
@@ -34,13 +34,13 @@ describe.each(kinds)("%s token", (kind) => {
     expect(made["expired-at"]).toBe(twoYearsAfter(made["created-at"]));
   });
 
-  it("expires when it is told to", async () => {
+  it("expires at the requested time", async () => {
     expect(await make(kind, { "expired-at": "2099-01-31T13:00:00+01:00" })).toMatchObject({
       "expired-at": "2099-01-31T12:00:00.000Z",
     });
   });
 
-  it("never expires where that is asked for by null", async () => {
+  it("never expires for null", async () => {
     expect(await make(kind, { "expired-at": null })).toMatchObject({ "expired-at": null });
   });
 });

@@ -1,4 +1,4 @@
-/** The organization's second token, which reads the audit trail and nothing else. */
+/** The organization's token, its audit trail token, and the list of team tokens. */
 import { beforeEach, describe, expect, it } from "vitest";
 import { type Caller, type Json, useApi } from "../../../support/api.ts";
 import { data, type Org, pointers, resource } from "../../../support/builders.ts";
@@ -32,7 +32,7 @@ describe("organization tokens", () => {
       expect(data(await org.owner.get(`/authentication-tokens/${second.id}`)).id).toBe(second.id);
     });
 
-    it("is found whatever the case of the organization's name", async () => {
+    it("ignores the case of the organization's name", async () => {
       const org = await api.makeOrganization();
       await api.makeOrganizationToken(org.name);
       const answer = await org.owner.get(`/organizations/${org.name.toUpperCase()}/authentication-token`);
@@ -50,7 +50,7 @@ describe("organization tokens", () => {
       expect((await org.owner.get(path(org))).status).toBe(404);
     });
 
-    it("422: a refused replacement leaves the former one working", async () => {
+    it("422: after a rejected replacement the previous token still works", async () => {
       const org = await api.makeOrganization();
       const token = await api.makeOrganizationToken(org.name);
       const body = resource("authentication-tokens", { "expired-at": "2020-01-01T00:00:00Z" });
@@ -84,7 +84,7 @@ describe("organization tokens", () => {
   describe("listOrganizationTokens", () => {
     const list = (org: Org, query = "") => `/organizations/${org.name}/authentication-tokens${query}`;
 
-    it("200: the one token of a kind without its secret, or none", async () => {
+    it("200: the token of a kind without its secret, or an empty list", async () => {
       const org = await api.makeOrganization();
       for (const query of ["", "?token=audit-trails"]) {
         const none = await org.owner.get(list(org, query));
@@ -122,7 +122,7 @@ describe("organization tokens", () => {
       expect(answer.body.meta.pagination["total-count"]).toBe(3);
     });
 
-    it("200: those that the caller may manage: the owners' for owners in person, secret teams' for those who know of them", async () => {
+    it("200: the tokens that the caller can manage: the owners team's only for owners, secret teams' only for callers who can see the team", async () => {
       const org = await api.makeOrganization();
       const [open, secret] = [await api.makeTeam(org.name), await api.makeTeam(org.name, { visibility: "secret" })];
       const holder = await api.makeHolder(org.name, "manage-teams");
@@ -150,7 +150,7 @@ describe("organization tokens", () => {
       expect(await teamsOf(org.owner, org, "?q=%25")).toEqual([]);
     });
 
-    it("200: sorted, with pages, and the other way round", async () => {
+    it("200: sorted in both directions, with pages", async () => {
       const org = await api.makeOrganization();
       const ids: string[] = [];
       for (const name of ["bravo", "Alpha", "charlie"]) {
@@ -165,7 +165,7 @@ describe("organization tokens", () => {
       expect((await teamsOf(org.owner, org, "?sort=created-by")).toSorted()).toEqual(ids.toSorted());
     });
 
-    it("200: by expiry, never comes after every date; by last use, never comes before", async () => {
+    it("200: never sorts after every date by expiry, and before every date by last use", async () => {
       const org = await api.makeOrganization();
       const made: Record<string, string> = {};
       for (const [name, expiry] of [
@@ -191,7 +191,7 @@ describe("organization tokens", () => {
       expect(await teamsOf(org.owner, org, "?sort=-last-used-at")).toEqual([made["soon"], made["late"], made["never"]]);
     });
 
-    it("400: a sort key that there is not", async () => {
+    it("400: an unknown sort key", async () => {
       const org = await api.makeOrganization();
       const answer = await org.owner.get(list(org, "?sort=secret"));
       expect(answer.status).toBe(400);
@@ -216,8 +216,8 @@ describe("audit trails token", () => {
   const audit = (name = org.name) => `${ordinary(name)}?token=audit-trails`;
   const make = async (name = org.name) => data(await api.admin.post(audit(name)));
 
-  describe("the token for the audit trail", () => {
-    it("201: lives beside the ordinary one, and a new one replaces it alone", async () => {
+  describe("the audit trail token", () => {
+    it("201: works together with the ordinary token, and a new one replaces only it", async () => {
       const organizationToken = await api.makeOrganizationToken(org.name);
       const first = await org.owner.post(audit(), resource("authentication-tokens", { description: "to the archive" }));
       expect(first.status).toBe(201);
@@ -232,7 +232,7 @@ describe("audit trails token", () => {
       expect(await works(api.as(second.attributes.token))).toBe(true);
     });
 
-    it("200: each is shown by its own address, without the secret", async () => {
+    it("200: each has its own route and is shown without the secret", async () => {
       expect((await org.owner.get(audit())).status).toBe(404);
       const made = await make();
       expect((await org.owner.get(ordinary())).status).toBe(404);
@@ -244,7 +244,7 @@ describe("audit trails token", () => {
       expect(data(await org.owner.get(`/authentication-tokens/${made.id}`)).id).toBe(made.id);
     });
 
-    it("204: revoked alone; then 404 until there is a new one", async () => {
+    it("204: revokes only this token; then 404 until there is a new one", async () => {
       const made = api.as((await make()).attributes.token);
       const organizationToken = await api.makeOrganizationToken(org.name);
       expect((await org.owner.delete(audit(), undefined, { "if-match": '"9"' })).status).toBe(412);
@@ -255,7 +255,7 @@ describe("audit trails token", () => {
       expect((await org.owner.get(ordinary())).status).toBe(200);
     });
 
-    it("400: a kind of token that there is not", async () => {
+    it("400: an unknown kind of token", async () => {
       for (const method of ["GET", "POST", "DELETE"]) {
         const answer = await org.owner.send(method, `${ordinary()}?token=everything`);
         expect(answer.status).toBe(400);
@@ -263,7 +263,7 @@ describe("audit trails token", () => {
       }
     });
 
-    it("who may: owners and the ordinary token; 403 and 404 for the others, and for itself", async () => {
+    it("permissions: owners and the ordinary token; 403 and 404 for all others, including itself", async () => {
       const organizationToken = await api.makeOrganizationToken(org.name);
       for (const caller of [org.owner, api.admin, organizationToken])
         expect((await caller.post(audit())).status).toBe(201);
@@ -278,8 +278,8 @@ describe("audit trails token", () => {
     });
   });
 
-  describe("by the token for the audit trail", () => {
-    it("200: the trail of its organization; 404: another's", async () => {
+  describe("with the audit trail token", () => {
+    it("200: the audit log of its organization; 404: another's", async () => {
       const token = api.as((await make()).attributes.token);
       const trail = await token.get(`/organizations/${org.name}/audit-events`);
       expect(trail.status).toBe(200);
@@ -288,7 +288,7 @@ describe("audit trails token", () => {
       expect((await token.get(`/organizations/${other.name}/audit-events`)).status).toBe(404);
     });
 
-    it("who it is: a service account of the organization's", async () => {
+    it("its account is a service account of the organization", async () => {
       const token = api.as((await make()).attributes.token);
       expect(data(await token.get("/account/details"))).toMatchObject({
         id: org.id,
@@ -296,10 +296,10 @@ describe("audit trails token", () => {
       });
     });
 
-    it("nothing else, by any route", async () => {
+    it("gives access to no other route", async () => {
       const tenant = await makeTenant(api);
       const token = api.as((await make(tenant.name)).attributes.token);
-      // What anybody is told, also without a token, is told here too.
+      // Routes that need no token work with this one, too.
       const allowed = new Set(["listAuditEvents", "listAuditTrails", "showAccount", "showSignInOptions"]);
       for (const { id, operation } of routes) {
         if (operation.signed || allowed.has(id)) continue;

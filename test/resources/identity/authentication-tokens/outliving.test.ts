@@ -1,4 +1,4 @@
-/** Attempts to turn a token that ends soon into a credential that works for longer. */
+/** Attempts to turn a token that expires soon into a credential that works for longer. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Answer, type Caller, useApi } from "../../../support/api.ts";
 import { inBrowser, inPerson } from "../../../support/browser.ts";
@@ -19,7 +19,7 @@ const permissions = ["manage-teams", "manage-membership", "manage-agent-pools"];
 
 interface Scene {
   readonly org: Org;
-  /** Whose token the attacker has. */
+  /** The owner of the attacker's token. */
   readonly teamId: string;
   readonly poolId: string;
   readonly trustId: string;
@@ -65,7 +65,7 @@ async function organizationTokenOf({ org }: Scene, expiredAt: string | null): Pr
   return api.as(data(await org.owner.post(path, token({ "expired-at": expiredAt }))).attributes.token);
 }
 
-/** Each route by which a team or an organization is given a token whose end the caller chooses. */
+/** Each route that creates a team or organization token with a given expiry. */
 const teamRoutes = ({ teamId }: Scene) => [
   `/teams/${teamId}/authentication-token`,
   `/teams/${teamId}/authentication-tokens`,
@@ -75,7 +75,7 @@ const organizationRoutes = ({ org }: Scene) => [
   `/organizations/${org.name}/authentication-token?token=audit-trails`,
 ];
 
-/** What never ends, or leads to what does not. */
+/** Credentials that never expire, or that lead to such. */
 const lastingAttempts = (
   { org, teamId, poolId, trustId }: Scene,
   by: Caller,
@@ -102,7 +102,7 @@ const countTokens = async ({ org }: Scene): Promise<number> => {
 };
 
 describe("a pipeline's token", () => {
-  it("403: creates no token, whatever its end, and nothing that leads to one", async () => {
+  it("403: can't create tokens with any expiry, or anything that leads to one", async () => {
     const scene = await makeScene();
     const pipeline = await pipelineOf(scene);
     const before = await countTokens(scene);
@@ -118,7 +118,7 @@ describe("a pipeline's token", () => {
     expect(await countTokens(scene)).toBe(before);
   });
 
-  it("403: also of the owners' team, and for the organization's tokens", async () => {
+  it("403: also for the owners team, and for the organization's tokens", async () => {
     const org = await api.makeOrganization();
     data(await api.admin.post(`/organizations/${org.name}/identity-trusts`, trust(org.ownersTeamId)));
     const pipeline = await pipelineOf({ org } as Scene);
@@ -145,7 +145,7 @@ describe.each(["team", "organization"] as const)("an expiring token of a %s", (k
   const routes = (scene: Scene) =>
     kind === "team" ? teamRoutes(scene) : [...teamRoutes(scene), ...organizationRoutes(scene).slice(1)];
 
-  it("422: creates no token that ends later, or never, or when nobody says", async () => {
+  it("422: can't create a token that expires later, never, or at the default time", async () => {
     const scene = await makeScene();
     const end = inMinutes(30);
     const caller = await own(scene, end);
@@ -161,7 +161,7 @@ describe.each(["team", "organization"] as const)("an expiring token of a %s", (k
     expect(await countTokens(scene)).toBe(before);
   });
 
-  it("201: creates one that ends with it or before, exactly then; and that one creates none that ends later", async () => {
+  it("201: can create a token that expires no later, which can't create later ones either", async () => {
     const scene = await makeScene();
     const end = inMinutes(30);
     const caller = await own(scene, end);
@@ -173,7 +173,7 @@ describe.each(["team", "organization"] as const)("an expiring token of a %s", (k
     expect((await next.post(path, token({ "expired-at": inMinutes(20) }))).status).toBe(201);
   });
 
-  it("403: creates no agent token and no identity trust, and invites nobody by a link that works longer than it", async () => {
+  it("403: can't create agent tokens, identity trusts or invitation links that outlive it", async () => {
     const scene = await makeScene();
     const caller = await own(scene, inMinutes(30));
     for (const [thing, attempt] of Object.entries(lastingAttempts(scene, caller))) {
@@ -186,7 +186,7 @@ describe.each(["team", "organization"] as const)("an expiring token of a %s", (k
     expect((await invite(scene, longer)).status).toBe(201);
   });
 
-  it("403: renews no link that works longer than it", async () => {
+  it("403: can't renew an invitation link that outlives it", async () => {
     const scene = await makeScene();
     const membership = data(await invite(scene, scene.org.owner));
     const caller = await own(scene, inMinutes(30));
@@ -195,7 +195,7 @@ describe.each(["team", "organization"] as const)("an expiring token of a %s", (k
     expect((await scene.org.owner.post(path)).status).toBe(200);
   });
 
-  it("ends when its organization lets such tokens end, whatever its own end", async () => {
+  it("expires with the organization's TTL policy, whatever its own expiry", async () => {
     const scene = await makeScene();
     const caller = await own(scene, null);
     const bound = (set: (tokenType: string) => number) =>
@@ -215,7 +215,7 @@ describe.each(["team", "organization"] as const)("an expiring token of a %s", (k
     expect((await caller.post(path, token({ "expired-at": inMinutes(10) }))).status).toBe(201);
   });
 
-  it("201: without an expiry, it creates what it did before", async () => {
+  it("201: without an expiry, it can create all of these", async () => {
     const scene = await makeScene();
     const caller = await own(scene, null);
     for (const path of routes(scene))
@@ -223,8 +223,8 @@ describe.each(["team", "organization"] as const)("an expiring token of a %s", (k
   });
 });
 
-describe("a person's token", () => {
-  it("201: creates what it did before, also where it expires", async () => {
+describe("a user's token", () => {
+  it("201: can create all of these, even if it expires", async () => {
     const scene = await makeScene();
     const { owner } = scene.org;
     const path = `/users/${owner.id}/authentication-tokens`;
@@ -234,7 +234,7 @@ describe("a person's token", () => {
     expect((await short.post(`/agent-pools/${scene.poolId}/authentication-tokens`, agentToken)).status).toBe(201);
   });
 
-  it("403: allows no program a token by the session that it began; a password does", async () => {
+  it("403: a session started with it can't authorize a program; one with a password can", async () => {
     const ada = await api.makeUser();
     const asked = {
       "client-id": "terraform-cli",
@@ -249,7 +249,7 @@ describe("a person's token", () => {
     const authorize = async (browser: Caller) => browser.post("/authorizations", resource("authorizations", asked));
     const answer = await authorize(await inBrowser(api, ada));
     expect(answer.status).toBe(403);
-    expect(details(answer)[0]).toContain("by a password or a provider");
+    expect(details(answer)[0]).toContain("with a password or through an SSO provider");
     expect((await authorize(await inPerson(api, ada))).status).toBe(201);
   });
 });

@@ -24,7 +24,7 @@ async function makeAll(org: Org): Promise<Json[]> {
 }
 
 describe("the secret of a token", () => {
-  it("is only hashed in the register, in no column of it", async () => {
+  it("is stored only as a hash, and in no other column", async () => {
     const org = await makeOrganization(api);
     for (const { id, attributes } of await makeAll(org)) {
       const row = await api.database.reader.db
@@ -65,7 +65,7 @@ describe("the secret of a token", () => {
     }
   });
 
-  it("is not in the audit trail, which tells who made and revoked which token", async () => {
+  it("is not in the audit log, which records who created and revoked which token", async () => {
     const org = await makeOrganization(api);
     const [userToken, ...rest] = await makeAll(org);
     const shared = rest.slice(1);
@@ -94,7 +94,7 @@ describe("the secret of a token", () => {
     });
   });
 
-  it("leaves a trace of both tokens where one replaces another, and of the token that was used", async () => {
+  it("a replacement records events for both tokens, with the token that was used", async () => {
     const org = await makeOrganization(api);
     const team = await makeTeam(api, org.name);
     const lasting = resource("authentication-tokens", { "expired-at": null });
@@ -109,8 +109,8 @@ describe("the secret of a token", () => {
   });
 });
 
-describe("a token that does not count", () => {
-  it("401: expired, told by nothing but that", async () => {
+describe("an invalid token", () => {
+  it("401: an expired token, without further details", async () => {
     const ada = await makeUser(api);
     const made = data(await ada.post(`/users/${ada.id}/authentication-tokens`));
     const token = api.as(made.attributes.token);
@@ -129,7 +129,7 @@ describe("a token that does not count", () => {
     expect(listed.attributes["expired-at"]).toBe("2020-01-01T00:00:00.000Z");
   });
 
-  it("401: the stored hash is no secret", async () => {
+  it("401: the stored hash doesn't authenticate", async () => {
     const ada = await makeUser(api);
     const hash = createHash("sha256")
       .update(ada.token ?? "")
@@ -137,7 +137,7 @@ describe("a token that does not count", () => {
     expect((await api.as(hash).get("/account/details")).status).toBe(401);
   });
 
-  it("401: all of a team's tokens when the organization goes", async () => {
+  it("401: all of a team's tokens after the organization is deleted", async () => {
     const org = await makeOrganization(api);
     const tokens = await makeAll(org);
     expect((await org.owner.delete(`/organizations/${org.name}`)).status).toBe(204);
@@ -149,7 +149,7 @@ describe("a token that does not count", () => {
 });
 
 describe("last-used-at", () => {
-  it("is null until the token is used, and then when, at the latest from when the server stops", async () => {
+  it("is null until the token is used, and stored at the latest when the server stops", async () => {
     const own = await startApi();
     try {
       const ada = await makeUser(own);

@@ -1,4 +1,4 @@
-/** DELETE /organizations/:organization_name/team-tokens: every token of the organization's teams, at once. */
+/** Team tokens, and revoking all tokens of an organization's teams. */
 import { beforeEach, describe, expect, it } from "vitest";
 import { type Caller, type Json, useApi } from "../../../support/api.ts";
 import { data, details, type Org, pointers, resource } from "../../../support/builders.ts";
@@ -12,7 +12,7 @@ describe("team tokens", () => {
   const works = async (caller: Caller) => (await caller.get("/account/details")).status === 200;
   const bearer = (token: { attributes: { token: string } }) => api.as(token.attributes.token);
 
-  /** Every operation on a team's tokens; the answers' statuses. */
+  /** Calls every operation on a team's tokens; returns the status codes. */
   async function tryAll(caller: Caller, teamId: string, tokenId: string): Promise<Record<string, number>> {
     return {
       replace: (await caller.post(single(teamId))).status,
@@ -25,7 +25,7 @@ describe("team tokens", () => {
     };
   }
   const allowed = { replace: 201, create: 201, list: 200, showSingle: 200, show: 200, delete: 204, deleteSingle: 204 };
-  /** The team may be known, but none of its tokens is there. */
+  /** The caller can see the team but none of its tokens. */
   const refused = { replace: 403, create: 403, list: 403, showSingle: 404, show: 404, delete: 404, deleteSingle: 404 };
   const unknown = { replace: 404, create: 404, list: 404, showSingle: 404, show: 404, delete: 404, deleteSingle: 404 };
 
@@ -49,7 +49,7 @@ describe("team tokens", () => {
       });
     });
 
-    it("201 for one only: replacements at the same time leave one that works", async () => {
+    it("201: concurrent replacements leave one token that works", async () => {
       const org = await api.makeOrganization();
       const team = await api.makeTeam(org.name);
       const answers = await Promise.all([1, 2, 3].map(() => org.owner.post(single(team.id))));
@@ -59,7 +59,7 @@ describe("team tokens", () => {
       expect((await org.owner.get(several(team.id))).body.meta.pagination["total-count"]).toBe(1);
     });
 
-    it("422: a refused replacement leaves the former one working", async () => {
+    it("422: after a rejected replacement the previous token still works", async () => {
       const org = await api.makeOrganization();
       const team = await api.makeTeam(org.name);
       const token = await api.makeTeamToken(team.id);
@@ -83,7 +83,7 @@ describe("team tokens", () => {
   });
 
   describe("several tokens of a team", () => {
-    it("201: live beside each other and beside the single one", async () => {
+    it("201: several tokens work together with the legacy one", async () => {
       const org = await api.makeOrganization();
       const team = await api.makeTeam(org.name);
       const tokens = [
@@ -101,7 +101,7 @@ describe("team tokens", () => {
       expect(list.body.meta.pagination["total-count"]).toBe(2);
     });
 
-    it("204: each is revoked by its id alone", async () => {
+    it("204: revokes only the given token", async () => {
       const org = await api.makeOrganization();
       const team = await api.makeTeam(org.name);
       const [one, two] = [data(await org.owner.post(several(team.id))), data(await org.owner.post(several(team.id)))];
@@ -110,7 +110,7 @@ describe("team tokens", () => {
     });
   });
 
-  describe("a team's tokens: who may", () => {
+  describe("a team's tokens: permissions", () => {
     it("owners, site admins, the organization's token, holders of manage-teams", async () => {
       const org = await api.makeOrganization();
       const team = await api.makeTeam(org.name, { "allow-member-token-management": false });
@@ -122,7 +122,7 @@ describe("team tokens", () => {
       }
     });
 
-    it("members where the team allows it, and only there", async () => {
+    it("members, only if the team allows it", async () => {
       const org = await api.makeOrganization();
       const team = await api.makeTeam(org.name);
       const member = await api.makeMember(org.name, [team.id]);
@@ -170,7 +170,7 @@ describe("team tokens", () => {
       for (const caller of callers) expect(await tryAll(caller, team.id, token.id)).toEqual(unknown);
     });
 
-    it("the owners team's: owners in person alone", async () => {
+    it("the owners team's tokens: only owners", async () => {
       const org = await api.makeOrganization();
       const made = async () => data(await org.owner.post(several(org.ownersTeamId)));
       for (const caller of [org.owner, api.admin])
@@ -186,8 +186,8 @@ describe("team tokens", () => {
     });
   });
 
-  describe("a token of a team that holds more", () => {
-    it("403: by an organization-level permission, and the former token goes on", async () => {
+  describe("a token of a team with more access", () => {
+    it("403: more organization permissions; the previous token still works", async () => {
       const org = await api.makeOrganization();
       const team = await api.makeTeam(org.name, { "organization-access": { "manage-projects": true } });
       const token = await api.makeTeamToken(team.id);
@@ -195,12 +195,12 @@ describe("team tokens", () => {
       for (const path of [single(team.id), several(team.id)]) {
         const answer = await holder.post(path);
         expect(answer.status).toBe(403);
-        expect(details(answer)[0]).toContain("more than you hold");
+        expect(details(answer)[0]).toContain("access that you don't have");
       }
       expect(await works(token)).toBe(true);
     });
 
-    it("403: by a grant on a project; 201 for a member of the team, who holds it too", async () => {
+    it("403: a grant on a project; 201 for a member of the team", async () => {
       const org = await api.makeOrganization();
       const project = await api.makeProject(org.name);
       const team = await api.makeTeam(org.name);
@@ -238,7 +238,7 @@ describe("deleteOrganizationTeamTokens", () => {
     return statuses;
   };
 
-  it("204: an owner revokes all of them; other tokens go on, and so do other organizations' teams", async () => {
+  it("204: an owner revokes all of them; other tokens and other organizations' team tokens still work", async () => {
     const other = await api.makeOrganization();
     const others = [
       await api.makeTeamToken(other.ownersTeamId),
@@ -254,7 +254,7 @@ describe("deleteOrganizationTeamTokens", () => {
     expect((await revoke(org.owner)).status).toBe(204);
   });
 
-  it("204: leaves a trace for each", async () => {
+  it("204: records an event for each", async () => {
     await revoke(org.owner);
     const query = "filter[action]=authentication-tokens.delete";
     const events = data(await org.owner.get(`/organizations/${org.name}/audit-events?${query}`));
@@ -263,12 +263,12 @@ describe("deleteOrganizationTeamTokens", () => {
     expect(holders).toEqual(expect.arrayContaining([secretTeam.id, org.ownersTeamId]));
   });
 
-  it("204: the organization's token leaves the owners team's alone", async () => {
+  it("204: the organization's token doesn't revoke the owners team's tokens", async () => {
     expect((await revoke(await api.makeOrganizationToken(org.name))).status).toBe(204);
     expect(await working()).toEqual([false, false, false, true]);
   });
 
-  it("204: whoever manages teams revokes what the list shows: no owners', and no team's that may not be known", async () => {
+  it("204: with manage-teams, revokes what the list shows: not the owners team's and hidden teams' tokens", async () => {
     const holder = await api.makeHolder(org.name, "manage-teams");
     expect((await revoke(holder)).status).toBe(204);
     expect(await working()).toEqual([false, false, true, true]);
@@ -277,7 +277,7 @@ describe("deleteOrganizationTeamTokens", () => {
     expect(await working()).toEqual([false, false, false, true]);
   });
 
-  it("204: a team's own token that manages teams goes with the others", async () => {
+  it("204: a team token with manage-teams revokes itself, too", async () => {
     const holder = await api.makeHolder(org.name, "manage-teams");
     const token = await api.makeTeamToken(holder.teamId);
     expect((await revoke(token)).status).toBe(204);

@@ -58,7 +58,7 @@ describe("createUserToken", () => {
     expect(data(await ada.get(path(ada)))).toHaveLength(1);
   });
 
-  it("422: an expiry in the past says so; 201: a description of 256 characters, however wide", async () => {
+  it("422: an expiry in the past; 201: a description of 256 characters of any width", async () => {
     const ada = await api.makeUser();
     const answer = await ada.post(path(ada), wanted({ "expired-at": "2020-01-31T12:00:00Z" }));
     expect(details(answer)).toEqual(["Expired at must be in the future"]);
@@ -66,7 +66,7 @@ describe("createUserToken", () => {
     expect(data(await ada.post(path(ada), wanted({ description }))).attributes.description).toBe(description);
   });
 
-  it("201: a site admin for anybody", async () => {
+  it("201: a site admin can create tokens for any user", async () => {
     const ada = await api.makeUser();
     const token = data(await api.admin.post(path(ada)));
     const admin = data(await api.admin.get("/account/details"));
@@ -74,7 +74,7 @@ describe("createUserToken", () => {
     expect(data(await api.as(token.attributes.token).get("/account/details")).id).toBe(ada.id);
   });
 
-  it("404: nobody else, and neither lists, shows nor revokes them", async () => {
+  it("404: others can't create, list, show or revoke them", async () => {
     const org = await api.makeOrganization();
     const ada = await api.makeMember(org.name);
     const team = await api.makeTeam(org.name);
@@ -115,7 +115,7 @@ describe("listUserTokens", () => {
 });
 
 describe("showToken and deleteToken", () => {
-  it("200: the holder and site admins, without the secret", async () => {
+  it("200: for the user and site admins, without the secret", async () => {
     const ada = await api.makeUser();
     const token = data(await ada.post(path(ada), wanted({ description: "CI" })));
     for (const caller of [ada, api.admin]) {
@@ -124,7 +124,7 @@ describe("showToken and deleteToken", () => {
     }
   });
 
-  it("204: a revoked token is 401 with the next request, the others go on", async () => {
+  it("204: a revoked token gets 401 with the next request; others still work", async () => {
     const ada = await api.makeUser();
     const token = data(await ada.post(path(ada)));
     const second = api.as(token.attributes.token);
@@ -135,7 +135,7 @@ describe("showToken and deleteToken", () => {
     expect((await ada.delete(`/authentication-tokens/${token.id}`)).status).toBe(404);
   });
 
-  it("204: a token may revoke itself", async () => {
+  it("204: a token can revoke itself", async () => {
     const ada = await api.makeUser();
     const [token] = data(await ada.get(path(ada)));
     expect((await ada.delete(`/authentication-tokens/${token.id}`)).status).toBe(204);

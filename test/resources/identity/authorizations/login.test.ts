@@ -10,7 +10,7 @@ const api = useApi();
 const verifier = "9b1deb4d-3b7d-4bad-9bdd-2b0d7b3dcb6d.012345678";
 const challengeOf = (text: string) => createHash("sha256").update(text).digest("base64url");
 
-/** What the command line sends the browser with. */
+/** The query of the command line's authorization request. */
 const asked = {
   client_id: "terraform-cli",
   redirect_uri: "http://localhost:10004/login",
@@ -61,7 +61,7 @@ const authorize = (query: Record<string, string> | string) =>
   fetch(`${api.url}/oauth/authorize?${new URLSearchParams(query).toString()}`, { redirect: "manual" });
 
 describe("discovery", () => {
-  it("tells the command line where to log in", async () => {
+  it("returns the login endpoints", async () => {
     const { body } = await api.nobody.get("/.well-known/terraform.json");
     expect(body["login.v1"]).toEqual({
       client: "terraform-cli",
@@ -74,7 +74,7 @@ describe("discovery", () => {
 });
 
 describe("GET /oauth/authorize", () => {
-  it("302: to the page that asks, with what was asked and nothing else", async () => {
+  it("302: redirects to the consent page with only the request's own parameters", async () => {
     const response = await authorize({ ...asked, scope: "everything" });
     expect(response.status).toBe(302);
     const [path, query] = (response.headers.get("location") ?? "").split("?");
@@ -83,7 +83,7 @@ describe("GET /oauth/authorize", () => {
   });
 
   it.each(["http://localhost:10000/login", "http://localhost:10010", "http://127.0.0.1:10005/login?a=b"])(
-    "302: %s is on the person's own machine",
+    "302: accepts the loopback address %s",
     async (uri) => {
       expect((await authorize({ ...asked, redirect_uri: uri })).status).toBe(302);
     },
@@ -113,7 +113,7 @@ describe("GET /oauth/authorize", () => {
     expect(pointers(await answer(browser, { "redirect-uri": uri }))).toEqual(["/data/attributes/redirect-uri"]);
   });
 
-  it("400: a page that names everything that is wrong, and repeats nothing of it", async () => {
+  it("400: shows a page with all faults, without repeating the input", async () => {
     const markup = "<script>alert(1)</script>";
     const wrong = {
       ...asked,
@@ -141,7 +141,7 @@ describe("GET /oauth/authorize", () => {
 });
 
 describe("createAuthorization", () => {
-  it("201: leads back to the program with a code, and with its state as it was", async () => {
+  it("201: redirects to the program with a code and the unchanged state", async () => {
     const { browser } = await signedIn();
     const made = await answer(browser);
     expect(made.status).toBe(201);
@@ -154,7 +154,7 @@ describe("createAuthorization", () => {
     expect(JSON.stringify(rows)).not.toContain(url.searchParams.get("code"));
   });
 
-  it("201: a refusal is told to the program, and gives it nothing", async () => {
+  it("201: redirects a refusal to the program without a code", async () => {
     const { browser } = await signedIn();
     const count = async () => (await api.database.reader.db.selectFrom("authorizations").select("id").execute()).length;
     const before = await count();
@@ -164,7 +164,7 @@ describe("createAuthorization", () => {
     expect(await count()).toBe(before);
   });
 
-  it("403: by no token, also not the user's own: none makes itself another", async () => {
+  it("403: a token can't authorize another token, not even the user's own", async () => {
     const { ada } = await signedIn();
     const org = await makeOrganization(api);
     for (const caller of [ada, api.admin, await makeTeamToken(api, org.ownersTeamId)])
@@ -172,7 +172,7 @@ describe("createAuthorization", () => {
     expect((await answer(api.nobody)).status).toBe(401);
   });
 
-  it("403 and 415: from no other page, and in no form that any page can send", async () => {
+  it("403 and 415: rejects other origins and content types that any page can send", async () => {
     const { browser } = await signedIn();
     const body = resource("authorizations", { ...attributesOf(asked), approve: true });
     const from = (headers: Record<string, string>) => browser.post("/authorizations", body, headers);
@@ -180,7 +180,7 @@ describe("createAuthorization", () => {
     expect((await from({ "content-type": "text/plain" })).status).toBe(415);
   });
 
-  it("422: what is missing, wrong or over already, each at its place", async () => {
+  it("422: missing, invalid or expired attributes, each with its pointer", async () => {
     const { browser } = await signedIn();
     const at = (name: string) => `/data/attributes/${name}`;
     const wrong = { "client-id": "other", "response-type": "token", "code-challenge-method": "plain" };
@@ -195,7 +195,7 @@ describe("createAuthorization", () => {
 });
 
 describe("POST /oauth/token with a code", () => {
-  it("200: a token of the user, by the name and until the moment that were agreed", async () => {
+  it("200: a token of the user with the agreed name and expiry", async () => {
     const { ada, browser } = await signedIn();
     const code = await codeOf(browser, { name: "my laptop", "expires-at": "2099-01-31T12:00:00Z" });
     const { status, body, headers } = await redeem(code);
@@ -209,7 +209,7 @@ describe("POST /oauth/token with a code", () => {
     expect(token.relationships["created-by"].data.id).toBe(ada.id);
   });
 
-  it("200: for thirty days where nothing was said, and for ever where that was", async () => {
+  it("200: expires after thirty days by default, and never for null", async () => {
     const { ada, browser } = await signedIn();
     const { body } = await redeem(await codeOf(browser));
     expect(Math.abs(body.expires_in - 30 * 86_400)).toBeLessThan(120);
@@ -219,7 +219,7 @@ describe("POST /oauth/token with a code", () => {
     expect(tokens.filter(({ attributes }: Json) => attributes.description === "terraform login")).toHaveLength(2);
   });
 
-  it("200: for a client that names itself in the header, as the command line does", async () => {
+  it("200: accepts the client id in the Authorization header, as the command line sends it", async () => {
     const { browser } = await signedIn();
     const { client_id, ...fields } = redemption(await codeOf(browser));
     const named = (text: string) => ({ authorization: `Basic ${Buffer.from(text).toString("base64")}` });
@@ -230,7 +230,7 @@ describe("POST /oauth/token with a code", () => {
     expect((await send(fields, named(`${client_id}:`))).status).toBe(200);
   });
 
-  it("400: a second time, and then the token of the first is gone, too", async () => {
+  it("400: a second use fails and revokes the token of the first", async () => {
     const { browser } = await signedIn();
     const code = await codeOf(browser);
     const { body } = await redeem(code);
@@ -242,7 +242,7 @@ describe("POST /oauth/token with a code", () => {
     expect((await redeem(code)).body.error).toBe("invalid_grant");
   });
 
-  it("works for none of two who send it at once", async () => {
+  it("revokes the token if two requests send the code concurrently", async () => {
     const { ada, browser } = await signedIn();
     const code = await codeOf(browser);
     const answers = await Promise.all([redeem(code), redeem(code)]);
@@ -250,7 +250,7 @@ describe("POST /oauth/token with a code", () => {
     expect(data(await ada.get(`/users/${ada.id}/authentication-tokens`))).toHaveLength(1);
   });
 
-  it("400: for another verifier, client or address, or too late; one sentence for all, and none of them uses it up", async () => {
+  it("400: another verifier, client or redirect URI, or an expired code; the same error for all, and the code stays valid", async () => {
     const { browser } = await signedIn();
     const code = await codeOf(browser);
     const sentences = new Set<string>();
@@ -275,13 +275,13 @@ describe("POST /oauth/token with a code", () => {
     expect((await redeem(late)).body.error).toBe("invalid_grant");
   });
 
-  it("400: all that is missing, by name", async () => {
+  it("400: names all missing parameters", async () => {
     const { status, body } = await send({ grant_type: "authorization_code" });
     expect([status, body.error]).toEqual([400, "invalid_request"]);
     expect(body.error_description).toBe("Missing: client_id, code, redirect_uri, code_verifier.");
   });
 
-  it("leaves in the trail who agreed, to what, and which token came of it", async () => {
+  it("records who authorized what, and the issued token, in the audit log", async () => {
     const { ada, browser } = await signedIn();
     const { body } = await redeem(await codeOf(browser, { name: "my laptop" }));
     const [token] = data(await ada.get(`/users/${ada.id}/authentication-tokens`));
@@ -309,7 +309,7 @@ describe("POST /oauth/token with a code", () => {
 
   const brakes = countedBrakes();
 
-  it("429: guessing is slowed down", async () => {
+  it("429: limits guesses", async () => {
     const statuses: number[] = [];
     for (let count = 0; count < 4; count += 1) statuses.push((await send(redemption("none"), {}, brakes.url)).status);
     expect(statuses).toEqual([400, 400, 400, 429]);

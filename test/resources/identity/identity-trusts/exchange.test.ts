@@ -1,4 +1,4 @@
-/** Pipelines that show who they are by their own tokens: trusts, and the exchange. The issuer is a real one, on the loopback address. */
+/** Identity trusts, and the exchange of a pipeline's token. Uses a real issuer on the loopback address. */
 import type { JWTPayload } from "jose";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Api, useApi } from "../../../support/api.ts";
@@ -32,7 +32,7 @@ const body = (attributes: object = {}, team = teamId) =>
     { team: { data: { type: "teams", id: team } } },
   );
 
-/** Alone in its organization, so that no other fits as well. */
+/** The only trust of its organization, so that no other one matches. */
 async function trusting(attributes: object = {}): Promise<{ org: Org; teamId: string; trust: any }> {
   const own = await api.makeOrganization();
   const team = await api.makeTeam(own.name);
@@ -44,7 +44,7 @@ const exchange = (organization: string, token: string, more: Record<string, stri
   exchangeOn(on, organization, token, more);
 
 describe("trusts", () => {
-  it("are made, listed, shown, changed and removed by whoever manages teams; each leaves a trace", async () => {
+  it("are created, listed, shown, updated and deleted with manage-teams; each change records an event", async () => {
     const made = data(await org.owner.post(path(), body({ name: "deployments" })));
     expect(made).toMatchObject({
       type: "identity-trusts",
@@ -70,7 +70,7 @@ describe("trusts", () => {
     expect((await org.owner.get(self)).status).toBe(404);
   });
 
-  it("422: beyond five hundred, beside a name that is taken", async () => {
+  it("422: more than five hundred, together with a taken name", async () => {
     const { org: full, teamId: team, trust } = await trusting();
     await api.database.write(async ({ db }) => {
       const row = await db
@@ -91,11 +91,11 @@ describe("trusts", () => {
     expect(refused.status).toBe(422);
     expect(details(refused)).toEqual([
       "Name has already been taken",
-      "The organization has 500 identity trusts already, and can't have more. Delete one first.",
+      "The organization has reached its limit of 500 identity trusts. Delete one first.",
     ]);
   });
 
-  it("422: every fault at its place", async () => {
+  it("422: all faults with pointers", async () => {
     const answer = await org.owner.post(
       path(),
       body({ name: "a b", issuer: "github", audience: "", claims: {}, "token-seconds": 3601 }),
@@ -111,7 +111,7 @@ describe("trusts", () => {
     expect(pointers(await org.owner.post(path(), body({}, foreign.id)))).toEqual(["/data/relationships/team"]);
   });
 
-  it("422: claims that every pipeline of the issuer has, however they are written", async () => {
+  it("422: claims that every pipeline of the issuer has, however they are spelled", async () => {
     const everybody: Record<string, string>[] = [
       { sub: "*" },
       { sub: "**" },
@@ -131,7 +131,7 @@ describe("trusts", () => {
     expect((await org.owner.patch(`/identity-trusts/${made.id}`, changes)).status).toBe(422);
   });
 
-  it("400: a stored trust whose claims every pipeline has lets nobody in", async () => {
+  it("400: a stored trust whose claims every pipeline has is ignored", async () => {
     const own = await trusting();
     await api.database.write(({ db }) =>
       db
@@ -146,7 +146,7 @@ describe("trusts", () => {
     });
   });
 
-  it("403: for a member who does not manage teams; nor for a team that holds more than its maker", async () => {
+  it("403: a member without manage-teams, and a team with more access than the caller", async () => {
     const member = await api.makeMember(org.name);
     expect((await member.post(path(), body())).status).toBe(403);
     expect((await member.get(path())).status).toBe(403);
@@ -159,7 +159,7 @@ describe("trusts", () => {
 });
 
 describe("the exchange", () => {
-  it("400: a claim that is longer than anybody needs fits nothing, nor does what comes late in a list", async () => {
+  it("400: too long claims and late items of a list don't match", async () => {
     const { org: own } = await trusting({ claims: { ref: "refs/*" } });
     const withRef = async (ref: unknown) => (await exchange(own.name, await issuer.token({ ref }))).status;
     expect(await withRef(`refs/${"a".repeat(1000)}`)).toBe(200);
@@ -169,7 +169,7 @@ describe("the exchange", () => {
     expect(await withRef([...others, "refs/a"])).toBe(400);
   });
 
-  it("gives the team's token for a while, and tells the trail whom", async () => {
+  it("issues a short-lived team token, and records the pipeline in the audit log", async () => {
     const own = await trusting();
     const { status, body: answer } = await exchange(own.org.name, await issuer.token());
     expect(status).toBe(200);
@@ -196,7 +196,7 @@ describe("the exchange", () => {
     expect(JSON.stringify(event)).not.toContain(answer.access_token);
   });
 
-  it("refuses other claims, audiences, issuers, organizations, signatures and times, all alike or with the reason", async () => {
+  it("rejects other claims, audiences, issuers, organizations, signatures and times", async () => {
     const { org: own } = await trusting();
     const other = await startIssuer();
     const forged = (await other.token()).split(".");
@@ -220,7 +220,7 @@ describe("the exchange", () => {
     other.http.close();
   });
 
-  it("tells nobody by a made-up token which organizations there are, and whom they trust", async () => {
+  it("doesn't reveal organizations and their trusts to made-up tokens", async () => {
     const { org: own } = await trusting();
     const [head, claims, signature] = (await issuer.token()).split(".");
     const forged = `${head}.${claims}.${signature?.split("").toReversed().join("")}`;
@@ -239,7 +239,7 @@ describe("the exchange", () => {
     expect(await exchange(unique("nowhere"), late)).toEqual(expired);
   });
 
-  it("400: an issuer or an organization that is no text", async () => {
+  it("400: an issuer or organization that is not text", async () => {
     const unsigned = (payload: object) =>
       [{ alg: "RS256" }, payload].map((part) => Buffer.from(JSON.stringify(part)).toString("base64url")).join(".");
     for (const iss of [true, 5, null, {}, ["https://a.example"], "https://a.example/\0", "\ud800"])
@@ -254,7 +254,7 @@ describe("the exchange", () => {
       });
   });
 
-  it("asks which, where several fit", async () => {
+  it("requires a name if several trusts match", async () => {
     const own = await trusting({ name: "first" });
     data(
       await own.org.owner.post(`/organizations/${own.org.name}/identity-trusts`, body({ name: "second" }, own.teamId)),
@@ -267,19 +267,19 @@ describe("the exchange", () => {
     expect((await exchange(own.org.name, token, { trust: "third" })).status).toBe(400);
   });
 
-  it("fetches the keys again for one that is new, and not for every one that is made up", async () => {
+  it("fetches the keys again for a new key, but not for every made-up one", async () => {
     const changing = await startIssuer();
     const { org: own } = await trusting({ issuer: changing.url });
     expect((await exchange(own.name, await changing.token())).status).toBe(200);
     await changing.rotate();
-    // Only after a while: whoever makes keys up does not have the issuer asked again and again.
+    // Only after a while, so that made-up keys don't cause repeated requests to the issuer.
     expect((await exchange(own.name, await changing.token())).status).toBe(400);
     expect((await exchange(own.name, await changing.token())).status).toBe(400);
     expect(changing.asked()).toBe(1);
     changing.http.close();
   });
 
-  it("gives no longer than the organization lets a team's token work", async () => {
+  it("issues tokens no longer than the organization's TTL policy", async () => {
     const own = await trusting();
     await api.database.write((tx) =>
       tx.db.updateTable("organizations").set({ maxTtlEnabled: 1 }).where("id", "=", own.org.id).execute(),
@@ -295,7 +295,7 @@ describe("the exchange", () => {
     expect((await exchange(own.org.name, await issuer.token())).body.expires_in).toBe(120);
   });
 
-  it("400: what is no exchange", async () => {
+  it("400: an invalid request", async () => {
     const token = await issuer.token();
     const send = async (form: URLSearchParams | string, headers = {}) => {
       const response = await fetch(`${api.url}/oauth/token`, { method: "POST", body: form, headers });
@@ -318,7 +318,7 @@ describe("the exchange", () => {
 describe("private addresses", () => {
   const strict = useApi({ options: { privateAddresses: [] }, failures: { burst: 2, perSecond: 0.001 } });
 
-  it("are not called, and whoever fails too often waits", async () => {
+  it("are not called, and too many failures are delayed", async () => {
     const own = await strict.makeOrganization();
     const team = await strict.makeTeam(own.name);
     const inside = await startIssuer();

@@ -11,7 +11,7 @@ const { end, show, register, registered, membershipOf, account, actionsOf } = li
 const dayMs = 86_400_000;
 
 describe("createOrganizationMembership", () => {
-  it("201: shows the link of an invitation once, to whoever made it", async () => {
+  it("201: shows the link of an invitation once, to its creator", async () => {
     const org = await api.makeOrganization();
     const { membership } = await invite(org);
     expect(membership.attributes).toMatchObject({ status: "invited" });
@@ -29,7 +29,7 @@ describe("createOrganizationMembership", () => {
     expect(trail).not.toContain("app/invitations");
   });
 
-  it("201: somebody who is a user already needs none", async () => {
+  it("201: an existing user gets none", async () => {
     const org = await api.makeOrganization();
     const { email } = await api.makeUser();
     const made = data(await org.owner.post(`/organizations/${org.name}/organization-memberships`, inviting(email)));
@@ -37,7 +37,7 @@ describe("createOrganizationMembership", () => {
     expect(made.attributes).not.toHaveProperty("invitation-url");
   });
 
-  it("keeps only a hash of it, and no word of it in the log", async () => {
+  it("stores only a hash of it, and doesn't log it", async () => {
     const { secret } = await invite(await api.makeOrganization());
     const rows = await api.database.reader.db.selectFrom("invitations").selectAll().execute();
     expect(JSON.stringify(rows)).not.toContain(secret);
@@ -47,7 +47,7 @@ describe("createOrganizationMembership", () => {
 });
 
 describe("showInvitation", () => {
-  it("200: where it leads to, to whoever has the link", async () => {
+  it("200: the organization, for anyone with the link", async () => {
     const org = await api.makeOrganization();
     const { email, secret } = await invite(org);
     const shown = data(await show(secret));
@@ -61,7 +61,7 @@ describe("showInvitation", () => {
     expect(JSON.stringify(shown)).not.toContain(secret);
   });
 
-  it("404: a wrong, a used, a replaced, a withdrawn and an ended one, in one and the same sentence", async () => {
+  it("404: the same error for an unknown, used, replaced, revoked and expired link", async () => {
     const org = await api.makeOrganization();
     const [used, replaced, withdrawn, closed, ended] = [
       await invite(org),
@@ -86,7 +86,7 @@ describe("showInvitation", () => {
     }
   });
 
-  it("404: once a site admin has added the user, who is a member by that", async () => {
+  it("404: after a site admin has added the user, who is then a member", async () => {
     const { email, secret } = await invite(await api.makeOrganization());
     await api.makeUser({ email });
     expect((await show(secret)).status).toBe(404);
@@ -96,7 +96,7 @@ describe("showInvitation", () => {
 describe("guessing links", () => {
   const brakes = countedBrakes();
 
-  it("429: after too many wrong ones from an address; a right one waits, too", async () => {
+  it("429: after too many wrong links from an address, also for a valid one", async () => {
     const { secret } = await (async () => {
       const name = unique("acme");
       data(await brakes.admin.post("/organizations", resource("organizations", { name, email: "a@b.c" })));
@@ -113,7 +113,7 @@ describe("guessing links", () => {
 });
 
 describe("registerByInvitation", () => {
-  it("201: makes the user, signs them in, and makes them a member in the invitation's teams", async () => {
+  it("201: creates the user, signs them in, and adds them to the invitation's teams", async () => {
     const org = await api.makeOrganization();
     const team = await api.makeTeam(org.name);
     const { membership, email, secret } = await invite(org, { teamIds: [team.id] });
@@ -132,7 +132,7 @@ describe("registerByInvitation", () => {
     expect(again.status).toBe(201);
   });
 
-  it("leaves events that name the user, and by which link they came", async () => {
+  it("records events with the user and the link", async () => {
     const { membership, secret } = await invite(await api.makeOrganization());
     const link = data(await show(secret)).id;
     const answer = await registered(secret);
@@ -152,7 +152,7 @@ describe("registerByInvitation", () => {
     expect(rows).toEqual([{ actorId: id, tokenId: link }]);
   });
 
-  it("422: without a name, with one that is taken or odd, with a weak password: all at once, and the link still works", async () => {
+  it("422: a missing, taken or invalid username, or a weak password; the link stays valid", async () => {
     const { secret } = await invite(await api.makeOrganization());
     const { username } = await api.makeUser();
     const [name, secretly] = ["/data/attributes/username", "/data/attributes/password"];
@@ -164,7 +164,7 @@ describe("registerByInvitation", () => {
     expect((await registered(secret)).status).toBe(201);
   });
 
-  it("works for one of two who come at once", async () => {
+  it("works for only one of two concurrent requests", async () => {
     const { secret } = await invite(await api.makeOrganization());
     const answers = await Promise.all([registered(secret), registered(secret)]);
     expect(answers.map(({ status }) => status).toSorted()).toEqual([201, 404]);
@@ -178,8 +178,8 @@ describe("registerByInvitation", () => {
   });
 });
 
-describe("whose address it is", () => {
-  it("an organization's link says nothing to others: their invitations to the address wait for their own links", async () => {
+describe("the verification of the email address", () => {
+  it("an organization's link doesn't verify the address for others: their invitations stay open", async () => {
     const [first, second, third] = [
       await api.makeOrganization(),
       await api.makeOrganization(),
@@ -197,17 +197,17 @@ describe("whose address it is", () => {
     const refused = await registered(theirs.secret);
     expect(refused.status).toBe(409);
     expect(details(refused)).toEqual([expect.stringContaining("Sign in as that user")]);
-    // The user itself can't change that.
+    // The user can't change that.
     const cookie = cookieOf(answer);
     const own = { cookie, origin: api.url };
     data(await api.nobody.patch("/account/update", resource("users", { email }), own));
     expect((await membershipOf(theirs.membership.id)).attributes.status).toBe("invited");
-    // A site admin does, by setting the address.
+    // A site admin can, by setting the address.
     data(await api.admin.patch(`/admin/users/${user.id}`, resource("users", { email })));
     expect((await membershipOf(theirs.membership.id)).relationships.user.data.id).toBe(user.id);
   });
 
-  it("a site admin's link vouches for it: all invitations to the address become memberships", async () => {
+  it("a site admin's link verifies the address: all invitations to it become memberships", async () => {
     const [first, second] = [await api.makeOrganization(), await api.makeOrganization()];
     const email = newAddress();
     const theirs = await invite(second, { email });

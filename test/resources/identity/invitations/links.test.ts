@@ -8,7 +8,7 @@ const api = useApi();
 const { show, register, accept, registered, account, actionsOf } = links(api);
 
 describe("acceptInvitation", () => {
-  it("200: by somebody who has signed in, whatever their address", async () => {
+  it("200: by a signed-in user with any email address", async () => {
     const org = await api.makeOrganization();
     const team = await api.makeTeam(org.name);
     const { membership, secret } = await invite(org, { teamIds: [team.id] });
@@ -26,7 +26,7 @@ describe("acceptInvitation", () => {
     expect((await accept(secret, await api.makeUser())).status).toBe(404);
   });
 
-  it("200: a member gets the invitation's teams beside their own, and is no member twice", async () => {
+  it("200: a member joins the invitation's teams, and doesn't become a member twice", async () => {
     const org = await api.makeOrganization();
     const [own, other] = [await api.makeTeam(org.name), await api.makeTeam(org.name)];
     const ada = await api.makeMember(org.name, [own.id]);
@@ -40,7 +40,7 @@ describe("acceptInvitation", () => {
       expect(data(await org.owner.get(`/teams/${id}`)).attributes["users-count"]).toBe(1);
   });
 
-  it("409: whose own address is invited there, too, accepts that one", async () => {
+  it("409: a user whose own address is invited must accept that invitation", async () => {
     const org = await api.makeOrganization();
     const email = newAddress();
     const [own, other] = [await invite(org, { email }), await invite(org)];
@@ -51,7 +51,7 @@ describe("acceptInvitation", () => {
     expect((await api.nobody.post(path(own.secret), undefined, grace)).status).toBe(200);
   });
 
-  it("401: by nobody; 403: by an organization; neither uses it up", async () => {
+  it("401: without a token; 403: with an organization token; the link stays valid", async () => {
     const org = await api.makeOrganization();
     const { secret } = await invite(org);
     expect((await accept(secret, api.nobody)).status).toBe(401);
@@ -63,7 +63,7 @@ describe("acceptInvitation", () => {
 describe("renewInvitation", () => {
   const renew = (id: string, by: Caller) => by.post(`/organization-memberships/${id}/actions/renew-invitation`);
 
-  it("200: a new link, seven days from now; the one before stops working", async () => {
+  it("200: a new link for seven days; the previous one stops working", async () => {
     const org = await api.makeOrganization();
     const { membership, secret } = await invite(org);
     const answer = await renew(membership.id, org.owner);
@@ -75,13 +75,13 @@ describe("renewInvitation", () => {
     expect(await actionsOf(answer)).toEqual(["organization-memberships.renew-invitation"]);
   });
 
-  it("409: a member needs none", async () => {
+  it("409: for a member", async () => {
     const org = await api.makeOrganization();
     const { membershipId } = await api.makeMember(org.name);
     expect((await renew(membershipId, org.owner)).status).toBe(409);
   });
 
-  it("403: for members; and for whoever may invite, where the invitation gives more than they hold", async () => {
+  it("403: for members, and for inviters with less access than the invitation", async () => {
     const org = await api.makeOrganization();
     const managers = await api.makeTeam(org.name, { "organization-access": { "manage-membership": true } });
     const strong = await api.makeTeam(org.name, { "organization-access": { "manage-workspaces": true } });
@@ -101,7 +101,7 @@ describe("renewInvitation", () => {
   });
 });
 
-describe("a link that somebody else has", () => {
+describe("a link that somebody else created", () => {
   const seat = async (by: Caller, teamId: string, id: string) => {
     const body = { data: [{ type: "organization-memberships", id }] };
     const answer = await by.post(`/teams/${teamId}/relationships/organization-memberships`, body);
@@ -115,7 +115,7 @@ describe("a link that somebody else has", () => {
     return { org, manager: await api.makeMember(org.name, [managers.id]) };
   }
 
-  it("404: leads nobody into a team that others gave the person, whom they took for the one who is invited", async () => {
+  it("404: stops working when others add the invited person to a team", async () => {
     const { org, manager } = await withManager();
     const { membership, secret } = await invite(org, { by: manager });
     expect((await show(secret)).status).toBe(200);
@@ -127,7 +127,7 @@ describe("a link that somebody else has", () => {
     expect((await show(secretIn(data(renewed).attributes["invitation-url"]))).status).toBe(200);
   });
 
-  it("goes on where its maker gives the place, or owns the organization", async () => {
+  it("still works if its creator added the person, or is an owner", async () => {
     const { org, manager } = await withManager();
     const [team, other] = [await api.makeTeam(org.name), await api.makeTeam(org.name)];
     const own = await invite(org, { by: manager });
@@ -145,7 +145,7 @@ describe("a link that somebody else has", () => {
 describe("createUserInvitation", () => {
   const make = (id: string, by: Caller = api.admin) => by.post(`/admin/users/${id}/invitation`);
 
-  it("201: a link by which a user without a password sets the first one, and is signed in", async () => {
+  it("201: a link for a user without a password to set one and sign in", async () => {
     const grace = await api.makeUser();
     const answer = await make(grace.id);
     expect(answer.status).toBe(201);
@@ -163,7 +163,7 @@ describe("createUserInvitation", () => {
     expect((await register(secret, { password })).status).toBe(404);
   });
 
-  it("a new one replaces the one before; a password that is set otherwise ends it", async () => {
+  it("a new link replaces the previous one; setting a password otherwise invalidates it", async () => {
     const grace = await api.makeUser();
     const [first, second] = [data(await make(grace.id)), data(await make(grace.id))].map(({ attributes }) =>
       secretIn(attributes["invitation-url"]),
@@ -177,13 +177,13 @@ describe("createUserInvitation", () => {
     expect((await register(third, { password: `${password}!` })).status).toBe(201);
   });
 
-  it("409: nobody accepts it as another", async () => {
+  it("409: can't be accepted by another user", async () => {
     const secret = secretIn(data(await make((await api.makeUser()).id)).attributes["invitation-url"]);
     expect((await accept(secret, await api.makeUser())).status).toBe(409);
     expect((await show(secret)).status).toBe(200);
   });
 
-  it("404: for everybody but site admins, and for nobody's id", async () => {
+  it("404: for everybody but site admins, and for an unknown id", async () => {
     const grace = await api.makeUser();
     expect((await make(grace.id, grace)).status).toBe(404);
     expect((await make("user-none")).status).toBe(404);

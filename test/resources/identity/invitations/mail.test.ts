@@ -1,4 +1,4 @@
-/** Invitations by mail: the link goes to whoever is invited, and is readable nowhere else. */
+/** Invitations by mail: the link is sent to the invited person, and readable nowhere else. */
 import pino from "pino";
 import { describe, expect, it } from "vitest";
 import { useApi } from "../../../support/api.ts";
@@ -14,13 +14,13 @@ const mailbox = useMailbox();
 const api = useApi({ logger, options: { mail: { url: "smtp://127.0.0.1:1", from } } });
 
 const send = () => deliver(api, { mail: { url: mailbox.url, from } });
-/** As people read it: lines that mail cuts are put together again. */
+/** Joins the lines that the mail encoding splits. */
 const textOf = (letter: Letter | undefined) => (letter?.text ?? "").replaceAll(/=\r\n/g, "").replaceAll("=3D", "=");
 const linkIn = (letter: Letter | undefined) => /\/app\/invitations\/(\S+)/.exec(textOf(letter))?.[1] ?? "none";
 const rows = () => api.database.reader.db.selectFrom("notices").selectAll().orderBy("createdAt").execute();
 
-describe("whoever is invited to an organization", () => {
-  it("is sent the link, which works, and which neither the log nor the register shows", async () => {
+describe("a person who is invited to an organization", () => {
+  it("gets a working link, which is in neither the log nor the database", async () => {
     const org = await makeOrganization(api);
     const { email, secret, membership } = await invite(org);
     const [waiting] = await rows();
@@ -32,7 +32,7 @@ describe("whoever is invited to an organization", () => {
     expect(await send()).toBe(1);
     const [letter] = mailbox.letters;
     expect(letter?.to).toEqual([email]);
-    expect(letter?.text).toMatch(new RegExp(`^Subject: You are invited to ${org.name} on Cadastre`, "m"));
+    expect(letter?.text).toMatch(new RegExp(`^Subject: Invitation to ${org.name} on Cadastre`, "m"));
     expect(linkIn(letter)).toBe(secret);
     expect(await rows()).toMatchObject([{ state: "delivered", secret: null }]);
     expect(logged.join("\n")).not.toContain(secret);
@@ -41,7 +41,7 @@ describe("whoever is invited to an organization", () => {
     expect(data(await org.owner.get(`/organization-memberships/${membership.id}`)).attributes.status).toBe("active");
   });
 
-  it("is sent the new link where it was renewed, and not the one before", async () => {
+  it("gets the new link after a renewal, and not the previous one", async () => {
     const org = await makeOrganization(api);
     const { membership } = await invite(org);
     const path = `/organization-memberships/${membership.id}/actions/renew-invitation`;
@@ -50,7 +50,7 @@ describe("whoever is invited to an organization", () => {
     expect(mailbox.letters.map(linkIn)).toEqual([renewed.split("/").at(-1)]);
   });
 
-  it("is sent nothing where the invitation was withdrawn meanwhile, nor where there is nobody to invite", async () => {
+  it("gets nothing if the invitation was revoked, or nobody is invited", async () => {
     const org = await makeOrganization(api);
     const { membership } = await invite(org);
     await org.owner.delete(`/organization-memberships/${membership.id}`);
@@ -65,7 +65,7 @@ describe("whoever is invited to an organization", () => {
     expect(mailbox.letters).toEqual([]);
   });
 
-  it("is tried again where the mail server refuses, and the link is forgotten after the last attempt", async () => {
+  it("gets the mail after retries, and the link is deleted after the last attempt", async () => {
     const org = await makeOrganization(api);
     await invite(org);
     mailbox.answer = "450 later";
@@ -81,7 +81,7 @@ describe("whoever is invited to an organization", () => {
 });
 
 describe("a user without a password", () => {
-  it("is sent the link that a site admin makes", async () => {
+  it("gets the link that a site admin creates", async () => {
     const email = newAddress();
     const user = data(await api.admin.post("/admin/users", resource("users", { username: unique("ada"), email })));
     const made = data(await api.admin.post(`/admin/users/${user.id}/invitation`));

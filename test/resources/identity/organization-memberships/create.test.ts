@@ -1,4 +1,4 @@
-/** What stands for the person in an invitation, until there is a user. */
+/** Adding members, invitations, and the placeholder for an invited person. */
 import { beforeEach, describe, expect, it } from "vitest";
 import { type Json, useApi } from "../../../support/api.ts";
 import { data, details, type Org, pointers, resource, unique } from "../../../support/builders.ts";
@@ -22,7 +22,7 @@ describe("create", () => {
     data(await org.owner.get(`/teams/${team.id}`)).attributes["users-count"];
 
   describe("createOrganizationMembership", () => {
-    it("201: somebody who exists is a member at once, whatever the case of the address", async () => {
+    it("201: an existing user becomes a member immediately, ignoring the case of the address", async () => {
       const org = await api.makeOrganization();
       const ada = await api.makeUser();
       expect((await ada.get(`/organizations/${org.name}`)).status).toBe(404);
@@ -49,7 +49,7 @@ describe("create", () => {
       });
     });
 
-    it("201: with teams, each once, and the person is counted in each", async () => {
+    it("201: with teams, without duplicates, and the person is counted in each", async () => {
       const org = await api.makeOrganization();
       const ada = await api.makeUser();
       const [one, two] = [await api.makeTeam(org.name), await api.makeTeam(org.name, { visibility: "secret" })];
@@ -59,7 +59,7 @@ describe("create", () => {
       expect(data(await org.owner.get(`/organization-memberships/${membership.id}`))).toEqual(membership);
     });
 
-    it("leaves a trace of whom, and of the teams", async () => {
+    it("records an event with the person and the teams", async () => {
       const org = await api.makeOrganization();
       const team = await api.makeTeam(org.name);
       const email = newAddress();
@@ -74,7 +74,7 @@ describe("create", () => {
       ]);
     });
 
-    it("422: a second membership or invitation for the address, whatever its case", async () => {
+    it("422: a second membership or invitation for the address, ignoring case", async () => {
       const org = await api.makeOrganization();
       const [ada, email] = [await api.makeMember(org.name), newAddress()];
       await org.owner.post(path(org), invitation(email));
@@ -88,7 +88,7 @@ describe("create", () => {
       expect((await elsewhere.owner.post(path(elsewhere), invitation(ada.email))).status).toBe(201);
     });
 
-    it("422: teams that are unknown, foreign or secret to the caller, told with the taken address", async () => {
+    it("422: unknown teams, teams of others and hidden secret teams, together with a taken address", async () => {
       const [org, elsewhere] = [await api.makeOrganization(), await api.makeOrganization()];
       const ada = await api.makeMember(org.name);
       const holder = await api.makeHolder(org.name, "manage-membership");
@@ -116,7 +116,7 @@ describe("create", () => {
       },
     );
 
-    it("422: a wrong type, and teams that are no list of teams, at once", async () => {
+    it("422: reports a wrong type and an invalid list of teams together", async () => {
       const org = await api.makeOrganization();
       const body = resource("memberships", { email: newAddress() }, { teams: { data: [{ type: "users", id: "x" }] } });
       expect(pointers(await org.owner.post(path(org), body))).toEqual([
@@ -125,7 +125,7 @@ describe("create", () => {
       ]);
     });
 
-    it("422 for all but one: the same person at the same time", async () => {
+    it("422 for all but one of concurrent requests for the same person", async () => {
       const org = await api.makeOrganization();
       const { email } = await api.makeUser();
       const answers = await Promise.all([1, 2, 3].map(() => org.owner.post(path(org), invitation(email))));
@@ -152,7 +152,7 @@ describe("create", () => {
       expect((await api.nobody.post(path(org), invitation(newAddress()))).status).toBe(401);
     });
 
-    it("403: the owners team, for everybody but owners in person", async () => {
+    it("403: the owners team, for everybody but owners", async () => {
       const org = await api.makeOrganization();
       const callers = [
         await api.makeHolder(org.name, "manage-membership", "manage-teams"),
@@ -165,7 +165,7 @@ describe("create", () => {
   });
 
   describe("an invitation", () => {
-    it("becomes a membership, in its teams, when a user with the address appears, whatever its case", async () => {
+    it("becomes a membership, with its teams, when a user with the address is created, ignoring case", async () => {
       const org = await api.makeOrganization();
       const team = await api.makeTeam(org.name, { "organization-access": { "read-projects": true } });
       const email = newAddress();
@@ -186,7 +186,7 @@ describe("create", () => {
       ]);
     });
 
-    it("becomes one in every organization that waits for the address", async () => {
+    it("becomes a membership in every organization that invited the address", async () => {
       const [one, two] = [await api.makeOrganization(), await api.makeOrganization()];
       const email = newAddress();
       for (const org of [one, two]) await org.owner.post(path(org), invitation(email));
@@ -194,7 +194,7 @@ describe("create", () => {
       expect(data(await ada.get("/organization-memberships"))).toHaveLength(2);
     });
 
-    it("becomes one when a site admin gives a user the address", async () => {
+    it("becomes a membership when a site admin sets the address on a user", async () => {
       const org = await api.makeOrganization();
       const team = await api.makeTeam(org.name);
       const email = newAddress();
@@ -205,7 +205,7 @@ describe("create", () => {
       expect(await usersCount(org, team)).toBe(1);
     });
 
-    it("is taken back by deleting it", async () => {
+    it("is revoked by deleting it", async () => {
       const org = await api.makeOrganization();
       const email = newAddress();
       const { id } = data(await org.owner.post(path(org), invitation(email)));
@@ -216,7 +216,7 @@ describe("create", () => {
   });
 
   describe("a member whose address changes", () => {
-    it("keeps the membership, under the new address, and leaves the old one free", async () => {
+    it("keeps the membership with the new address, and the old address is free again", async () => {
       const org = await api.makeOrganization();
       const ada = await api.makeMember(org.name);
       const email = newAddress();
@@ -231,7 +231,7 @@ describe("create", () => {
       expect((await org.owner.post(path(org), invitation(email))).status).toBe(422);
     });
 
-    it("takes over an invitation to the new address, with its teams", async () => {
+    it("merges an invitation to the new address, with its teams", async () => {
       const org = await api.makeOrganization();
       const [both, invited] = [await api.makeTeam(org.name), await api.makeTeam(org.name)];
       const ada = await api.makeMember(org.name, [both.id]);
@@ -249,7 +249,7 @@ describe("create", () => {
   });
 });
 
-describe("the user of an invitation", () => {
+describe("the placeholder user of an invitation", () => {
   let org: Org;
   let email: string;
   beforeEach(async () => {
@@ -259,10 +259,10 @@ describe("the user of an invitation", () => {
   const path = () => `/organizations/${org.name}/organization-memberships`;
   const invite = (address = email) => org.owner.post(path(), resource("organization-memberships", { email: address }));
 
-  it("comes with the creation, and is the same in every answer", async () => {
+  it("is included in the creation, and the same in every response", async () => {
     const answer = await invite();
     const membership = data(answer);
-    // That is shown once.
+    // Shown only once.
     delete membership.attributes["invitation-url"];
     const { id } = membership.relationships.user.data;
     expect(id).toBe(membership.id.replace("ou-", "user-"));
@@ -294,7 +294,7 @@ describe("the user of an invitation", () => {
     expect(data(await org.owner.get(`/organization-memberships/${membership.id}`))).toEqual(membership);
   });
 
-  it("stands beside real users in one list", async () => {
+  it("is listed with real users", async () => {
     const member = await api.makeMember(org.name);
     const invited = data(await invite());
     const list = await org.owner.get(`${path()}?include=user`);
@@ -304,7 +304,7 @@ describe("the user of an invitation", () => {
     expect(ids.toSorted()).toEqual(named.toSorted());
   });
 
-  it("is the real user's from the creation on where there is one", async () => {
+  it("is the real user if there is one", async () => {
     const ada = await api.makeUser();
     const answer = await invite(ada.email);
     expect(data(answer).relationships.user.data).toEqual({ id: ada.id, type: "users" });
@@ -312,7 +312,7 @@ describe("the user of an invitation", () => {
     expect(answer.body.included[0].attributes).not.toHaveProperty("email");
   });
 
-  it("gives way to the real user who registers", async () => {
+  it("is replaced by the user who registers", async () => {
     const membership = data(await invite());
     const user = data(
       await api.admin.post(
@@ -328,7 +328,7 @@ describe("the user of an invitation", () => {
     expect(shown.body.included.map(({ id }: Json) => id)).toEqual([user.id]);
   });
 
-  it("is nobody: not to be shown, given tokens, changed, or put into teams", async () => {
+  it("can't be shown, changed, given tokens or added to teams", async () => {
     const { id } = data(await invite()).relationships.user.data;
     expect((await api.admin.get(`/users/${id}`)).status).toBe(404);
     expect((await api.admin.post(`/users/${id}/authentication-tokens`)).status).toBe(404);
@@ -344,7 +344,7 @@ describe("the user of an invitation", () => {
     expect(data(await api.admin.get(`/admin/users?q=${email}`))).toEqual([]);
   });
 
-  it.each(["", "an address"])("goes by a name that no user can have: %s is refused", async (name) => {
+  it.each(["", "an address"])("has a name that no user can have: %s is rejected", async (name) => {
     const answer = await api.admin.post(
       "/admin/users",
       resource("users", { username: name === "" ? "" : email, email: `${unique("x")}@example.com` }),

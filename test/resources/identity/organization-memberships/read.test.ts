@@ -22,7 +22,7 @@ describe("listOrganizationMemberships", () => {
     expect(pages[0]?.body.meta.pagination).toMatchObject({ "total-count": 5, "total-pages": 3, "next-page": 2 });
   });
 
-  it("200: every document is the one that the membership's own address gives", async () => {
+  it("200: every document equals the one of the membership's own route", async () => {
     const org = await api.makeOrganization();
     const team = await api.makeTeam(org.name, { visibility: "secret" });
     await api.makeMember(org.name, [team.id]);
@@ -32,7 +32,7 @@ describe("listOrganizationMemberships", () => {
     }
   });
 
-  it("200: q is part of the address or the name, ignoring case, and no wildcard", async () => {
+  it("200: q matches part of the email address or username, ignoring case and without wildcards", async () => {
     const org = await api.makeOrganization();
     const ada = await api.makeMember(org.name);
     const renamed = unique("Lovelace");
@@ -45,7 +45,7 @@ describe("listOrganizationMemberships", () => {
     expect(await listed(org.owner, org, "q=%25")).toEqual([]);
   });
 
-  it("200: filter[email] are whole addresses, ignoring case", async () => {
+  it("200: filter[email] matches exact addresses, ignoring case", async () => {
     const org = await api.makeOrganization();
     const [ada, grace] = [await api.makeMember(org.name), await api.makeMember(org.name)];
     const both = `filter[email]=${ada.email.toUpperCase()},${grace.email},nobody@example.com`;
@@ -53,7 +53,7 @@ describe("listOrganizationMemberships", () => {
     expect(await listed(org.owner, org, `filter[email]=${ada.email.slice(1)}`)).toEqual([]);
   });
 
-  it("200: filter[status]; 400 for one that there is not", async () => {
+  it("200: filter[status]; 400 for an unknown status", async () => {
     const org = await api.makeOrganization();
     const email = `${unique("invited")}@example.com`;
     await invite(org, email);
@@ -66,7 +66,7 @@ describe("listOrganizationMemberships", () => {
     expect(pointers(unknown)).toEqual(["filter[status]"]);
   });
 
-  it("200: include brings users and teams, without the addresses of others", async () => {
+  it("200: includes users and teams, without the email addresses of others", async () => {
     const org = await api.makeOrganization();
     const team = await api.makeTeam(org.name);
     const ada = await api.makeMember(org.name, [team.id]);
@@ -97,7 +97,7 @@ describe("listOrganizationMemberships", () => {
 });
 
 describe("a member's secret teams", () => {
-  it("are shown to those who may know of them, in lists and alone, and to nobody else", async () => {
+  it("are shown only to callers who can see them", async () => {
     const org = await api.makeOrganization();
     const [open, secret] = [await api.makeTeam(org.name), await api.makeTeam(org.name, { visibility: "secret" })];
     const ada = await api.makeMember(org.name, [open.id, secret.id]);
@@ -132,7 +132,7 @@ describe("a member's secret teams", () => {
 });
 
 describe("listMyOrganizationMemberships", () => {
-  it("200: the caller's own, in every organization, with all own teams", async () => {
+  it("200: the caller's memberships in all organizations, with all of the caller's teams", async () => {
     const [one, two] = [await api.makeOrganization(), await api.makeOrganization()];
     const secret = await api.makeTeam(one.name, { visibility: "secret" });
     const ada = await api.makeMember(one.name, [secret.id]);
@@ -151,11 +151,11 @@ describe("listMyOrganizationMemberships", () => {
     expect(page.body.meta.pagination["total-count"]).toBe(2);
   });
 
-  it("200: none for somebody who is nowhere", async () => {
+  it("200: an empty list for a user without memberships", async () => {
     expect(data(await (await api.makeUser()).get("/organization-memberships"))).toEqual([]);
   });
 
-  it("403: tokens that are not a person's", async () => {
+  it("403: tokens that don't belong to a user", async () => {
     const org = await api.makeOrganization();
     const team = await api.makeTeam(org.name);
     for (const caller of [await api.makeTeamToken(team.id), await api.makeOrganizationToken(org.name)])
@@ -186,7 +186,7 @@ describe("showOrganizationMembership", () => {
 const one = (membershipId: string) => `/organization-memberships/${membershipId}`;
 
 describe("deleteOrganizationMembership", () => {
-  it("204: the person is out of every team and without access with the next request", async () => {
+  it("204: the person leaves every team and has no access with the next request", async () => {
     const org = await api.makeOrganization();
     const project = await api.makeProject(org.name);
     const team = await api.makeTeam(org.name);
@@ -206,7 +206,7 @@ describe("deleteOrganizationMembership", () => {
     expect((await org.owner.delete(one(ada.membershipId))).status).toBe(404);
   });
 
-  it("204: a person who comes back is in none of the former teams", async () => {
+  it("204: a person who is added again is in none of the former teams", async () => {
     const org = await api.makeOrganization();
     const team = await api.makeTeam(org.name);
     const ada = await api.makeMember(org.name, [team.id]);
@@ -217,7 +217,7 @@ describe("deleteOrganizationMembership", () => {
     expect(data(await org.owner.get(`/teams/${team.id}`)).attributes["users-count"]).toBe(0);
   });
 
-  it("204: an invited person was not counted, and is not discounted", async () => {
+  it("204: deleting an invitation doesn't change the teams' counts", async () => {
     const org = await api.makeOrganization();
     const team = await api.makeTeam(org.name);
     await api.makeMember(org.name, [team.id]);
@@ -231,7 +231,7 @@ describe("deleteOrganizationMembership", () => {
     expect(data(await org.owner.get(`/teams/${team.id}`)).attributes["users-count"]).toBe(1);
   });
 
-  it("leaves a trace of whom, and of all the teams", async () => {
+  it("records an event with the person and all teams", async () => {
     const org = await api.makeOrganization();
     const [open, secret] = [await api.makeTeam(org.name), await api.makeTeam(org.name, { visibility: "secret" })];
     const ada = await api.makeMember(org.name, [open.id, secret.id]);
@@ -252,7 +252,7 @@ describe("deleteOrganizationMembership", () => {
     ]);
   });
 
-  it("204: everybody may leave", async () => {
+  it("204: members can leave", async () => {
     const org = await api.makeOrganization();
     const ada = await api.makeMember(org.name);
     expect((await ada.delete(one(ada.membershipId))).status).toBe(204);
@@ -289,7 +289,7 @@ describe("deleteOrganizationMembership", () => {
     expect((await org.owner.get(one(ada.membershipId))).status).toBe(200);
   });
 
-  it("403: an owner's, for everybody but owners in person and the owner", async () => {
+  it("403: an owner's membership, for everybody but owners", async () => {
     const org = await api.makeOrganization();
     const [ada, grace] = [
       await api.makeMember(org.name, [org.ownersTeamId]),
@@ -304,7 +304,7 @@ describe("deleteOrganizationMembership", () => {
     expect((await grace.delete(one(grace.membershipId))).status).toBe(204);
   });
 
-  it("409: the last owner stays, also when leaving of one's own will", async () => {
+  it("409: the last owner can't be removed, not even by leaving", async () => {
     const org = await api.makeOrganization();
     const [adminMembership] = data(
       await api.admin.get(`/organizations/${org.name}/organization-memberships?filter[email]=admin@localhost`),
@@ -319,7 +319,7 @@ describe("deleteOrganizationMembership", () => {
     expect((await org.owner.get(one(mine.id))).status).toBe(200);
   });
 
-  it("409: also when the last two leave at once", async () => {
+  it("409: also when the last two leave concurrently", async () => {
     for (let round = 0; round < 5; round += 1) {
       const org = await api.makeOrganization();
       const [adminMembership] = data(
@@ -331,7 +331,7 @@ describe("deleteOrganizationMembership", () => {
     }
   });
 
-  it("412: an invitation that became a membership meanwhile", async () => {
+  it("412: an invitation that has become a membership", async () => {
     const org = await api.makeOrganization();
     const email = "newcomer@example.com";
     const body = resource("organization-memberships", { email });

@@ -1,6 +1,6 @@
 /**
- * /organizations/:organization_name/token-ttl-policies: who reads and who changes how long tokens may work.
- * `max-ttl-enabled`: tokens are not made for longer, and do not work for longer, than the organization's policies
+ * /organizations/:organization_name/token-ttl-policies: who can read and change the maximum lifetimes of tokens.
+ * `max-ttl-enabled`: tokens are not issued for longer, and do not work for longer, than the organization's policies
  * allow.
  */
 import { beforeEach, describe, expect, it } from "vitest";
@@ -32,7 +32,7 @@ describe("policies", () => {
   const initially = { organization: twoYears, team: twoYears, user: twoYears, audit_trails: twoYears };
 
   describe("listTokenTtlPolicies", () => {
-    it("200: two years for each type, from the beginning on", async () => {
+    it("200: two years for each type by default", async () => {
       const answer = await org.owner.get(path());
       expect(values(answer)).toEqual(initially);
       expect(answer.body.meta.pagination["total-count"]).toBe(4);
@@ -52,7 +52,7 @@ describe("policies", () => {
       expect(data(await org.owner.get(`${path()}?page[size]=3&page[number]=2`))).toHaveLength(1);
     });
 
-    it("200: to owners, site admins, the owners team's token and the organization's; 403: to other members", async () => {
+    it("200: for owners, site admins, the owners team's token and the organization's; 403: for other members", async () => {
       const owning = [
         org.owner,
         api.admin,
@@ -67,7 +67,7 @@ describe("policies", () => {
   });
 
   describe("updateTokenTtlPolicies", () => {
-    it("200: changes those that are sent, keeps the others, and answers all", async () => {
+    it("200: changes the given policies and returns all of them", async () => {
       const before = data(await org.owner.get(path()));
       const answer = await set({ organization: day, team: 7 * day });
       expect(answer.status).toBe(200);
@@ -83,7 +83,7 @@ describe("policies", () => {
       });
     });
 
-    it("200: the same again changes nothing, and leaves no trace", async () => {
+    it("200: an update without changes writes nothing and records no event", async () => {
       await set({ team: day });
       const before = data(await org.owner.get(path()));
       expect(data(await set({ team: day, user: twoYears }))).toEqual(before);
@@ -123,14 +123,14 @@ describe("policies", () => {
       expect(values(await set({ audit_trails: ms }))["audit_trails"]).toBe(ms);
     });
 
-    it("422: an unknown type, a type twice, no policy at all, another shape", async () => {
+    it("422: an unknown type, a duplicate type, an empty list, an invalid shape", async () => {
       expect(pointers(await set({ "audit-trails": day }))).toEqual([
         "/data/attributes/token-ttl-policies/0/token-type",
       ]);
       const twice = [day, 2 * day].map((ms) => ({ "token-type": "team", "max-ttl-ms": ms }));
       const repeated = await org.owner.patch(path(), body(twice));
       expect(pointers(repeated)).toEqual(["/data/attributes/token-ttl-policies/1/token-type"]);
-      expect(details(repeated)).toEqual(["Token type 'team' is given twice"]);
+      expect(details(repeated)).toEqual(["Token type 'team' is listed more than once"]);
       for (const wrong of [body([]), body({}), body(undefined), { data: { type: "policies", attributes: {} } }, {}])
         expect((await org.owner.patch(path(), wrong)).status).toBe(422);
       expect(values(await org.owner.get(path()))).toEqual(initially);
@@ -164,7 +164,7 @@ describe("enforcement", () => {
     org.owner.post(paths[kind]?.() ?? "", resource("authentication-tokens", attributes));
   const inDays = (days: number) => new Date(Date.now() + days * day).toISOString();
 
-  /** Makes a token look as if it was made earlier. */
+  /** Backdates the creation of a token. */
   async function age(token: Json, ms: number): Promise<void> {
     await api.database.write((tx) =>
       tx.db
@@ -174,19 +174,19 @@ describe("enforcement", () => {
         .execute(),
     );
   }
-  /** What the owner signs in with, made to look older. */
+  /** Backdates the owner's token. */
   async function ageOwner(ms: number): Promise<void> {
     const [token] = data(await org.owner.get(`/users/${org.owner.id}/authentication-tokens`));
     await age(token, ms);
   }
 
   describe.each(kinds)("a token for: %s", (kind) => {
-    it("is made as ever while the policies are not in force", async () => {
+    it("is not limited while the policies are disabled", async () => {
       await bound(typeOf(kind), day);
       expect(data(await make(kind, { "expired-at": null })).attributes["expired-at"]).toBeNull();
     });
 
-    it("201: expires as late as may be where no time is sent", async () => {
+    it("201: gets the maximum lifetime by default", async () => {
       await bound(typeOf(kind), 30 * day);
       await enable(true);
       const { attributes } = data(await make(kind));
@@ -194,7 +194,7 @@ describe("enforcement", () => {
       expect(lifetime).toBe(30 * day);
     });
 
-    it("201: after two years where the policy would let it work longer", async () => {
+    it("201: expires after two years if the policy allows longer", async () => {
       await bound(typeOf(kind), 3650 * day);
       await enable(true);
       const { attributes } = data(await make(kind));
@@ -203,7 +203,7 @@ describe("enforcement", () => {
       expect(attributes["expired-at"]).toBe(twoYears.toISOString());
     });
 
-    it("201: at an earlier time that is sent; 422: at a later one, or never", async () => {
+    it("201: accepts an earlier expiry; 422: a later one, or never", async () => {
       await bound(typeOf(kind), 30 * day);
       await enable(true);
       const earlier = inDays(29);
@@ -212,11 +212,11 @@ describe("enforcement", () => {
         const answer = await make(kind, { "expired-at": later });
         expect(answer.status).toBe(422);
         expect(pointers(answer)).toEqual(["/data/attributes/expired-at"]);
-        expect(details(answer)[0]).toMatch(/^Expired at must be \S+Z or earlier: .*max-ttl-enabled/);
+        expect(details(answer)[0]).toMatch(/^Expired at must be \S+Z or earlier, .*max-ttl-enabled/);
       }
     });
 
-    it("401: stops working when it is older than the policy allows, and works again when that allows more", async () => {
+    it("401: stops working when it is older than the policy allows, and works again after the policy is relaxed", async () => {
       const token = data(await make(kind, { "expired-at": null }));
       const caller = api.as(token.attributes.token);
       const works = async () => (await caller.get("/account/details")).status;
@@ -232,7 +232,7 @@ describe("enforcement", () => {
       expect(await works()).toBe(200);
     });
 
-    it("goes by its own type and its own organization alone", async () => {
+    it("is limited only by the policy of its own type and organization", async () => {
       const other = await api.makeOrganization();
       const token = data(await make(kind, { "expired-at": null }));
       await age(token, 10 * day);
@@ -251,7 +251,7 @@ describe("enforcement", () => {
   });
 
   describe("a replaced token", () => {
-    it("422: stays where the new one is refused", async () => {
+    it("422: still works if the new one is rejected", async () => {
       await bound("organization", day);
       await enable(true);
       const token = data(await make("organization"));
@@ -261,7 +261,7 @@ describe("enforcement", () => {
   });
 
   describe("users' tokens", () => {
-    it("401: one that is older than the policy allows, on everything of the organization; others go on", async () => {
+    it("401: one that is older than the policy allows, on every resource of the organization; others still work", async () => {
       const member = await api.makeMember(org.name, [team.id]);
       await bound("user", 9 * day);
       await enable(true);
@@ -276,7 +276,7 @@ describe("enforcement", () => {
       expect((await (await api.makeUser()).get(`/organizations/${org.name}`)).status).toBe(404);
     });
 
-    it("200: a new one of the same person", async () => {
+    it("200: a new token of the same user", async () => {
       await bound("user", day);
       await enable(true);
       await ageOwner(2 * day);
@@ -285,7 +285,7 @@ describe("enforcement", () => {
       expect((await api.as(fresh.attributes.token).get(`/organizations/${org.name}`)).status).toBe(200);
     });
 
-    it("401: a site admin's too", async () => {
+    it("401: also a site admin's token", async () => {
       const admin = await api.makeUser({ "is-site-admin": true });
       const [token] = data(await admin.get(`/users/${admin.id}/authentication-tokens`));
       await age(token, 10 * day);
@@ -296,7 +296,7 @@ describe("enforcement", () => {
       expect((await admin.get(`/admin/organizations/${org.name}`)).status).toBe(200);
     });
 
-    it("leaves the organization out of lists of theirs, and shows them nobody who is in it", async () => {
+    it("lists don't show the organization, and its members are not visible", async () => {
       const member = await api.makeMember(org.name);
       await bound("user", 9 * day);
       await enable(true);
@@ -308,7 +308,7 @@ describe("enforcement", () => {
       expect((await org.owner.get(`/users/${member.id}`)).status).toBe(404);
     });
 
-    it("are made as ever: they belong to no organization", async () => {
+    it("are not limited when they are created, because they belong to no organization", async () => {
       await bound("user", day);
       await enable(true);
       const path = `/users/${org.owner.id}/authentication-tokens`;

@@ -1,6 +1,6 @@
 /**
- * POST /organizations: what is made, who may, and what is refused. POST /organizations where the settings let every
- * person create one.
+ * POST /organizations: results, permissions and errors. POST /organizations if the settings let every
+ * user create one.
  */
 import { describe, expect, it } from "vitest";
 import { type Answer, type Caller, useApi } from "../../../support/api.ts";
@@ -26,8 +26,8 @@ describe("create", () => {
     ]);
   }
 
-  describe("createOrganization: made", () => {
-    it("answers 201 with the whole document, defaults included", async () => {
+  describe("createOrganization: success", () => {
+    it("answers 201 with the whole document, including defaults", async () => {
       const name = unique("Org");
       const answer = await create({ name });
       expect(answer.status).toBe(201);
@@ -85,7 +85,7 @@ describe("create", () => {
       expect(data(await api.admin.get(`/organizations?q[name]=${name}`))).toEqual([answer.body.data]);
     });
 
-    it("keeps every attribute that is sent", async () => {
+    it("stores every attribute", async () => {
       const attributes = {
         email: "Other+tag@example.org",
         "default-execution-mode": "local",
@@ -107,7 +107,7 @@ describe("create", () => {
       expect(data(await api.admin.get(`/organizations/${made.id}`)).attributes).toEqual(made.attributes);
     });
 
-    it("ignores what it does not know or does not take", async () => {
+    it("ignores unknown and read-only attributes", async () => {
       const made = data(
         await create({ colour: "blue", "external-id": "org-mine", "saml-enabled": true, "plan-expired": 1 }),
       );
@@ -128,14 +128,14 @@ describe("create", () => {
     });
   });
 
-  describe("createOrganization: who may", () => {
-    it("refuses people who are not site admins, with 403", async () => {
+  describe("createOrganization: permissions", () => {
+    it("rejects users who are not site admins with 403", async () => {
       const answer = await create({}, await api.makeUser());
       expect(answer.status).toBe(403);
       expect(details(answer)[0]).toContain("site admins");
     });
 
-    it("refuses tokens of teams and organizations, with 403", async () => {
+    it("rejects tokens of teams and organizations with 403", async () => {
       const org = await api.makeOrganization();
       for (const caller of [await api.makeTeamToken(org.ownersTeamId), await api.makeOrganizationToken(org.name)]) {
         expect((await create({}, caller)).status).toBe(403);
@@ -143,7 +143,7 @@ describe("create", () => {
       expect((await create({}, org.owner)).status).toBe(403);
     });
 
-    it("tells the faults of the body before 403", async () => {
+    it("reports faults of the body before 403", async () => {
       const person = await api.makeUser();
       expect((await create({ name: "x" }, person)).status).toBe(422);
     });
@@ -170,7 +170,7 @@ describe("create", () => {
       expectRefused(await create({ name }), "name", detail);
     });
 
-    it("is unique in the register, ignoring case", async () => {
+    it("is unique across the site, ignoring case", async () => {
       const name = unique("Acme");
       data(await create({ name }));
       for (const again of [name, name.toUpperCase(), name.toLowerCase()]) {
@@ -178,7 +178,7 @@ describe("create", () => {
       }
     });
 
-    it("is had by one of many that want it at the same time", async () => {
+    it("is taken by only one of concurrent requests", async () => {
       const name = unique("Race");
       const answers = await Promise.all(
         Array.from({ length: 8 }, (_, number) => create({ name: number % 2 === 0 ? name : name.toUpperCase() })),
@@ -195,8 +195,8 @@ describe("create", () => {
       ["email", undefined, "Email can't be blank"],
       ["email", "", "Email can't be blank"],
       ["email", null, "Email must be a string"],
-      ["email", "nobody", "Email must be an e-mail address"],
-      ["email", "a b@example.com", "Email must be an e-mail address"],
+      ["email", "nobody", "Email must be a valid email address"],
+      ["email", "a b@example.com", "Email must be a valid email address"],
       ["email", `${"a".repeat(250)}@b.cd`, "Email is too long (maximum is 254 characters)"],
       ["default-execution-mode", "magic", /^Default execution mode must be one of: remote, local, agent/],
       ["default-execution-mode", "agent", /^Default agent pool must be specified/],
@@ -220,7 +220,7 @@ describe("create", () => {
       expect(pointers(answer)).toEqual(expect.arrayContaining(where));
     });
 
-    it("tells all that the body shows at once, then all that the register shows", async () => {
+    it("reports all faults of the body, then all faults that need the database", async () => {
       const wrong = resource("teams", { name: "x", email: "y", "session-timeout": 0 });
       const first = await api.admin.post("/organizations", wrong);
       expect(new Set(pointers(first))).toEqual(
@@ -237,7 +237,7 @@ describe("createOrganization by anyone", () => {
   const api = useApi({ options: { organizationCreation: "anyone" } });
   const valid = () => resource("organizations", { name: unique("org"), email: "org@example.com" });
 
-  it("makes the person the first owner and the only member", async () => {
+  it("makes the caller the first owner and the only member", async () => {
     const person = await api.makeUser();
     const made = data(await person.post("/organizations", valid()));
     expect(Object.values(made.attributes.permissions)).not.toContain(false);
@@ -253,7 +253,7 @@ describe("createOrganization by anyone", () => {
     expect(members.included.map((user: { id: string }) => user.id)).toEqual([person.id]);
   });
 
-  it("gives the person what an owner may", async () => {
+  it("gives the caller an owner's permissions", async () => {
     const person = await api.makeUser();
     const { id } = data(await person.post("/organizations", valid()));
     const project = data(await person.post(`/organizations/${id}/projects`, resource("projects", { name: "First" })));
@@ -261,18 +261,18 @@ describe("createOrganization by anyone", () => {
     expect((await person.delete(`/organizations/${id}`)).status).toBe(204);
   });
 
-  it("shows it to nobody else but site admins", async () => {
+  it("shows it only to the caller and site admins", async () => {
     const { id } = data(await (await api.makeUser()).post("/organizations", valid()));
     expect((await (await api.makeUser()).get(`/organizations/${id}`)).status).toBe(404);
     expect((await api.admin.get(`/organizations/${id}`)).status).toBe(200);
   });
 
-  it("still refuses tokens of teams and organizations, and whoever has none", async () => {
+  it("still rejects tokens of teams and organizations, and callers without a token", async () => {
     const org = await api.makeOrganization();
     for (const caller of [await api.makeTeamToken(org.ownersTeamId), await api.makeOrganizationToken(org.name)]) {
       const answer = await caller.post("/organizations", valid());
       expect(answer.status).toBe(403);
-      expect(details(answer)[0]).toContain("Only people create organizations");
+      expect(details(answer)[0]).toContain("Only users can create organizations");
     }
     expect((await api.nobody.post("/organizations", valid())).status).toBe(401);
   });

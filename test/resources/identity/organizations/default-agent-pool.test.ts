@@ -1,4 +1,4 @@
-/** The default agent pool of an organization: there in agent mode, and in no other. */
+/** The default agent pool of an organization: set only in agent mode. */
 import { beforeEach, describe, expect, it } from "vitest";
 import { useApi } from "../../../support/api.ts";
 import { data, details, makeOrganization, type Org, pointers, resource } from "../../../support/builders.ts";
@@ -41,7 +41,7 @@ describe("the default agent pool", () => {
     expect(await shown()).toEqual(["remote", null]);
   });
 
-  it("200: with the agent mode; then another, by itself; null is refused, absent stays", async () => {
+  it("200: set together with agent mode, then changed alone; null is rejected, absent stays", async () => {
     expect((await update(agent, pool)).status).toBe(200);
     expect(await shown()).toEqual(["agent", pool]);
     const second = await makePool("second");
@@ -52,7 +52,7 @@ describe("the default agent pool", () => {
     expect(await shown()).toEqual(["agent", second]);
   });
 
-  it.each(["remote", "local"])("200: leaves with the agent mode, for %s", async (mode) => {
+  it.each(["remote", "local"])("200: is cleared when the mode changes to %s", async (mode) => {
     data(await update(agent, pool));
     const answer = await update({ "default-execution-mode": mode });
     expect(data(answer).relationships["default-agent-pool"].data).toBeNull();
@@ -60,14 +60,14 @@ describe("the default agent pool", () => {
     expect((await update(agent)).status).toBe(422);
   });
 
-  it("422: the pool that it has, sent while the mode is changed to another", async () => {
+  it("422: the current pool, sent while the mode changes", async () => {
     data(await update(agent, pool));
     expect((await update({ "default-execution-mode": "remote" }, pool)).status).toBe(422);
     expect((await update({ "default-execution-mode": "remote" }, null)).status).toBe(200);
     expect(await shown()).toEqual(["remote", null]);
   });
 
-  it("200: null where there is none changes nothing", async () => {
+  it("200: null without a pool changes nothing", async () => {
     const before = (await org.owner.get(`/organizations/${org.name}`)).headers.get("etag");
     expect((await update({}, null)).headers.get("etag")).toBe(before);
   });

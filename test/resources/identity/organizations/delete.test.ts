@@ -1,4 +1,4 @@
-/** DELETE /organizations/:organization_name: everything goes with it, and a successor of the same name inherits nothing. */
+/** DELETE /organizations/:organization_name deletes everything in it; a new organization of the same name inherits nothing. */
 import { beforeEach, describe, expect, it } from "vitest";
 import { type Caller, type Json, useApi } from "../../../support/api.ts";
 import { data, type Member, type Org, resource } from "../../../support/builders.ts";
@@ -24,8 +24,8 @@ const path = () => `/organizations/${org.name}`;
 const again = async () =>
   data(await api.admin.post("/organizations", resource("organizations", { name: org.name, email: "a@b.c" })));
 
-describe("deleteOrganization: gone", () => {
-  it("answers 204 without a body, and the organization is no more", async () => {
+describe("deleteOrganization: success", () => {
+  it("answers 204 without a body, and the organization is deleted", async () => {
     const answer = await org.owner.delete(path());
     expect(answer.status).toBe(204);
     expect(answer.body).toBeUndefined();
@@ -37,7 +37,7 @@ describe("deleteOrganization: gone", () => {
     expect(data(await org.owner.get("/organizations"))).toEqual([]);
   });
 
-  it("takes its projects, teams and memberships with it", async () => {
+  it("deletes its projects, teams and memberships", async () => {
     data(await org.owner.delete(path()));
     for (const gone of [
       `/projects/${project.id}`,
@@ -50,7 +50,7 @@ describe("deleteOrganization: gone", () => {
     }
   });
 
-  it("leaves no row of it in any table but the audit trail", async () => {
+  it("leaves no row in any table but the audit log", async () => {
     data(await org.owner.delete(path()));
     const { db } = api.database.reader;
     const tables = ["projects", "teams", "teamMembers", "teamProjects", "organizationMemberships", "tokens"] as const;
@@ -62,7 +62,7 @@ describe("deleteOrganization: gone", () => {
     expect(teamTokens).toEqual([]);
   });
 
-  it("stops the tokens of the organization and its teams; people keep theirs", async () => {
+  it("revokes the tokens of the organization and its teams, but not users' tokens", async () => {
     expect((await teamToken.get(path())).status).toBe(200);
     expect((await organizationToken.get(path())).status).toBe(200);
     data(await org.owner.delete(path()));
@@ -79,12 +79,12 @@ describe("deleteOrganization: gone", () => {
     expect((await other.owner.get(`/organizations/${other.name}`)).status).toBe(200);
   });
 
-  it("can be done by the organization's own token, which ends with it", async () => {
+  it("works with the organization's own token, which is deleted with it", async () => {
     expect((await organizationToken.delete(path())).status).toBe(204);
     expect((await organizationToken.get(path())).status).toBe(401);
   });
 
-  it("lets one of many at the same time succeed", async () => {
+  it("succeeds for only one of concurrent requests", async () => {
     const answers = await Promise.all(Array.from({ length: 5 }, () => org.owner.delete(path())));
     expect(answers.map(({ status }) => status).sort()).toEqual([204, 404, 404, 404, 404]);
   });
@@ -106,7 +106,7 @@ describe("a new organization of the same name", () => {
     expect(events.map((event: Json) => event.attributes.action)).toEqual(["organizations.create"]);
   });
 
-  it("lets none of the old members and tokens in", async () => {
+  it("rejects the old members and tokens", async () => {
     data(await org.owner.delete(path()));
     await again();
     for (const caller of [org.owner, member]) {
@@ -118,7 +118,7 @@ describe("a new organization of the same name", () => {
 });
 
 describe("deleteOrganization: refused", () => {
-  it("403 before 412 for those who may not", async () => {
+  it("403 before 412", async () => {
     const holder = await api.makeHolder(org.name, "manage-projects");
     expect((await holder.delete(path(), undefined, { "if-match": '"x"' })).status).toBe(403);
     expect((await org.owner.get(path())).status).toBe(200);

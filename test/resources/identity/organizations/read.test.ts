@@ -1,6 +1,6 @@
 /**
- * GET /organizations: whose organizations are shown, found and paged. GET /organizations/:organization_name with what
- * can be included. Who may do what to an organization: every kind of caller against every operation, and what the
+ * GET /organizations: visibility, search and pagination. GET /organizations/:organization_name with what
+ * can be included. Permissions on an organization: every kind of caller against every operation, and what the
  * document says of it.
  */
 import { beforeAll, describe, expect, it } from "vitest";
@@ -40,8 +40,8 @@ describe("list", () => {
   const namesFor = async (caller: Caller, query = ""): Promise<string[]> =>
     data(await caller.get(`/organizations${query}`)).map((organization: Json) => organization.id);
 
-  describe("listOrganizations: whose", () => {
-    it("shows a person those in which the person is an active member, by name", async () => {
+  describe("listOrganizations: visibility", () => {
+    it("shows users the organizations in which they are active members, by name", async () => {
       const answer = await person.get("/organizations");
       expect(answer.status).toBe(200);
       expect(answer.body.data.map(({ id }: Json) => id)).toEqual(["alpha", "be_ta", "beXta", "gamma", "Zeta"]);
@@ -58,27 +58,27 @@ describe("list", () => {
       }
     });
 
-    it("shows a stranger none", async () => {
+    it("shows non-members nothing", async () => {
       const answer = await (await api.makeUser()).get("/organizations");
       expect(answer.body.data).toEqual([]);
       expect(answer.body.meta.pagination["total-count"]).toBe(0);
     });
 
-    it("shows a member without teams the organization, with what a member may", async () => {
+    it("shows a member without teams the organization, with a member's permissions", async () => {
       const member = await api.makeMember("alpha");
       const [shown] = data(await member.get("/organizations"));
       expect(shown.id).toBe("alpha");
       expect(shown.attributes.permissions).toMatchObject({ "can-traverse": true, "can-update": false });
     });
 
-    it("no longer shows it to whoever left", async () => {
+    it("no longer shows it to former members", async () => {
       const member = await api.makeMember("alpha");
       expect(await namesFor(member)).toEqual(["alpha"]);
       data(await api.admin.delete(`/organization-memberships/${member.membershipId}`));
       expect(await namesFor(member)).toEqual([]);
     });
 
-    it("shows a team's or an organization's token its own", async () => {
+    it("shows a team or organization token its own organization", async () => {
       const team = await api.makeTeam("gamma");
       expect(await namesFor(await api.makeTeamToken(team.id))).toEqual(["gamma"]);
       expect(await namesFor(await api.makeOrganizationToken("be_ta"))).toEqual(["be_ta"]);
@@ -91,7 +91,7 @@ describe("list", () => {
     });
   });
 
-  describe("listOrganizations: found", () => {
+  describe("listOrganizations: search", () => {
     it.each([
       ["?q[name]=ETA", ["Zeta"]],
       ["?q[name]=be_ta", ["be_ta"]],
@@ -110,13 +110,13 @@ describe("list", () => {
       expect(answer.body.meta.pagination["total-count"]).toBe(expected.length);
     });
 
-    it("finds nothing of what the caller may not see", async () => {
+    it("doesn't find organizations that the caller can't see", async () => {
       expect(await namesFor(person, `?q=${othersName}`)).toEqual([]);
     });
   });
 
   describe("listOrganizations: pages", () => {
-    it("leads by 'next' over every organization once", async () => {
+    it("'next' links visit every organization once", async () => {
       const seen: string[] = [];
       let next: string | null = "/api/v2/organizations?page[size]=2";
       while (next !== null) {
@@ -139,7 +139,7 @@ describe("list", () => {
       });
     });
 
-    it("takes a size over 100 as 100, and refuses what is no number", async () => {
+    it("limits the size to 100, and rejects invalid numbers", async () => {
       const large = await person.get("/organizations?page[size]=500");
       expect(large.body.meta.pagination["page-size"]).toBe(100);
       const bad = await person.get("/organizations?page[size]=0&page[number]=x&include=moon");
@@ -147,7 +147,7 @@ describe("list", () => {
       expect(pointers(bad).sort()).toEqual(["include", "page[number]", "page[size]"]);
     });
 
-    it("shows an organization that was just made", async () => {
+    it("shows an organization that was just created", async () => {
       const name = unique("fresh");
       await api.makeOrganization({ name });
       expect(await namesFor(api.admin, `?q[name]=${name}`)).toEqual([name]);
@@ -174,7 +174,7 @@ describe("show", () => {
       },
     );
 
-    it("leaves it out where nobody asks, and for those who may not read it", async () => {
+    it("is absent without include, and for callers who can't read it", async () => {
       expect((await org.owner.get(path())).body).not.toHaveProperty("included");
       const asked = `${path()}?include=default_project`;
       const member = await api.makeMember(org.name);
@@ -186,14 +186,14 @@ describe("show", () => {
         expect((await caller.get(asked)).body.included).toHaveLength(1);
     });
 
-    it("400: in a list, and what is not known", async () => {
+    it("400: in a list, and for unknown names", async () => {
       expect((await org.owner.get("/organizations?include=default_project")).status).toBe(400);
       expect((await org.owner.get(`${path()}?include=entitlement_set`)).status).toBe(400);
     });
   });
 
-  describe("showOrganization: what never changes", () => {
-    it("tells that modules are tested without a limit", async () => {
+  describe("showOrganization: constant attributes", () => {
+    it("has no limit for module tests", async () => {
       expect(data(await org.owner.get(path())).attributes["remaining-testable-count"]).toBe(2_147_483_647);
     });
   });
@@ -314,7 +314,7 @@ describe("access", () => {
       expect(await flagsFor(await api.makeTeamToken(holder.teamId))).toEqual(expected);
     });
 
-    it("add up over a person's teams", async () => {
+    it("add up over a user's teams", async () => {
       const teams = await Promise.all(
         ["manage-teams", "manage-projects"].map((permission) =>
           api.makeTeam(org.name, { "organization-access": { [permission]: true } }),
@@ -334,7 +334,7 @@ describe("access", () => {
   });
 
   describe("refusals", () => {
-    it("an organization that may not be seen is refused like one that is not there", async () => {
+    it("a hidden organization gets the same error as an unknown one", async () => {
       const person = await api.makeUser();
       const [hidden, missing] = [await person.get(path()), await person.get("/organizations/no-such-organization")];
       expect(hidden.status).toBe(404);
@@ -348,7 +348,7 @@ describe("access", () => {
       expect(details(answer)[0]).toContain("include parameter");
     });
 
-    it("the body's shape comes before 404 and 403", async () => {
+    it("invalid bodies are reported before 404 and 403", async () => {
       const body = resource("organizations", { email: "nobody" });
       expect((await (await api.makeUser()).patch(path(), body)).status).toBe(422);
       expect((await (await api.makeMember(org.name)).patch(path(), body)).status).toBe(422);

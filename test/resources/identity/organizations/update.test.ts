@@ -35,7 +35,7 @@ const values: readonly (readonly [string, unknown])[] = [
 const nullable = new Set(["session-remember", "session-timeout", "owners-team-saml-role-id"]);
 
 describe("updateOrganization: a value, null, absent", () => {
-  it.each(values)("%s: a value is set, and the rest stays", async (attribute, value) => {
+  it.each(values)("%s: sets the value and nothing else", async (attribute, value) => {
     expect(before.attributes[attribute]).not.toEqual(value);
     const answer = await update({ [attribute]: value });
     expect(answer.status).toBe(200);
@@ -67,7 +67,7 @@ describe("updateOrganization: a value, null, absent", () => {
     expect(answer.body.data).toEqual(before);
   });
 
-  it("ignores what it does not know or does not take", async () => {
+  it("ignores unknown and read-only attributes", async () => {
     const answer = await update({ colour: "blue", "external-id": "org-x", "created-at": "2001-01-01T00:00:00.000Z" });
     expect(answer.status).toBe(200);
     expect(answer.body.data).toEqual(before);
@@ -109,7 +109,7 @@ describeOnce("updateOrganization: 422", () => {
     expect(pointers(answer)).toEqual([pointer]);
   });
 
-  it("tells all faults at once", async () => {
+  it("reports all faults", async () => {
     const answer = await update({ name: "a b", email: "nobody", "session-timeout": "x" });
     expect(pointers(answer)).toEqual([
       "/data/attributes/name",
@@ -120,7 +120,7 @@ describeOnce("updateOrganization: 422", () => {
 });
 
 describe("updateOrganization: renaming", () => {
-  it("changes the id and the path; the old path is no more", async () => {
+  it("changes the id and the path; the old path no longer works", async () => {
     const project = await api.makeProject(org.name);
     const name = unique("Renamed");
     const answer = await update({ name });
@@ -137,7 +137,7 @@ describe("updateOrganization: renaming", () => {
     });
   });
 
-  it("frees the old name: another organization may have it, and shares nothing", async () => {
+  it("frees the old name for another organization, which shares nothing", async () => {
     const project = await api.makeProject(org.name);
     data(await update({ name: unique("moved") }));
     const next = data(
@@ -149,13 +149,13 @@ describe("updateOrganization: renaming", () => {
     expect(projects.map(({ id }: Json) => id)).not.toContain(project.id);
   });
 
-  it("to its own name in another case is fine, and any case leads there", async () => {
+  it("accepts its own name in another case, and paths ignore case", async () => {
     const name = org.name.toUpperCase();
     expect(data(await update({ name })).id).toBe(name);
     expect(data(await org.owner.get(`/organizations/${org.name.toLowerCase()}`)).id).toBe(name);
   });
 
-  it("to a name that is taken is refused, in any case", async () => {
+  it("rejects a taken name, ignoring case", async () => {
     const other = await api.makeOrganization();
     for (const name of [other.name, other.name.toUpperCase()]) {
       const answer = await update({ name });
@@ -174,7 +174,7 @@ describe("updateOrganization: renaming", () => {
 describe("updateOrganization: ETag and If-Match", () => {
   const tagOf = async () => (await org.owner.get(`/organizations/${org.name}`)).headers.get("etag") ?? "none";
 
-  it("has a strong ETag that a change raises and an empty change does not", async () => {
+  it("has a strong ETag that changes with an update, but not with an empty one", async () => {
     const tag = await tagOf();
     expect(tag).toMatch(/^"[^"]+"$/);
     expect((await update({ email: before.attributes.email })).headers.get("etag")).toBe(tag);
@@ -184,7 +184,7 @@ describe("updateOrganization: ETag and If-Match", () => {
     expect(await tagOf()).toBe(changed);
   });
 
-  it("stays when a project is made, as the document does", async () => {
+  it("stays when a project is created", async () => {
     const tag = await tagOf();
     await api.makeProject(org.name);
     expect(await tagOf()).toBe(tag);
@@ -203,7 +203,7 @@ describe("updateOrganization: ETag and If-Match", () => {
     expect((await shown()).attributes.email).toBe(status === 200 ? "matched@example.com" : before.attributes.email);
   });
 
-  it("comes after 404 and 403, before the rules", async () => {
+  it("is checked after 404 and 403, and before the rules", async () => {
     const stale = { "if-match": '"x"' };
     const body = resource("organizations", { "default-execution-mode": "agent" });
     const path = `/organizations/${org.name}`;

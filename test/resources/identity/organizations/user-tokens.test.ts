@@ -1,4 +1,4 @@
-/** `user-tokens-enabled`: an organization that lets no user's own token in. */
+/** `user-tokens-enabled`: an organization that rejects users' own tokens. */
 import { beforeEach, describe, expect, it } from "vitest";
 import { type Caller, type Json, useApi } from "../../../support/api.ts";
 import { data, details, type Org, resource, unique } from "../../../support/builders.ts";
@@ -17,12 +17,12 @@ const body = (enabled: unknown) => resource("organizations", { "user-tokens-enab
 const switchTo = async (enabled: boolean, caller = owners) => data(await caller.patch(path(), body(enabled)));
 
 describe("user-tokens-enabled", () => {
-  it("is true at first, and changes nothing while it is", async () => {
+  it("is true by default, without effect", async () => {
     expect(data(await org.owner.get(path())).attributes["user-tokens-enabled"]).toBe(true);
     expect((await org.owner.patch(path(), body(true))).status).toBe(200);
   });
 
-  it("false: refuses users' tokens with 401, site admins' too, and takes the others", async () => {
+  it("false: rejects users' tokens with 401, including site admins', and accepts others", async () => {
     const member = await api.makeMember(org.name);
     const organizationToken = await api.makeOrganizationToken(org.name);
     const teamToken = await api.makeTeamToken((await api.makeTeam(org.name)).id);
@@ -37,25 +37,25 @@ describe("user-tokens-enabled", () => {
     expect((await (await api.makeUser()).get(path())).status).toBe(404);
   });
 
-  it("true again: lets them in again", async () => {
+  it("true again: accepts them again", async () => {
     await switchTo(false);
     expect((await switchTo(true)).attributes["user-tokens-enabled"]).toBe(true);
     expect((await org.owner.get(path())).status).toBe(200);
     expect((await api.admin.get(path())).status).toBe(200);
   });
 
-  it("absent: stays; null and anything else: 422", async () => {
+  it("absent: stays; null and other types: 422", async () => {
     await switchTo(false);
     const renamed = data(await owners.patch(path(), resource("organizations", { email: "other@example.com" })));
     expect(renamed.attributes["user-tokens-enabled"]).toBe(false);
     for (const wrong of [null, "false", 0]) expect((await owners.patch(path(), body(wrong))).status).toBe(422);
   });
 
-  it("403: nobody locks their own token out, neither by an update nor by a creation", async () => {
+  it("403: callers can't lock out their own token, by an update or a creation", async () => {
     for (const caller of [org.owner, api.admin]) {
       const answer = await caller.patch(path(), body(false));
       expect(answer.status).toBe(403);
-      expect(details(answer)[0]).toContain("Your own token");
+      expect(details(answer)[0]).toContain("the token you are using");
     }
     const attributes = { name: unique("org"), email: "org@example.com", "user-tokens-enabled": false };
     expect((await api.admin.post("/organizations", resource("organizations", attributes))).status).toBe(403);
@@ -63,7 +63,7 @@ describe("user-tokens-enabled", () => {
     expect(data(await org.owner.get(path())).attributes["user-tokens-enabled"]).toBe(true);
   });
 
-  it("leaves a trace", async () => {
+  it("records an event", async () => {
     await switchTo(false);
     const [event] = data(await owners.get(`${path()}/audit-events?filter[action]=organizations.update`));
     expect(event.attributes).toMatchObject({
@@ -74,7 +74,7 @@ describe("user-tokens-enabled", () => {
 });
 
 describe("an organization that refuses users' tokens", () => {
-  it("is left out of lists, which go on with the others", async () => {
+  it("is missing from lists", async () => {
     const other = await api.makeOrganization();
     await other.owner.get("/account/details");
     const email = other.owner.email;
@@ -90,7 +90,7 @@ describe("an organization that refuses users' tokens", () => {
     expect(mine.map((one: Json) => one.relationships.organization.data.id)).toEqual([other.name]);
   });
 
-  it("refuses them on everything below it, by id as well", async () => {
+  it("rejects them for all of its resources, also by id", async () => {
     const project = await api.makeProject(org.name);
     const workspace = await api.makeWorkspace(org.name);
     const team = await api.makeTeam(org.name);
@@ -114,7 +114,7 @@ describe("an organization that refuses users' tokens", () => {
     expect((await api.admin.delete(path())).status).toBe(401);
   });
 
-  it("gives no user anything by any route, and still is not there for strangers", async () => {
+  it("gives users no access on any route, and is still not found for non-members", async () => {
     const tenant = await makeTenant(api);
     const stranger = await api.makeUser();
     const own = new Set(["showUser", "listUserTokens", "showTerraformVersion"]);
@@ -130,7 +130,7 @@ describe("an organization that refuses users' tokens", () => {
     }
   });
 
-  it("shows users nobody who is in it, unless they meet elsewhere", async () => {
+  it("doesn't show its members to users without another shared organization", async () => {
     const tenant = await makeTenant(api);
     const other = await api.makeMember(tenant.name);
     expect((await tenant.member.get(`/users/${other.id}`)).status).toBe(200);

@@ -1,4 +1,4 @@
-/** Sessions that somebody began with a token instead of a password: they are no more than that token. */
+/** Sessions started with a token instead of a password: they give no more access than the token. */
 import { describe, expect, it } from "vitest";
 import { useApi } from "../../../support/api.ts";
 import { cookieOf, inBrowser } from "../../../support/browser.ts";
@@ -10,7 +10,7 @@ const password = "correct horse battery staple";
 
 const signIn = (attributes: object) => api.nobody.post("/sessions", resource("sessions", attributes));
 
-/** Somebody who holds a token, and a second one for signing in by it. */
+/** A user with a token, and a second token for signing in. */
 async function withSecondToken(attributes: object = {}) {
   const ada = await makeUser(api);
   const path = `/users/${ada.id}/authentication-tokens`;
@@ -26,8 +26,8 @@ async function withSecondToken(attributes: object = {}) {
 const giveFirstPassword = async ({ id }: { readonly id: string }) =>
   data(await api.admin.patch(`/admin/users/${id}`, resource("users", { password })));
 
-describe("a session that a token began", () => {
-  it("ends with the token, at once, with an event of its own", async () => {
+describe("a session started with a token", () => {
+  it("ends immediately with the token, with its own event", async () => {
     const { ada, token, session, look } = await withSecondToken();
     expect(await look()).toBe(200);
     expect((await ada.delete(`/authentication-tokens/${token.id}`)).status).toBe(204);
@@ -46,20 +46,20 @@ describe("a session that a token began", () => {
     ]);
   });
 
-  it("is none any more however the token went, and is not listed", async () => {
+  it("ends however the token was removed, and is not listed", async () => {
     const { ada, token, session, look } = await withSecondToken();
     await api.database.write((tx) => tx.db.deleteFrom("tokens").where("id", "=", token.id).execute());
     expect(await look()).toBe(401);
     expect(data(await ada.get("/sessions")).map(({ id }: { id: string }) => id)).not.toContain(session.id);
   });
 
-  it("ends no later than the token", async () => {
+  it("expires no later than the token", async () => {
     const expiredAt = new Date(Date.now() + 3_600_000).toISOString();
     const { session } = await withSecondToken({ "expired-at": expiredAt });
     expect(session.attributes["expires-at"]).toBe(expiredAt);
   });
 
-  it("stays when another token goes, and is listed", async () => {
+  it("stays when another token is revoked, and is listed", async () => {
     const { ada, session, look } = await withSecondToken();
     const other = data(await ada.post(`/users/${ada.id}/authentication-tokens`, resource("authentication-tokens", {})));
     await ada.delete(`/authentication-tokens/${other.id}`);
@@ -67,7 +67,7 @@ describe("a session that a token began", () => {
     expect(data(await ada.get("/sessions")).map(({ id }: { id: string }) => id)).toContain(session.id);
   });
 
-  it("can't be begun by a token that goes at the same moment", async () => {
+  it("can't be started with a token that is revoked concurrently", async () => {
     const { ada, token } = await withSecondToken();
     const [begun] = await Promise.all([
       signIn({ token: token.attributes.token }),
@@ -82,22 +82,19 @@ describe("a session that a token began", () => {
 describe("a first password", () => {
   const first = { data: { type: "users", attributes: { password, password_confirmation: password } } };
 
-  it("403: is given by no token, nor by a session that one began: it would outlive the token, and be more", async () => {
+  it("403: can't be set with a token or a session started with one, because it would outlive the token", async () => {
     const { ada, token } = await withSecondToken();
     const browser = await inBrowser(api, { token: token.attributes.token });
     for (const caller of [ada, browser]) {
       const answer = await caller.patch("/account/password", first);
-      expect([answer.status, details(answer)[0]]).toEqual([
-        403,
-        expect.stringContaining("a token does not give you one"),
-      ]);
+      expect([answer.status, details(answer)[0]]).toEqual([403, expect.stringContaining("a token can't set one")]);
     }
     expect((await signIn({ username: ada.username, password })).status).toBe(401);
   });
 });
 
 describe("organizations that refuse users' tokens", () => {
-  it("do not refuse people who have signed in, unless by such a token", async () => {
+  it("accept signed-in users, unless they signed in with such a token", async () => {
     const org = await makeOrganization(api);
     const owners = await makeTeamToken(api, org.ownersTeamId);
     data(await owners.patch(`/organizations/${org.name}`, resource("organizations", { "user-tokens-enabled": false })));
@@ -113,7 +110,7 @@ describe("organizations that refuse users' tokens", () => {
       401,
       expect.stringContaining("user-tokens-enabled is false"),
     ]);
-    // Elsewhere it is who it is.
+    // It still works elsewhere.
     expect((await api.nobody.get("/account/details", { cookie: byToken })).status).toBe(200);
   });
 });

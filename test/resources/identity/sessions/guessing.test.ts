@@ -1,4 +1,4 @@
-/** Whoever guesses passwords: few guesses are looked at, however they are sent. */
+/** Guessing passwords: the number of attempts is limited, however they are sent. */
 import { describe, expect, it } from "vitest";
 import { useApi } from "../../../support/api.ts";
 import { secretIn } from "../../../support/browser.ts";
@@ -14,7 +14,7 @@ const api = useApi({
 const password = "correct horse battery staple";
 
 let addresses = 0;
-/** An address that nobody has failed from. */
+/** An address without failed attempts. */
 const newAddress = () => `203.0.113.${(addresses += 1)}`;
 const from = (address: string) => ({ "x-forwarded-for": address });
 const signIn = (attributes: object, address: string) =>
@@ -30,7 +30,7 @@ async function withPassword() {
 }
 
 describe("guesses", () => {
-  it("429: after a few by one name, and by one address; whoever only looks is no guesser", async () => {
+  it("429: after a few failures for one name, and from one address; other requests don't count", async () => {
     const address = newAddress();
     for (let times = 0; times < 10; times += 1)
       expect((await api.nobody.get("/account/details", from(address))).status).toBe(401);
@@ -41,12 +41,12 @@ describe("guesses", () => {
     expect(details(answer)[0]).toContain("by this name");
     expect([(await guess("bob", address)).status, (await guess("eve", address)).status]).toEqual([401, 401]);
     expect(details(await guess("mallory", address))[0]).toContain("from this address");
-    // A token that was never used here waits, too.
+    // A token that was never used from this address is delayed, too.
     const unused = await makeUser(api);
     expect((await unused.get("/account/details", from(address))).status).toBe(429);
   });
 
-  it("429: no more of them where many are sent at once", async () => {
+  it("429: concurrent requests don't get more attempts", async () => {
     const [name, address] = [unique("grace"), newAddress()];
     const many = Array.from({ length: 8 }, () => guess(name, address));
     expect(await statuses(many)).toEqual([401, 401, 401, 429, 429, 429, 429, 429]);
@@ -54,14 +54,14 @@ describe("guesses", () => {
     expect(await statuses(others)).toEqual([401, 401, 429, 429]);
   });
 
-  it("right ones are none, however many", async () => {
+  it("correct passwords don't count", async () => {
     const [ada, address] = [await withPassword(), newAddress()];
     for (let times = 0; times < 5; times += 1)
       expect((await signIn({ username: ada.username, password }, address)).status).toBe(201);
     expect((await guess(ada.username, address)).status).toBe(401);
   });
 
-  it("429: of one's present password, which is no way round", async () => {
+  it("429: changing the password doesn't allow more attempts", async () => {
     const [ada, address] = [await withPassword(), newAddress()];
     const change = (current: string) => {
       const next = "another horse battery staple";
@@ -73,15 +73,15 @@ describe("guesses", () => {
   });
 });
 
-describe("somebody else's guesses", () => {
-  it("201: from one address, however many, keep nobody out who comes from another", async () => {
+describe("guesses by others", () => {
+  it("201: guesses from one address don't lock out users at another", async () => {
     const [ada, attacker] = [await withPassword(), newAddress()];
     for (let times = 0; times < 20; times += 1) await guess(ada.username, attacker);
     expect((await guess(ada.username, attacker)).status).toBe(429);
     expect((await signIn({ username: ada.username, password }, newAddress())).status).toBe(201);
   });
 
-  it("429: from many addresses, at new ones; the address that the person has signed in from goes on, with few tries", async () => {
+  it("429: guesses from many addresses block new addresses; the user's known address still has a few attempts", async () => {
     const [ada, home] = [await withPassword(), newAddress()];
     expect((await signIn({ username: ada.username, password }, home)).status).toBe(201);
     for (let times = 0; times < 8; times += 1) expect((await guess(ada.username, newAddress())).status).toBe(401);
@@ -93,7 +93,7 @@ describe("somebody else's guesses", () => {
     expect((await guess(ada.username, home)).status).toBe(429);
   });
 
-  it("a site admin's link is the way back in: it sets another password, signs in, and works once", async () => {
+  it("a site admin's link lets a locked-out user set a password and sign in, once", async () => {
     const ada = await withPassword();
     for (let times = 0; times < 9; times += 1) await guess(ada.username, newAddress());
     expect((await signIn({ username: ada.username, password }, newAddress())).status).toBe(429);
@@ -112,7 +112,7 @@ describe("somebody else's guesses", () => {
     expect((await signIn({ username: ada.username, password }, home)).status).toBe(401);
   });
 
-  it("404: a link stops working when a password is set after it was made", async () => {
+  it("404: a link stops working when a password is set after its creation", async () => {
     const ada = await withPassword();
     const link = data(await api.admin.post(`/admin/users/${ada.id}/invitation`));
     data(await api.admin.patch(`/admin/users/${ada.id}`, resource("users", { password: "a third horse battery" })));
@@ -122,7 +122,7 @@ describe("somebody else's guesses", () => {
 });
 
 describeOnce("whose guesses are one's own", () => {
-  it("wrong tokens are of no name: nobody else's token is refused for them", async () => {
+  it("wrong tokens don't block other users' tokens", async () => {
     const address = newAddress();
     for (let times = 0; times < 4; times += 1)
       expect((await signIn({ token: `wrong-${times}` }, address)).status).toBe(401);
@@ -130,7 +130,7 @@ describeOnce("whose guesses are one's own", () => {
     expect((await signIn({ token }, newAddress())).status).toBe(201);
   });
 
-  it("those from all addresses of an IPv6 network, which belongs to one", async () => {
+  it("all addresses of an IPv6 network count as one", async () => {
     const network = "2001:db8:1:2";
     const hosts = [":3:4:5:6", "::a", "::b:c", ":ffff::", ":0:0:0:1"];
     for (const host of hosts) expect((await guess(unique("name"), `${network}${host}`)).status).toBe(401);

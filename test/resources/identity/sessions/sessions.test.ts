@@ -12,7 +12,7 @@ let hash: string | undefined;
 
 async function withPassword(): Promise<Person> {
   const user = await api.makeUser();
-  // A hash takes its time by design, so it is made once.
+  // Hashing is slow by design, so it is done once.
   hash ??= await hashPassword(password);
   const row = { userId: user.id, hash, changedAt: "", version: 1 };
   await api.database.write((tx) => tx.db.insertInto("passwords").values(row).execute());
@@ -25,7 +25,7 @@ const signIn = (attributes: object, headers: Record<string, string> = {}) =>
 const inBrowser = (cookie: string, headers: Record<string, string> = {}) => ({ ...fromPage(api, cookie), ...headers });
 
 describe("createSession", () => {
-  it("201: by name and password; the cookie is for no script, and stands for the user", async () => {
+  it("201: with username and password; sets an HttpOnly cookie that authenticates the user", async () => {
     const ada = await withPassword();
     const answer = await signIn({ username: ada.username, password }, { "user-agent": "Lynx" });
     expect(answer.status).toBe(201);
@@ -40,20 +40,20 @@ describe("createSession", () => {
     expect(data(account).id).toBe(ada.id);
   });
 
-  it("201: the name ignores case, and the address will do", async () => {
+  it("201: with the username in any case, or the email address", async () => {
     const ada = await withPassword();
     expect((await signIn({ username: ada.username.toUpperCase(), password })).status).toBe(201);
     expect((await signIn({ username: ada.email, password })).status).toBe(201);
   });
 
-  it("201: by a user's token", async () => {
+  it("201: with a user's token", async () => {
     const ada = await api.makeUser();
     const answer = await signIn({ token: ada.token });
     expect(answer.status).toBe(201);
     expect(data(await api.nobody.get("/account/details", { cookie: cookieOf(answer) })).id).toBe(ada.id);
   });
 
-  it("401: a wrong password, an unknown name, somebody without a password and a wrong token sound the same", async () => {
+  it("401: the same error for a wrong password, an unknown name, a user without a password and a wrong token", async () => {
     const ada = await withPassword();
     const without = await api.makeUser();
     const answers = [
@@ -69,14 +69,14 @@ describe("createSession", () => {
     expect((await signIn({ token: "cadastre-none" })).status).toBe(401);
   });
 
-  it("422: neither a password nor a token, or both; all faults at once", async () => {
+  it("422: neither a password nor a token, or both; reports all faults", async () => {
     expect(pointers(await signIn({}))).toEqual(["/data/attributes/username", "/data/attributes/password"]);
     expect(pointers(await signIn({ username: "ada" }))).toEqual(["/data/attributes/password"]);
     expect(pointers(await signIn({ username: "ada", password, token: "x" }))).toEqual(["/data/attributes/token"]);
     expect((await signIn({ username: 1, password: 2 })).status).toBe(422);
   });
 
-  it("401: a token of a team or an organization is nobody in a browser", async () => {
+  it("401: with a token of a team or an organization", async () => {
     const { name } = await api.makeOrganization();
     const { token } = await api.makeOrganizationToken(name);
     expect((await signIn({ token })).status).toBe(401);
@@ -104,12 +104,12 @@ describe("a request with the cookie", () => {
   }
   const rename = () => resource("users", { username: unique("renamed") });
 
-  it("200: writes from our own pages", async () => {
+  it("200: can write from the site's own pages", async () => {
     const { cookie } = await signedIn();
     expect((await api.nobody.patch("/account/update", rename(), inBrowser(cookie))).status).toBe(200);
   });
 
-  it("403: does not write from another origin, or from nobody knows where", async () => {
+  it("403: can't write from another or an unknown origin", async () => {
     const { cookie } = await signedIn();
     const foreign = inBrowser(cookie, { origin: "https://evil.example" });
     expect((await api.nobody.patch("/account/update", rename(), foreign)).status).toBe(403);
@@ -121,7 +121,7 @@ describe("a request with the cookie", () => {
     expect((await api.nobody.patch("/account/update", rename(), other)).status).toBe(403);
   });
 
-  it("415: does not write in a form that any page can send, not even without a body", async () => {
+  it("415: can't write with a content type that any page can send, not even without a body", async () => {
     const { cookie, ada } = await signedIn();
     const plain = inBrowser(cookie, { "content-type": "text/plain" });
     expect((await api.nobody.patch("/account/update", rename(), plain)).status).toBe(415);
@@ -130,7 +130,7 @@ describe("a request with the cookie", () => {
     expect(data(await api.nobody.get("/account/details", { cookie })).attributes.username).toBe(ada.username);
   });
 
-  it("the token of the header goes before the cookie", async () => {
+  it("the token of the header takes precedence over the cookie", async () => {
     const { cookie } = await signedIn();
     const grace = await api.makeUser();
     expect(data(await grace.get("/account/details", { cookie })).id).toBe(grace.id);
@@ -138,12 +138,12 @@ describe("a request with the cookie", () => {
     expect((await grace.patch("/account/update", rename(), { cookie })).status).toBe(200);
   });
 
-  it("401: a cookie that is none", async () => {
+  it("401: an invalid cookie", async () => {
     for (const cookie of ["cadastre_session=", "cadastre_session=x", "other=1", "cadastre_session=%00; a=b"])
       expect((await api.nobody.get("/account/details", { cookie })).status).toBe(401);
   });
 
-  it("is not the secret of a token, nor is a token a session's", async () => {
+  it("a session's secret doesn't work as a token, nor a token as a session", async () => {
     const { ada, cookie } = await signedIn();
     const secret = cookie.slice("cadastre_session=".length);
     expect((await api.as(secret).get("/account/details")).status).toBe(401);
@@ -165,7 +165,7 @@ describe("listSessions, deleteSession, deleteSessions", () => {
   }
   const isIn = async (cookie: string) => (await api.nobody.get("/account/details", { cookie })).status === 200;
 
-  it("200: one's own, newest first, and which of them asks", async () => {
+  it("200: the caller's own sessions, newest first, with the current one marked", async () => {
     const { ada, ids, cookies } = await twice();
     const answer = await api.nobody.get("/sessions", { cookie: cookies[0] });
     expect(
@@ -180,28 +180,28 @@ describe("listSessions, deleteSession, deleteSessions", () => {
     expect(data(await (await api.makeUser()).get("/sessions"))).toEqual([]);
   });
 
-  it("204: ends one, at once", async () => {
+  it("204: ends one immediately", async () => {
     const { ids, cookies } = await twice();
     const answer = await api.nobody.send("DELETE", `/sessions/${ids[1]}`, undefined, inBrowser(cookies[0]));
     expect(answer.status).toBe(204);
     expect([await isIn(cookies[0]), await isIn(cookies[1])]).toEqual([true, false]);
   });
 
-  it("204: signing out takes the cookie back", async () => {
+  it("204: signing out clears the cookie", async () => {
     const { ids, cookies } = await twice();
     const answer = await api.nobody.send("DELETE", `/sessions/${ids[0]}`, undefined, inBrowser(cookies[0]));
     expect(answer.headers.get("set-cookie")).toMatch(/^cadastre_session=; .*Max-Age=0$/);
     expect([await isIn(cookies[0]), await isIn(cookies[1])]).toEqual([false, true]);
   });
 
-  it("204: everywhere", async () => {
+  it("204: ends all sessions", async () => {
     const { ada, cookies } = await twice();
     expect((await api.nobody.send("DELETE", "/sessions", undefined, inBrowser(cookies[0]))).status).toBe(204);
     expect([await isIn(cookies[0]), await isIn(cookies[1])]).toEqual([false, false]);
     expect((await ada.get("/account/details")).status).toBe(200);
   });
 
-  it("404: another's", async () => {
+  it("404: a session of another user", async () => {
     const { ids } = await twice();
     const grace = await api.makeUser();
     expect((await grace.delete(`/sessions/${ids[0]}`)).status).toBe(404);
@@ -212,7 +212,7 @@ describe("listSessions, deleteSession, deleteSessions", () => {
 describe("passwords", () => {
   const change = (attributes: object) => resource("users", attributes);
 
-  it("200: one's own, for whoever knows the present one; all sessions end, and this one goes on as another", async () => {
+  it("200: changes the caller's own password with the current one; ends all sessions and starts a new one", async () => {
     const ada = await withPassword();
     const other = cookieOf(await signIn({ username: ada.username, password }));
     const cookie = cookieOf(await signIn({ username: ada.username, password }));
@@ -230,7 +230,7 @@ describe("passwords", () => {
     expect((await ada.get("/account/details")).status).toBe(200);
   });
 
-  it("422: a wrong present one, another confirmation, a weak one: each at its place", async () => {
+  it("422: a wrong current password, a different confirmation, a weak password, each with its pointer", async () => {
     const ada = await withPassword();
     const long = "another long enough passphrase";
     const send = async (current: string, next: string, confirmation = next) =>
@@ -246,14 +246,14 @@ describe("passwords", () => {
     expect((await signIn({ username: ada.username, password })).status).toBe(201);
   });
 
-  it("422: by the ordinary update of one's account no password is set", async () => {
+  it("422: updateAccount can't set a password", async () => {
     const ada = await withPassword();
     const answer = await ada.patch("/account/update", change({ password: "another long enough passphrase" }));
     expect(answer.status).toBe(422);
     expect(pointers(answer)).toEqual(["/data/attributes/password"]);
   });
 
-  it("200: a site admin sets anybody's; it ends that user's sessions, and is never shown", async () => {
+  it("200: a site admin sets a user's password; this ends the user's sessions, and the password is never shown", async () => {
     const ada = await withPassword();
     const cookie = cookieOf(await signIn({ username: ada.username, password }));
     const next = "chosen by the administrator";
@@ -264,7 +264,7 @@ describe("passwords", () => {
     expect((await signIn({ username: ada.username, password: next })).status).toBe(201);
   });
 
-  it("201: with the user itself", async () => {
+  it("201: createUser sets a password", async () => {
     const username = unique("with-password");
     const attributes = { username, email: `${username}@acme.example`, password };
     expect((await api.admin.post("/admin/users", resource("users", attributes))).status).toBe(201);
@@ -283,14 +283,14 @@ describe("passwords", () => {
     expect(pointers(answer)).toEqual(["/data/attributes/password"]);
   });
 
-  it("422: the user's own name", async () => {
+  it("422: the username", async () => {
     const username = unique("a-rather-long-name");
     const ada = await api.makeUser({ username });
     const answer = await api.admin.patch(`/admin/users/${ada.id}`, change({ password: username }));
     expect(pointers(answer)).toEqual(["/data/attributes/password"]);
   });
 
-  it("a user who goes takes the sessions along", async () => {
+  it("deleting a user ends their sessions", async () => {
     const ada = await withPassword();
     const cookie = cookieOf(await signIn({ username: ada.username, password }));
     expect((await api.admin.delete(`/admin/users/${ada.id}`)).status).toBe(204);
@@ -299,7 +299,7 @@ describe("passwords", () => {
 });
 
 describe("the end of a session", () => {
-  it("comes by itself, by the clock", async () => {
+  it("happens at its expiry", async () => {
     const ada = await withPassword();
     const answer = await signIn({ username: ada.username, password });
     const cookie = cookieOf(answer);
@@ -311,7 +311,7 @@ describe("the end of a session", () => {
     expect((await api.nobody.get("/account/details", { cookie })).status).toBe(401);
   });
 
-  it("leaves a trace, as its beginning did", async () => {
+  it("records an event, as does its start", async () => {
     const ada = await withPassword();
     const answer = await signIn({ username: ada.username, password });
     const { id } = data(answer);

@@ -1,4 +1,4 @@
-/** What somebody tries who is not the person, or whose provider is not the provider: each is refused, and nobody is signed in. */
+/** Attacks on the sign-in by other people or other providers: each is rejected, and nobody is signed in. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
@@ -38,8 +38,8 @@ function expectRefused({ status, cookie, page }: Landing, refusal = 401): void {
   expect({ status, cookie }).toEqual({ status: refusal, cookie: undefined });
 }
 
-describe("the way back", () => {
-  it("is gone once: neither the state nor the code serve again, with whatever cookie", async () => {
+describe("the callback", () => {
+  it("works once: neither the state nor the code can be used again, with any cookie", async () => {
     const begun = await begin(api, providerId);
     const { cookie } = begun.browser;
     const state = begun.asked.get("state") ?? "";
@@ -54,11 +54,11 @@ describe("the way back", () => {
     expect((await bring({ code: await liar.codeFor(begun.asked, said()) })).status).toBe(401);
   });
 
-  it("needs the browser that went: whoever is led there with another's code is not signed in as another", async () => {
+  it("needs the same browser: a victim with an attacker's code is not signed in as the attacker", async () => {
     const attacker = await begin(api, providerId);
     const query = { code: await liar.codeFor(attacker.asked, said()), state: attacker.asked.get("state") ?? "" };
     expectRefused(await comeBack({ ...attacker, browser: new Browser() }, query));
-    // Nor with the state of a way that the other browser has begun itself.
+    // Nor with the state of a sign-in that the other browser started.
     const other = await begin(api, providerId);
     expectRefused(await comeBack(other, query));
   });
@@ -79,7 +79,7 @@ describe("the way back", () => {
     expect(response.headers.getSetCookie().join()).not.toContain("cadastre_session");
   });
 
-  it("repeats no words of whoever wrote the query, and is JSON for whoever asks for no page", async () => {
+  it("doesn't repeat the query, and responds with JSON to clients other than browsers", async () => {
     const begun = await begin(api, providerId);
     const state = begun.asked.get("state") ?? "";
     const landing = await comeBack(begun, {
@@ -114,21 +114,21 @@ describe("a token", () => {
 });
 
 describe("two providers", () => {
-  it("are not mixed up: neither the one's word is taken on the way to the other, nor its code", async () => {
+  it("are not mixed up: a response of one is not accepted for the other", async () => {
     const evil = await startLiar();
     const other = await makeProvider(api, evil.url, { "create-users": true });
     const begun = await begin(api, providerId);
     const state = begun.asked.get("state") ?? "";
-    // The other's code, and the other's name beside an honest one.
+    // The other's code, and the other's issuer with an honest code.
     expectRefused(await comeBack(begun, { code: await evil.codeFor(begun.asked, said()), state }));
     const again = await begin(api, providerId);
     const honest = { code: await liar.codeFor(again.asked, said()), state: again.asked.get("state") ?? "" };
     expectRefused(await comeBack(again, { ...honest, iss: evil.url }));
-    // A token of the honest one's making, handed on by the other.
+    // A token of the honest provider, forwarded by the other.
     const third = await begin(api, other.id);
     const handed = await evil.codeFor(third.asked, said({ iss: liar.url }));
     expectRefused(await comeBack(third, { code: handed, state: third.asked.get("state") ?? "" }));
-    // A subject is only somebody together with its provider.
+    // A subject is only valid together with its provider.
     const sub = unique("sub");
     expect((await signIn(api, liar, providerId, said({ sub }))).status).toBe(302);
     const same = await makeProvider(api, evil.url);
@@ -136,8 +136,8 @@ describe("two providers", () => {
     evil.http.close();
   });
 
-  it("one of an organization gets no code that the site's gave: it has a way back of its own", async () => {
-    // It leads whoever comes on to the site's provider, with what the attacker was sent there with, and waits for the code.
+  it("an organization's provider can't get a code of the site's provider, because it has its own callback", async () => {
+    // It forwards users to the site's provider with the attacker's parameters, and waits for the code.
     const codes: string[] = [];
     const trap = createServer((request, response) => {
       request.on("data", (piece) => void codes.push(new URLSearchParams(String(piece)).get("code") ?? ""));
@@ -150,17 +150,17 @@ describe("two providers", () => {
     const [attacker, led] = [await begin(api, providerId), await begin(api, id)];
     const code = await liar.codeFor(attacker.asked, said());
     const state = led.asked.get("state") ?? "";
-    // Back to where the site's provider sends people.
+    // To the callback of the site's provider.
     expectRefused(await comeBack({ browser: led.browser, asked: attacker.asked }, { code, state }));
     expect(codes).toEqual([]);
-    // Nor does the site's take what came to another's place.
+    // Nor does the site's provider accept a callback to another path.
     const other = { browser: attacker.browser, asked: led.asked };
     expectRefused(await comeBack(other, { code, state: attacker.asked.get("state") ?? "" }));
     trap.close();
     evil.http.close();
   });
 
-  it("one of an organization that says its name comes back to everybody's place, and gets no other's code there", async () => {
+  it("an organization's provider with the iss parameter uses the shared callback, and gets no other provider's code there", async () => {
     const { name: organization } = await makeOrganization(api);
     const naming = await startLiar({ metadata: { authorization_response_iss_parameter_supported: true } });
     const { id } = await makeProvider(api, naming.url, { organization, "create-users": true });
@@ -169,7 +169,7 @@ describe("two providers", () => {
     const address = { email: `${unique("ada")}@acme.example` };
     const query = { code: await naming.codeFor(begun.asked, said(address)), state: begun.asked.get("state") ?? "" };
     expect((await comeBack(begun, { ...query, iss: naming.url })).status).toBe(302);
-    // What the site's gives has another's name, or none.
+    // The site provider's response has another issuer, or none.
     for (const named of [{ iss: liar.url }, {}] as Record<string, string>[]) {
       const led = await begin(api, id);
       const asked = (await begin(api, providerId)).asked;
@@ -180,7 +180,7 @@ describe("two providers", () => {
     naming.http.close();
   });
 
-  it("one of an organization that does not has its own way back in its document, and signs in by it", async () => {
+  it("an organization's provider without the iss parameter shows its own callback, and signs in with it", async () => {
     const org = await makeOrganization(api);
     const own = await makeProvider(api, liar.url, { organization: org.name, "create-users": true });
     expect(own.links).toMatchObject({
@@ -193,7 +193,7 @@ describe("two providers", () => {
     expect((await signIn(api, liar, own.id, said(address))).status).toBe(302);
   });
 
-  it("one that announces its name in the way back has to say it", async () => {
+  it("a provider that announces the iss parameter has to send it", async () => {
     const announcing = await startLiar({ metadata: { authorization_response_iss_parameter_supported: true } });
     const { id } = await makeProvider(api, announcing.url, { "create-users": true });
     expectRefused(await signIn(api, announcing, id, said()));
@@ -205,7 +205,7 @@ describe("two providers", () => {
 });
 
 describeOnce("a provider that says too much", () => {
-  it("is heard as far as a name goes: nobody else waits while it is spelled", async () => {
+  it("truncates long names, so that normalizing them doesn't block other requests", async () => {
     const email = `${unique("ada")}@acme.example`;
     const landing = await signIn(
       api,
@@ -237,7 +237,7 @@ describeOnce("where to go on", () => {
 });
 
 describeOnce("the cookies", () => {
-  it("are for no script and, over HTTPS, for nothing else; a way is for the way back alone", async () => {
+  it("are HttpOnly and, over HTTPS, Secure; the flow cookie is limited to the callback path", async () => {
     const begun = await begin(api, providerId);
     const response = await fetch(`${api.url}/app/sign-in/sso/${providerId}`, { redirect: "manual" });
     expect(response.headers.get("set-cookie")).toMatch(
@@ -249,7 +249,7 @@ describeOnce("the cookies", () => {
     expect(landing.cookie).toMatch(/^cadastre_session=[\w-]+$/);
   });
 
-  it("404: for an unknown provider; 503 for one that can't be reached, without a word of where it is", async () => {
+  it("404: an unknown provider; 503: an unreachable one, without revealing its address", async () => {
     const browser = new Browser();
     const unknown = await browser.open(`${api.url}/app/sign-in/sso/sso-unknown`);
     expect({ status: unknown.status, type: unknown.headers.get("content-type") }).toEqual({
@@ -284,7 +284,7 @@ describeOnce("the cookies", () => {
 describeOnce("private addresses, and guessing", () => {
   const strict = useApi({ options: { privateAddresses: [] }, failures: { burst: 2, perSecond: 0.001 } });
 
-  it("are not called unless the operator names them; whoever fails too often waits", async () => {
+  it("are not called unless the operator allows them; too many failures are delayed", async () => {
     const inside = await makeProvider(strict, liar.url);
     expect((await fetch(`${strict.url}/app/sign-in/sso/${inside.id}`, { redirect: "manual" })).status).toBe(503);
     const statuses = [];

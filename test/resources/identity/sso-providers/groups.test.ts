@@ -1,4 +1,4 @@
-/** Groups at a provider and teams here: joined and left at every sign-in, beside what was given by hand. */
+/** SSO groups and teams: memberships follow the groups at every sign-in, next to manual ones. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { useApi } from "../../../support/api.ts";
 import { data, resource, unique } from "../../../support/builders.ts";
@@ -13,7 +13,7 @@ afterAll(() => void liar.http.close());
 
 const claim = { "groups-claim": "groups" };
 
-/** A person at a provider, who is in these groups now. */
+/** A person at a provider, with their current groups. */
 function person(providerId: string, email: string) {
   const sub = unique("sub");
   return async (groups: unknown, more: object = {}) => {
@@ -51,7 +51,7 @@ const versionOf = async (organizationId: string) =>
   ).version;
 
 describe("groups of a provider of the site", () => {
-  it("give and take places in the teams that name them, in every organization, and memberships with them; told in the trail", async () => {
+  it("add and remove members of mapped teams in every organization, with memberships and audit events", async () => {
     const { id } = await makeProvider(api, liar.url, claim);
     const [one, two] = [await api.makeOrganization(), await api.makeOrganization()];
     const [first, second] = [await teamOf(one.name, id), await teamOf(two.name, `${id}-ops`)];
@@ -65,7 +65,7 @@ describe("groups of a provider of the site", () => {
     expect([await usersIn(first.id), await usersIn(second.id)]).toEqual([[], [user.id]]);
     expect([await countOf(first.id), await countOf(second.id)]).toEqual([0, 1]);
     expect(await verbs(first.id)).toEqual(["teams.add-members", "teams.remove-members"]);
-    // One that is no list, and none at all.
+    // A single group that is not a list, and no groups.
     await as(id);
     expect([await usersIn(first.id), await usersIn(second.id)]).toEqual([[user.id], []]);
     await as(undefined);
@@ -74,7 +74,7 @@ describe("groups of a provider of the site", () => {
     expect(data(memberships)).toHaveLength(2);
   });
 
-  it("say so in explanations, in reach and on the membership", async () => {
+  it("appear in access explanations, in reach and on the membership", async () => {
     const provider = await makeProvider(api, liar.url, { ...claim, name: unique("Acme SSO") });
     const org = await api.makeOrganization();
     const team = await teamOf(org.name, provider.id);
@@ -93,7 +93,7 @@ describe("groups of a provider of the site", () => {
     expect(explained.runs["given-by"][0]).not.toHaveProperty("membership");
   });
 
-  it("leave alone what was given by hand, also what becomes so; and what another provider gives", async () => {
+  it("leave manual memberships alone, and those of another provider", async () => {
     const [provider, other] = [await makeProvider(api, liar.url, claim), await makeProvider(api, liar.url, claim)];
     const org = await api.makeOrganization();
     const [team, own] = [await teamOf(org.name, provider.id), await api.makeTeam(org.name)];
@@ -117,7 +117,7 @@ describe("groups of a provider of the site", () => {
     expect(await usersIn(team.id)).toContain(third.id);
   });
 
-  it("take the place of one that has ended", async () => {
+  it("replace an ended membership", async () => {
     const provider = await makeProvider(api, liar.url, claim);
     const org = await api.makeOrganization();
     const team = await teamOf(org.name, provider.id);
@@ -131,7 +131,7 @@ describe("groups of a provider of the site", () => {
     expect([await usersIn(team.id), await countOf(team.id)]).toEqual([[member.id], 1]);
   });
 
-  it("never take the last owner who stays", async () => {
+  it("never remove the last permanent owner", async () => {
     const provider = await makeProvider(api, liar.url, claim);
     const org = await api.makeOrganization();
     const self = `/teams/${org.ownersTeamId}`;
@@ -145,7 +145,7 @@ describe("groups of a provider of the site", () => {
     expect(await usersIn(org.ownersTeamId)).toEqual([user.id]);
   });
 
-  it("need as many statements for many as for one", async () => {
+  it("need a constant number of statements", async () => {
     const provider = await makeProvider(api, liar.url, claim);
     const org = await api.makeOrganization();
     const names = Array.from({ length: 12 }, (_, index) => `${provider.id}-${index}`);
@@ -165,7 +165,7 @@ describe("groups of a provider of the site", () => {
     expect(Math.max(joiningMany, leavingMany)).toBeLessThanOrEqual(20);
   });
 
-  it("403: where the provider does not tell all of them; a nested claim is found by the way to it", async () => {
+  it("403: if the provider omits some; a nested claim is found by its path", async () => {
     const provider = await makeProvider(api, liar.url, { "groups-claim": "realm_access.roles" });
     const org = await api.makeOrganization();
     const team = await teamOf(org.name, provider.id);
@@ -175,13 +175,16 @@ describe("groups of a provider of the site", () => {
     expect(await usersIn(team.id)).toEqual([user.id]);
     const entra = await makeProvider(api, liar.url, claim);
     const refused = await person(entra.id, user.email)(undefined, { _claim_names: { groups: "src1" } });
-    expect({ status: refused.status, page: refused.page.includes("more groups") }).toEqual({ status: 403, page: true });
+    expect({ status: refused.status, page: refused.page.includes("all of your groups") }).toEqual({
+      status: 403,
+      page: true,
+    });
     expect(await usersIn(team.id)).toEqual([user.id]);
   });
 });
 
 describe("groups of an organization's provider", () => {
-  it("are about that organization's teams alone", async () => {
+  it("affect only that organization's teams", async () => {
     const [org, other] = [await api.makeOrganization(), await api.makeOrganization()];
     const provider = await makeProvider(api, liar.url, { ...claim, organization: org.name, "create-users": true });
     const [mine, theirs] = [await teamOf(org.name, provider.id), await teamOf(other.name, provider.id)];
@@ -192,7 +195,7 @@ describe("groups of an organization's provider", () => {
 });
 
 describe("deleteSsoProvider", () => {
-  it("204: ends its sessions and the places that its groups gave; users and what was given by hand stay", async () => {
+  it("204: ends its sessions and the memberships from its groups; users and manual memberships stay", async () => {
     const provider = await makeProvider(api, liar.url, claim);
     const org = await api.makeOrganization();
     const [team, own] = [await teamOf(org.name, provider.id), await api.makeTeam(org.name)];
@@ -208,7 +211,7 @@ describe("deleteSsoProvider", () => {
 });
 
 describe("updateTeam", () => {
-  it("403: a group is named by whoever may put people into the team, and holds what it holds", async () => {
+  it("403: mapping a group requires the permission to add members, and the team's access", async () => {
     const org = await api.makeOrganization();
     const names = resource("teams", { "sso-team-id": "everybody" });
     const manager = await api.makeHolder(org.name, "manage-teams");

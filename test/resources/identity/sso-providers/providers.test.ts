@@ -1,4 +1,4 @@
-/** Providers as site admins manage them, what a sign-in page is told of them, and signing out at one. */
+/** Managing SSO providers, the options of a sign-in page, and signing out at a provider. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { useApi } from "../../../support/api.ts";
 import { data, makeOrganization, makeUser, pointers, resource, unique } from "../../../support/builders.ts";
@@ -27,7 +27,7 @@ const body = (attributes: object = {}, relationships?: object) =>
 const change = (attributes: object) => resource("sso-providers", attributes);
 
 describe("createSsoProvider", () => {
-  it("201: with everything else at its default; the secret is nowhere to be seen", async () => {
+  it("201: with defaults; the secret is never shown", async () => {
     const name = unique("Acme SSO");
     const answer = await api.admin.post(path, body({ name }));
     const provider = data(answer);
@@ -66,7 +66,7 @@ describe("createSsoProvider", () => {
     );
   });
 
-  it("201: of an organization, named as an attribute or as a relationship, ignoring case", async () => {
+  it("201: of an organization, by attribute or relationship, ignoring case", async () => {
     const org = await makeOrganization(api);
     const related = { organization: { data: { type: "organizations", id: org.name } } };
     for (const made of [
@@ -79,7 +79,7 @@ describe("createSsoProvider", () => {
     }
   });
 
-  it("422: every fault at its place; a name that is taken; an organization that is not there", async () => {
+  it("422: all faults with pointers; a taken name; an unknown organization", async () => {
     const faulty = {
       name: " a",
       issuer: "acme",
@@ -122,14 +122,14 @@ describe("updateSsoProvider", () => {
     ["assume-email-verified", true],
   ];
 
-  it.each(values)("200: %s with a value, and absent it stays", async (name, value) => {
+  it.each(values)("200: changes only %s", async (name, value) => {
     const { id, attributes } = await makeProvider(api, liar.url);
     const changed = data(await api.admin.patch(`${path}/${id}`, change({ [name]: value }))).attributes;
     expect(changed).toEqual({ ...attributes, [name]: value });
     expect(data(await api.admin.patch(`${path}/${id}`, change({}))).attributes).toEqual(changed);
   });
 
-  it("null: only for the claim, which is none then", async () => {
+  it("null: only for groups-claim, which it clears", async () => {
     const { id } = await makeProvider(api, liar.url, { "groups-claim": "groups" });
     const shown = data(await api.admin.patch(`${path}/${id}`, change({ "groups-claim": null })));
     expect(shown.attributes["groups-claim"]).toBeNull();
@@ -139,7 +139,7 @@ describe("updateSsoProvider", () => {
       ]);
   });
 
-  it("200: another secret is used from the next sign-in on, raises the version, and is told as replaced", async () => {
+  it("200: a new secret is used from the next sign-in on, changes the version, and is recorded as replaced", async () => {
     const { id } = await makeProvider(api, liar.url, { "create-users": true, "client-secret": "a wrong one" });
     const said = { claims: { sub: unique("sub"), email: `${unique("x")}@acme.example`, email_verified: true } };
     expect((await signIn(api, liar, id, said)).status).toBe(401);
@@ -160,7 +160,7 @@ describe("updateSsoProvider", () => {
 });
 
 describe("showSignInOptions", () => {
-  it("200: to anybody: the site's providers, and those of an organization that is named; nothing else of them", async () => {
+  it("200: for anyone: the site's providers and those of the named organization, without other attributes", async () => {
     const [org, other] = [await makeOrganization(api), await makeOrganization(api)];
     const site = await makeProvider(api, liar.url);
     const [mine, theirs] = [
@@ -190,7 +190,7 @@ describe("signing out", () => {
     return { headers, session };
   };
 
-  it("200: with where to sign out at the provider, too; the session has ended all the same", async () => {
+  it("200: ends the session and returns the provider's sign-out URL", async () => {
     const { headers, session } = await enter();
     expect(session.attributes).not.toHaveProperty("sign-out-url");
     const answer = await api.nobody.send("DELETE", `/sessions/${session.id}`, undefined, headers);
@@ -202,7 +202,7 @@ describe("signing out", () => {
     expect((await api.nobody.get("/account/details", { cookie: headers.cookie })).status).toBe(401);
   });
 
-  it("200: everywhere; 204 for a session that no provider began", async () => {
+  it("200: ends all sessions; 204 for a session without a provider", async () => {
     const { headers } = await enter();
     const everywhere = await api.nobody.send("DELETE", "/sessions", undefined, headers);
     expect(data(everywhere).attributes["sign-out-url"]).toContain("https://sso.example/logout");

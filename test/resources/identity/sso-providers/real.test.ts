@@ -1,4 +1,4 @@
-/** Against a provider that others have written and certified (`oidc-provider`), with its own pages for signing in and consenting. */
+/** Tests with a certified OpenID Connect provider (`oidc-provider`) and its own sign-in and consent pages. */
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import CertifiedProvider, { type Configuration } from "oidc-provider";
@@ -45,7 +45,7 @@ beforeAll(async () => {
 });
 afterAll(() => void http.close());
 
-/** Follows the provider's redirects and sends its forms until it leads back to us. */
+/** Follows the provider's redirects and submits its forms until it redirects back. */
 async function throughTheProvider(browser: Browser, start: string, login: string): Promise<string> {
   let url = start;
   for (let steps = 0; steps < 12; steps += 1) {
@@ -67,7 +67,7 @@ async function throughTheProvider(browser: Browser, start: string, login: string
 }
 
 describe("a certified provider", () => {
-  it("signs somebody in, tells the groups, and signs them out", async () => {
+  it("signs a user in with groups, and out again", async () => {
     const org = await makeOrganization(api);
     const provider = await makeProvider(api, issuer, {
       "client-secret": secret,
@@ -91,7 +91,7 @@ describe("a certified provider", () => {
       email: `${login}@acme.example`,
     });
     expect(data(await api.nobody.get(`/teams/${team.id}`, { cookie })).attributes["users-count"]).toBe(1);
-    // Back with the same once more: neither we nor the provider take it.
+    // The same callback again is rejected.
     expect((await browser.open(back)).status).toBe(401);
     const headers = { cookie, origin: api.url, "content-type": "application/vnd.api+json" };
     const [session] = data(await api.nobody.get("/sessions", { cookie }));

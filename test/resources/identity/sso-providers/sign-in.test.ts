@@ -1,4 +1,4 @@
-/** Signing in by a provider: who is found, who is made, who is refused. The provider is a real one, on the loopback address. */
+/** Signing in through an SSO provider: who is matched, created or rejected. Uses a real provider on the loopback address. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { useApi } from "../../../support/api.ts";
 import { secretIn, withCookie } from "../../../support/browser.ts";
@@ -24,14 +24,14 @@ const verified = (email: string, more: object = {}) => ({
 });
 const account = async ({ cookie = "" }: Landing) => data(await api.nobody.get("/account/details", { cookie }));
 
-/** Refused with a page that says why, and no session. */
+/** Rejected with a page that gives the reason, without a session. */
 function expectRefused(landing: Landing, status: number, words: string): void {
   expect(landing.page).toContain(words);
   expect({ status: landing.status, cookie: landing.cookie }).toEqual({ status, cookie: undefined });
 }
 
-describe("a provider of the site", () => {
-  it("makes a user at the first sign-in, and finds the same one by the subject from then on; each leaves a trace", async () => {
+describe("a site provider", () => {
+  it("creates a user at the first sign-in, and then finds the user by the subject; records events", async () => {
     const { id } = await makeProvider(api, liar.url, { "create-users": true });
     const name = unique("ada");
     const said = verified(`${name}@acme.example`, { preferred_username: name });
@@ -53,7 +53,7 @@ describe("a provider of the site", () => {
     expect(sessions).toHaveLength(2);
   });
 
-  it("finds a user by the verified address, ignoring case, also a site admin; a name that is taken gets a number", async () => {
+  it("finds a user by the verified email address, ignoring case, also a site admin; appends a number to a taken username", async () => {
     const { id } = await makeProvider(api, liar.url, { "create-users": true });
     const admin = await api.makeUser({ "is-site-admin": true });
     expect((await account(await signIn(api, liar, id, verified(admin.email.toUpperCase())))).id).toBe(admin.id);
@@ -61,7 +61,7 @@ describe("a provider of the site", () => {
     expect((await account(await signIn(api, liar, id, same))).attributes.username).toBe(`${admin.username}-2`);
   });
 
-  it("takes up invitations to the address of whom it makes", async () => {
+  it("accepts invitations to the email address of a new user", async () => {
     const { id } = await makeProvider(api, liar.url, { "create-users": true });
     const org = await api.makeOrganization();
     const email = `${unique("invited")}@acme.example`;
@@ -71,7 +71,7 @@ describe("a provider of the site", () => {
     expect((await api.nobody.get(`/organizations/${org.name}`, { cookie: landing.cookie ?? "" })).status).toBe(200);
   });
 
-  it("asks the provider for what the token leaves out, and takes an address together with its own word on it", async () => {
+  it("calls the userinfo endpoint for missing claims, and takes the address and email_verified from the same source", async () => {
     const more = await startLiar({ withUserinfo: true });
     const { id } = await makeProvider(api, more.url, { "create-users": true });
     const email = `${unique("told")}@acme.example`;
@@ -86,7 +86,7 @@ describe("a provider of the site", () => {
     more.http.close();
   });
 
-  it("lets whoever has signed in by it give themselves a first password", async () => {
+  it("lets users who signed in through it set a first password", async () => {
     const { id } = await makeProvider(api, liar.url, { "create-users": true });
     const landing = await signIn(api, liar, id, verified(`${unique("ada")}@acme.example`));
     const { username } = (await account(landing)).attributes;
@@ -97,25 +97,29 @@ describe("a provider of the site", () => {
     expect((await api.nobody.post("/sessions", resource("sessions", { username, password }))).status).toBe(201);
   });
 
-  it("403: an address that is another's but for a letter which looks like its own", async () => {
+  it("403: an email address that folds to another user's address", async () => {
     const { id } = await makeProvider(api, liar.url, { "create-users": true });
     const user = await api.makeUser({ email: `${unique("kim")}@acme.example` });
-    // The sign for kelvin, whose small letter is a k.
+    // The Kelvin sign, whose lower case is k.
     const said = verified(user.email.replace("k", "\u212a"));
-    expectRefused(await signIn(api, liar, id, said), 403, "does not tell your e-mail");
+    expectRefused(await signIn(api, liar, id, said), 403, "did not send your email address");
   });
 
-  it("believes nothing that can't be stored: neither a subject nor an address nor a group", async () => {
+  it("ignores or rejects claims that can't be stored", async () => {
     const { id } = await makeProvider(api, liar.url, { "create-users": true, "groups-claim": "groups" });
     const [broken, email] = ["a\0b", `${unique("ada")}@acme.example`];
-    expectRefused(await signIn(api, liar, id, verified(email, { sub: broken })), 403, "does not say who you are");
-    expectRefused(await signIn(api, liar, id, verified(`${broken}@acme.example`)), 403, "does not tell your e-mail");
+    expectRefused(await signIn(api, liar, id, verified(email, { sub: broken })), 403, "did not identify you");
+    expectRefused(
+      await signIn(api, liar, id, verified(`${broken}@acme.example`)),
+      403,
+      "did not send your email address",
+    );
     expect((await signIn(api, liar, id, verified(email, { groups: [broken, "\ud800"] }))).status).toBe(302);
   });
 
-  it("403: who is not known, where it may not make users", async () => {
+  it("403: an unknown person, if the provider can't create users", async () => {
     const { id } = await makeProvider(api, liar.url);
-    expectRefused(await signIn(api, liar, id, verified("nobody@acme.example")), 403, "may not make users");
+    expectRefused(await signIn(api, liar, id, verified("nobody@acme.example")), 403, "create users");
   });
 
   it.each([
@@ -131,7 +135,7 @@ describe("a provider of the site", () => {
     expectRefused(await signIn(api, liar, id, unknown), 403, "verified");
   });
 
-  it("takes an address without a word for verified where the provider is known to verify all; never one that it calls unverified", async () => {
+  it("assume-email-verified applies if email_verified is missing, not if it is false", async () => {
     const { id } = await makeProvider(api, liar.url, { "assume-email-verified": true });
     const user = await api.makeUser();
     const sub = unique("sub");
@@ -143,12 +147,16 @@ describe("a provider of the site", () => {
     expect((await account(await signIn(api, liar, id, { claims: { sub, email: user.email } }))).id).toBe(user.id);
   });
 
-  it("403: without any address", async () => {
+  it("403: without an email address", async () => {
     const { id } = await makeProvider(api, liar.url, { "create-users": true });
-    expectRefused(await signIn(api, liar, id, { claims: { sub: unique("sub") } }), 403, "does not tell your e-mail");
+    expectRefused(
+      await signIn(api, liar, id, { claims: { sub: unique("sub") } }),
+      403,
+      "did not send your email address",
+    );
   });
 
-  it("does not know a subject of another issuer", async () => {
+  it("doesn't match a subject of another issuer", async () => {
     const provider = await makeProvider(api, liar.url);
     const user = await api.makeUser();
     const said = verified(user.email);
@@ -162,7 +170,7 @@ describe("a provider of the site", () => {
   });
 });
 
-describe("a provider of an organization", () => {
+describe("an organization's provider", () => {
   const elsewhere = async () => {
     const [org, other] = [await api.makeOrganization(), await api.makeOrganization()];
     const provider = await makeProvider(api, liar.url, { organization: org.name, "create-users": true });
@@ -171,7 +179,7 @@ describe("a provider of an organization", () => {
   const member = (name: string, email: string) =>
     [`/organizations/${name}/organization-memberships`, resource("organization-memberships", { email })] as const;
 
-  it("makes members of its own organization, and signs in those whom it has", async () => {
+  it("adds members to its organization, and signs in existing ones", async () => {
     const { org, provider } = await elsewhere();
     const landing = await signIn(api, liar, provider.id, verified(`${unique("new")}@acme.example`));
     const cookie = landing.cookie ?? "";
@@ -181,22 +189,22 @@ describe("a provider of an organization", () => {
     expect((await account(await signIn(api, liar, provider.id, verified(colleague.email)))).id).toBe(colleague.id);
   });
 
-  it("403: never a site admin, nobody of another organization, nobody who is in none, whatever address it tells", async () => {
+  it("403: a site admin, a member of another organization or of none, whatever the email address", async () => {
     const { org, other, provider } = await elsewhere();
     const admin = await api.makeUser({ "is-site-admin": true });
     const [stranger, loner] = [await api.makeMember(other.name), await api.makeUser()];
     for (const victim of [admin, stranger, loner])
-      expectRefused(await signIn(api, liar, provider.id, verified(victim.email)), 403, "may not speak for it");
+      expectRefused(await signIn(api, liar, provider.id, verified(victim.email)), 403, "sign in as that user");
     const both = await api.makeMember(org.name);
     const invitation = data(await other.owner.post(...member(other.name, both.email)));
     const secret = secretIn(invitation.attributes["invitation-url"]);
     data(await both.post(`/invitations/${secret}/actions/accept`));
-    expectRefused(await signIn(api, liar, provider.id, verified(both.email)), 403, "reaches further");
+    expectRefused(await signIn(api, liar, provider.id, verified(both.email)), 403, "access beyond it");
   });
 
-  it("keeps signing somebody in whom another organization adds: that waits until the person accepts", async () => {
+  it("still signs in a user whom another organization invites, until the user accepts", async () => {
     const { org, other, provider } = await elsewhere();
-    // Before and after the first sign-in, and where a site admin has confirmed the address since.
+    // Before and after the first sign-in, and after a site admin has confirmed the address.
     const [early, confirmed] = [await api.makeMember(org.name), await api.makeMember(org.name)];
     const said = [verified(early.email), verified(confirmed.email)] as const;
     expect((await signIn(api, liar, provider.id, said[1])).status).toBe(302);
@@ -208,7 +216,7 @@ describe("a provider of an organization", () => {
       const landing = await signIn(api, liar, provider.id, said[at] ?? {});
       expect(landing.page).toBe("");
       expect((await account(landing)).id).toBe(victim.id);
-      // Nobody else becomes that person by the link.
+      // The link doesn't let anyone else become that user.
       const register = resource("invitations", { username: unique("mallory"), password: "correct horse battery" });
       const secret = secretIn(added.attributes["invitation-url"]);
       expect((await api.nobody.post(`/invitations/${secret}/actions/register`, register)).status).toBe(409);
@@ -219,16 +227,16 @@ describe("a provider of an organization", () => {
     expect(data(await api.admin.post(...member(other.name, bySite.email))).attributes.status).toBe("active");
   });
 
-  it("403: somebody whom it signed in before, and who reaches further since", async () => {
+  it("403: a user who has gained access beyond the organization since", async () => {
     const { org, provider } = await elsewhere();
     const colleague = await api.makeMember(org.name);
     const said = verified(colleague.email);
     expect((await signIn(api, liar, provider.id, said)).status).toBe(302);
     data(await api.admin.patch(`/admin/users/${colleague.id}`, resource("users", { "is-site-admin": true })));
-    expectRefused(await signIn(api, liar, provider.id, said), 403, "reaches further");
+    expectRefused(await signIn(api, liar, provider.id, said), 403, "access beyond it");
   });
 
-  it("brings nobody into another organization: an address that it alone vouches for is invited there in vain, until a site admin confirms it", async () => {
+  it("doesn't add users to another organization: an invitation there waits until a site admin confirms the address", async () => {
     const { other, provider } = await elsewhere();
     const [early, late] = [`${unique("early")}@acme.example`, `${unique("late")}@acme.example`];
     data(await other.owner.post(...member(other.name, early)));
@@ -246,14 +254,14 @@ describe("a provider of an organization", () => {
     const { id } = await account(first);
     data(await api.admin.patch(`/admin/users/${id}`, resource("users", { email: early })));
     expect((await api.nobody.get(`/organizations/${other.name}`, { cookie: first.cookie ?? "" })).status).toBe(200);
-    // Nor does one of the site speak for an account that the organization has a hand in.
+    // A site provider can't sign in as a user whom the organization manages either.
     const third = `${unique("third")}@acme.example`;
     await account(await signIn(api, liar, provider.id, verified(third)));
     const site = await makeProvider(api, liar.url);
-    expectRefused(await signIn(api, liar, site.id, verified(third)), 403, "may not speak for it");
+    expectRefused(await signIn(api, liar, site.id, verified(third)), 403, "sign in as that user");
   });
 
-  it("403: a member who was removed, unless it may make members; 404: of an organization that is closed", async () => {
+  it("403: a removed member, unless the provider can create users; 404: a disabled organization", async () => {
     const { org, provider } = await elsewhere();
     const colleague = await api.makeMember(org.name);
     const said = verified(colleague.email);
@@ -265,7 +273,7 @@ describe("a provider of an organization", () => {
         resource("sso-providers", { "create-users": false }),
       ),
     );
-    expectRefused(await signIn(api, liar, provider.id, said), 403, "no member");
+    expectRefused(await signIn(api, liar, provider.id, said), 403, "no longer a member");
     data(await api.admin.patch(`/admin/organizations/${org.name}`, resource("organizations", { "is-disabled": true })));
     const closed = await fetch(`${api.url}/app/sign-in/sso/${provider.id}`, { redirect: "manual" });
     expect(closed.status).toBe(404);

@@ -26,7 +26,7 @@ const permissionNames = [
 const none = Object.fromEntries(permissionNames.map((name) => [name, false]));
 
 describe("createTeam", () => {
-  it("201: a secret team that holds nothing, where only a name is sent", async () => {
+  it("201: a secret team without permissions if only a name is sent", async () => {
     const org = await api.makeOrganization();
     const name = unique("network");
     const answer = await org.owner.post(`/organizations/${org.name}/teams`, newTeam({ name }));
@@ -56,7 +56,7 @@ describe("createTeam", () => {
     expect(data(await org.owner.get(`/teams/${team.id}`))).toEqual(team);
   });
 
-  it("201: everything that is sent", async () => {
+  it("201: stores all attributes", async () => {
     const org = await api.makeOrganization();
     const sent = {
       name: "Net_work-1",
@@ -75,7 +75,7 @@ describe("createTeam", () => {
     expect(team.attributes["organization-access"]).toEqual({ ...none, "read-projects": true });
   });
 
-  it("201: a name with slashes, which is found and shown like any other", async () => {
+  it("201: a name with slashes, which can be found and shown", async () => {
     const org = await api.makeOrganization();
     const name = "team/name/with/slashes";
     const team = data(await org.owner.post(`/organizations/${org.name}/teams`, newTeam({ name })));
@@ -95,7 +95,7 @@ describe("createTeam", () => {
     expect(team.attributes["organization-access"]).toEqual({ ...none, [name]: true });
   });
 
-  it("leaves a trace of who made it and with what", async () => {
+  it("records an event with the creator and the attributes", async () => {
     const org = await api.makeOrganization();
     const team = data(await org.owner.post(`/organizations/${org.name}/teams`, newTeam()));
     const events = data(await org.owner.get(`/organizations/${org.name}/audit-events?filter[subject][id]=${team.id}`));
@@ -132,7 +132,7 @@ describe("createTeam", () => {
     expect(new Set(pointers(answer))).toEqual(new Set([`/data/attributes/${name}`]));
   });
 
-  it("422: a permission that is not true or false is named itself", async () => {
+  it("422: points to the permission that is not a boolean", async () => {
     const org = await api.makeOrganization();
     const body = newTeam({ "organization-access": { "manage-teams": "yes", "read-projects": null } });
     const answer = await org.owner.post(`/organizations/${org.name}/teams`, body);
@@ -142,7 +142,7 @@ describe("createTeam", () => {
     ]);
   });
 
-  it("422: every fault of the body at once", async () => {
+  it("422: reports all faults of the body", async () => {
     const org = await api.makeOrganization();
     const answer = await org.owner.post(`/organizations/${org.name}/teams`, resource("team", { visibility: "x" }));
     expect(pointers(answer).toSorted()).toEqual(["/data/attributes/name", "/data/attributes/visibility", "/data/type"]);
@@ -168,7 +168,7 @@ describe("createTeam", () => {
     expect((await there.owner.post(`/organizations/${there.name}/teams`, newTeam({ name }))).status).toBe(201);
   });
 
-  it("422 for all but one: the same name at the same time", async () => {
+  it("422 for all but one of concurrent requests with the same name", async () => {
     const org = await api.makeOrganization();
     const body = newTeam();
     const answers = await Promise.all([1, 2, 3].map(() => org.owner.post(`/organizations/${org.name}/teams`, body)));
@@ -176,8 +176,8 @@ describe("createTeam", () => {
   });
 });
 
-describe("createTeam: who may", () => {
-  it("201: owners, site admins, the organization's token and holders of manage-teams, in person or as a team", async () => {
+describe("createTeam: permissions", () => {
+  it("201: owners, site admins, the organization's token and holders of manage-teams, as users or team tokens", async () => {
     const org = await api.makeOrganization();
     const holder = await api.makeHolder(org.name, "manage-teams");
     const callers = [
@@ -192,7 +192,7 @@ describe("createTeam: who may", () => {
       expect((await caller.post(`/organizations/${org.name}/teams`, newTeam())).status).toBe(201);
   });
 
-  it("403: members without manage-teams, whatever else they hold", async () => {
+  it("403: members without manage-teams, whatever their other permissions", async () => {
     const org = await api.makeOrganization();
     const callers = [
       await api.makeMember(org.name),
@@ -205,7 +205,7 @@ describe("createTeam: who may", () => {
     }
   });
 
-  it("403: manage-teams alone gives no organization-level permission away, not even its own", async () => {
+  it("403: manage-teams alone can't grant organization permissions, not even its own", async () => {
     const org = await api.makeOrganization();
     const holder = await api.makeHolder(org.name, "manage-teams");
     const body = newTeam({ "organization-access": { "manage-teams": true } });
@@ -214,7 +214,7 @@ describe("createTeam: who may", () => {
     expect(details(answer)[0]).toContain("manage-organization-access");
   });
 
-  it("403: nobody grants more than they hold; 201 for what they hold", async () => {
+  it("403: callers can't grant permissions they lack; 201 for those they have", async () => {
     const org = await api.makeOrganization();
     const holder = await api.makeHolder(org.name, "manage-teams", "manage-organization-access", "read-projects");
     const grant = (access: object) =>

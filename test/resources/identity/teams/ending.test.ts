@@ -1,4 +1,4 @@
-/** Places in teams that end: said in the `meta` of a link, shown there again, and over at their moment by the decision itself. */
+/** Team memberships with an expiry: set and shown in the `meta` of a link, and without effect from then on, before any cleanup. */
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Answer, type Caller, type Json, useApi } from "../../../support/api.ts";
 import { data, details, type Member, type Org, pointers, resource, unique } from "../../../support/builders.ts";
@@ -43,7 +43,7 @@ const verbs = async (subjectId = team.id) =>
   ).map(({ action, before: was, after }) => ({ action, was, after }));
 
 describe.each<{ kind: Kind }>([{ kind: "users" }, { kind: "organization-memberships" }])("by $kind", ({ kind }) => {
-  it("a member until a moment: in the team until then, and not from then on", async () => {
+  it("a member with an expiry is in the team until then", async () => {
     const end = inMs(hourMs);
     done(await add(kind, member, { "expires-at": end, reason: "on call" }));
     await atTime(before(end), async () => expect(await reads(member)).toBe(true));
@@ -55,7 +55,7 @@ describe.each<{ kind: Kind }>([{ kind: "users" }, { kind: "organization-membersh
     done(await remove(member));
   });
 
-  it("shown in the meta of every link between the two, and nowhere where there is nothing to say", async () => {
+  it("the meta of every link shows expiry and reason, and is absent without them", async () => {
     const meta = { "expires-at": inMs(hourMs), reason: "on call" };
     const shown = async () => {
       const shownTeam = data(await org.owner.get(`/teams/${team.id}?include=users,organization-memberships`));
@@ -75,7 +75,7 @@ describe.each<{ kind: Kind }>([{ kind: "users" }, { kind: "organization-membersh
     done(await remove(member));
   });
 
-  it("extended, cut short and for ever by adding again; without a meta all stays as it is", async () => {
+  it("adding again extends, shortens or removes the expiry; without meta nothing changes", async () => {
     const [sooner, later] = [inMs(hourMs), inMs(2 * hourMs)];
     done(await add(kind, member, { "expires-at": sooner, reason: "first" }));
     done(await add(kind, member));
@@ -90,7 +90,7 @@ describe.each<{ kind: Kind }>([{ kind: "users" }, { kind: "organization-membersh
     done(await remove(member));
   });
 
-  it("422: an end that has passed, a reason that is none, a meta that is none; with pointers, all at once", async () => {
+  it("422: an expiry in the past, an invalid reason or meta; all faults with pointers", async () => {
     const answer = await org.owner.post(path(kind), {
       data: [
         item(kind, member, { "expires-at": inMs(-1), reason: "x".repeat(1025) }),
@@ -112,7 +112,7 @@ describe.each<{ kind: Kind }>([{ kind: "users" }, { kind: "organization-membersh
     );
   });
 
-  it("one that has ended is taken anew, though nobody tidied up, and the trail tells both", async () => {
+  it("an ended membership starts again before the cleanup, and the audit log records both", async () => {
     const own = await api.makeTeam(org.name, { "organization-access": { "read-projects": true } });
     const end = inMs(hourMs);
     done(await add(kind, member, { "expires-at": end, reason: "first" }, own.id));
@@ -136,7 +136,7 @@ describe.each<{ kind: Kind }>([{ kind: "users" }, { kind: "organization-membersh
   });
 });
 
-it("a change of the end is told in the trail, and is another version of the membership", async () => {
+it("a change of the expiry is recorded in the audit log and changes the membership's version", async () => {
   const own = await api.makeTeam(org.name);
   const end = inMs(hourMs);
   const tag = async () => (await org.owner.get(`/organization-memberships/${member.membershipId}`)).headers.get("etag");
@@ -158,7 +158,7 @@ describe("a new member of the organization", () => {
       resource("organization-memberships", { email: `${unique("new")}@example.com` }, { teams: { data: teams } }),
     );
 
-  it("joins teams until their ends, also while only invited", async () => {
+  it("joins teams with an expiry, also while only invited", async () => {
     const meta = { "expires-at": inMs(hourMs), reason: "a trial" };
     const made = data(await invite([{ type: "teams", id: team.id, meta }]));
     expect(made.relationships.teams.data).toEqual([{ type: "teams", id: team.id, meta }]);
@@ -174,12 +174,12 @@ describe("a new member of the organization", () => {
     await org.owner.delete(`/organization-memberships/${made.id}`);
   });
 
-  it("422: an end that has passed", async () => {
+  it("422: an expiry in the past", async () => {
     const answer = await invite([{ type: "teams", id: team.id, meta: { "expires-at": inMs(-1) } }]);
     expect([answer.status, ...pointers(answer)]).toEqual([422, "/data/relationships/teams/data/0/meta/expires-at"]);
   });
 
-  it("who is invited, and comes only after the end: in no team, and counted by none", async () => {
+  it("an invited person who accepts after the expiry is in no team and not counted", async () => {
     const own = await api.makeTeam(org.name, { "organization-access": { "read-projects": true } });
     const end = inMs(hourMs);
     const made = data(await invite([{ type: "teams", id: own.id, meta: { "expires-at": end } }]));
@@ -193,7 +193,7 @@ describe("a new member of the organization", () => {
   });
 });
 
-it("an invitation that a member takes over with a new address gives the place again that had ended", async () => {
+it("an invitation that is merged into a membership renews an ended team membership", async () => {
   const own = await api.makeTeam(org.name, { "organization-access": { "read-projects": true } });
   const person = await api.makeMember(org.name);
   const end = inMs(hourMs);
@@ -218,7 +218,7 @@ it("an invitation that a member takes over with a new address gives the place ag
 describe("the owners team", () => {
   const owners = (who: Member, meta?: object, by: Caller = org.owner) => add("users", who, meta, org.ownersTeamId, by);
 
-  it("409: the only owner who stays gets no end, and does not leave while the others have one", async () => {
+  it("409: the only permanent owner can't get an expiry, or leave while the others have one", async () => {
     const alone = await api.makeOrganization();
     const site = data(await api.admin.get(`/teams/${alone.ownersTeamId}?include=users`)).relationships.users.data;
     for (const { id } of site.filter((each: Json) => each.id !== alone.owner.id))
@@ -234,7 +234,7 @@ describe("the owners team", () => {
       await api.admin.delete(`/admin/users/${alone.owner.id}`),
     ];
     expect(refused.map(({ status }) => status)).toEqual([409, 409, 409, 409]);
-    expect(details(refused[0]!)[0]).toMatch(/without an owner who stays/);
+    expect(details(refused[0]!)[0]).toMatch(/without a permanent owner/);
     done(
       await alone.owner.post(path("users", alone.ownersTeamId), {
         data: [item("users", visitor, { "expires-at": null })],
@@ -243,7 +243,7 @@ describe("the owners team", () => {
     done(await alone.owner.post(path("users", alone.ownersTeamId), { data: [{ ...self, meta: end }] }));
   });
 
-  it("an owner until a moment owns until then", async () => {
+  it("an owner with an expiry is an owner until then", async () => {
     const guest = await api.makeMember(org.name);
     const end = inMs(hourMs);
     done(await owners(guest, { "expires-at": end }));
@@ -253,7 +253,7 @@ describe("the owners team", () => {
   });
 });
 
-it("is no secret to whom it concerns: a holder of manage-membership says until when, too", async () => {
+it("a caller with manage-membership can set the expiry", async () => {
   const manager = await api.makeHolder(org.name, "manage-membership", "read-projects");
   done(await add("users", member, { "expires-at": inMs(hourMs) }, team.id, manager));
   done(await remove(member));

@@ -1,4 +1,4 @@
-/** GET /teams/:team_id/relationships/organization-memberships; and what a place in a team does to a membership's ETag. */
+/** Adding, removing and listing team members, and how this changes a membership's ETag. */
 import { beforeEach, describe, expect, it } from "vitest";
 import { type Answer, type Json, useApi } from "../../../support/api.ts";
 import { data, details, type Org, pointers, resource, unique } from "../../../support/builders.ts";
@@ -25,7 +25,7 @@ describe("members", () => {
   }
 
   describe("adding people to a team", () => {
-    it("204: by name in any case, by id, whole documents allowed, each once", async () => {
+    it("204: by username in any case or by id; accepts whole documents and duplicates", async () => {
       const org = await api.makeOrganization();
       const team = await api.makeTeam(org.name);
       const [ada, grace] = [await api.makeMember(org.name), await api.makeMember(org.name)];
@@ -43,7 +43,7 @@ describe("members", () => {
       expect(await membersOf(org, team)).toEqual({ ids: [ada.membershipId, grace.membershipId].toSorted(), count: 2 });
     });
 
-    it("204: by membership, also people who are only invited, who are not counted yet", async () => {
+    it("204: by membership, also invited people, who are not counted yet", async () => {
       const org = await api.makeOrganization();
       const team = await api.makeTeam(org.name);
       const ada = await api.makeMember(org.name);
@@ -54,7 +54,7 @@ describe("members", () => {
       expect(await membersOf(org, team)).toEqual({ ids: [ada.membershipId], count: 1 });
     });
 
-    it("204: present ones are skipped, and the rest is added", async () => {
+    it("204: skips current members and adds the rest", async () => {
       const org = await api.makeOrganization();
       const team = await api.makeTeam(org.name);
       const [ada, grace] = [await api.makeMember(org.name, [team.id]), await api.makeMember(org.name)];
@@ -64,14 +64,14 @@ describe("members", () => {
       expect((await membersOf(org, team)).count).toBe(2);
     });
 
-    it("204: nobody is added by an empty list", async () => {
+    it("204: an empty list adds nobody", async () => {
       const org = await api.makeOrganization();
       const team = await api.makeTeam(org.name);
       expect((await org.owner.post(users(team), people())).status).toBe(204);
       expect((await membersOf(org, team)).count).toBe(0);
     });
 
-    it("204: counted right when many are added at once by several requests", async () => {
+    it("204: the count is right after concurrent requests", async () => {
       const org = await api.makeOrganization();
       const team = await api.makeTeam(org.name);
       const crowd = await Promise.all([1, 2, 3, 4].map(() => api.makeMember(org.name)));
@@ -85,7 +85,7 @@ describe("members", () => {
       expect([ids.length, count]).toEqual([4, 4]);
     });
 
-    it("422: an unknown person, or one who is no member, is named by position, and nobody is added", async () => {
+    it("422: points to an unknown person or non-member, and adds nobody", async () => {
       const [org, elsewhere] = [await api.makeOrganization(), await api.makeOrganization()];
       const team = await api.makeTeam(org.name);
       const ada = await api.makeMember(org.name);
@@ -109,11 +109,11 @@ describe("members", () => {
       expect((await membersOf(org, team)).count).toBe(0);
     });
 
-    it("422: an id is never taken for a name, so that nobody gets in by being called like another's id", async () => {
+    it("422: an id is never treated as a username, so that nobody can impersonate another's id", async () => {
       const org = await api.makeOrganization();
       const team = await api.makeTeam(org.name);
       const [ada, mallory] = [await api.makeMember(org.name), await api.makeMember(org.name)];
-      // As a register from before the rule on names may hold it.
+      // Older databases may have such usernames.
       await api.database.write((tx) =>
         tx.db
           .updateTable("users")
@@ -147,7 +147,7 @@ describe("members", () => {
   });
 
   describe("removing people from a team", () => {
-    it("204: by name in any case, by id, by membership; absent ones are skipped", async () => {
+    it("204: by username in any case, by id or by membership; skips non-members", async () => {
       const org = await api.makeOrganization();
       const team = await api.makeTeam(org.name);
       const [ada, grace, alan, absent] = [
@@ -169,7 +169,7 @@ describe("members", () => {
       expect((await membersOf(org, team)).count).toBe(0);
     });
 
-    it("422: an unknown one is named by position, and nobody is removed", async () => {
+    it("422: points to an unknown person, and removes nobody", async () => {
       const org = await api.makeOrganization();
       const team = await api.makeTeam(org.name);
       const ada = await api.makeMember(org.name, [team.id]);
@@ -179,7 +179,7 @@ describe("members", () => {
       expect((await membersOf(org, team)).count).toBe(1);
     });
 
-    it("takes the team's access from them with their next request", async () => {
+    it("removed members lose the team's access with their next request", async () => {
       const org = await api.makeOrganization();
       const holder = await api.makeHolder(org.name, "manage-teams");
       const team = resource("teams", { name: unique("team") });
@@ -189,7 +189,7 @@ describe("members", () => {
     });
   });
 
-  describe("the members of a team: who changes them, and what is left of it", () => {
+  describe("team members: permissions and audit events", () => {
     it("204: owners, the organization's token, holders of manage-membership", async () => {
       const org = await api.makeOrganization();
       const team = await api.makeTeam(org.name);
@@ -224,7 +224,7 @@ describe("members", () => {
       expect((await api.nobody.post(users(team), people(ada.username))).status).toBe(401);
     });
 
-    it("leaves a trace of who was added and removed, and none where nobody was", async () => {
+    it("records who was added and removed, and nothing if nobody was", async () => {
       const org = await api.makeOrganization();
       const team = await api.makeTeam(org.name);
       const ada = await api.makeMember(org.name);
@@ -251,7 +251,7 @@ describe("memberships", () => {
   const ids = (answer: Answer): string[] => data(answer).map(({ id }: Json) => id);
 
   describe("listTeamMemberships", () => {
-    it("200: the memberships of the people in the team, also of those who are only invited, newest first", async () => {
+    it("200: the memberships of the team's members and invited people, newest first", async () => {
       const first = await api.makeMember(org.name, [team.id]);
       await api.makeMember(org.name);
       const invitation = data(
@@ -272,7 +272,7 @@ describe("memberships", () => {
       expect(ids(second)).toEqual([first.membershipId]);
     });
 
-    it("200: an empty list, to every member for a visible team", async () => {
+    it("200: an empty list, for every member if the team is visible", async () => {
       const callers = [
         await api.makeMember(org.name),
         await api.makeTeamToken(org.ownersTeamId),
@@ -281,7 +281,7 @@ describe("memberships", () => {
       for (const caller of callers) expect(ids(await caller.get(path()))).toEqual([]);
     });
 
-    it("404: a secret team, to those who may not know of it; strangers; no such team", async () => {
+    it("404: a secret team that the caller can't see; non-members; an unknown team", async () => {
       const secret = await api.makeTeam(org.name, { visibility: "secret" });
       const member = await api.makeMember(org.name, [secret.id]);
       expect(ids(await member.get(path(secret.id)))).toEqual([member.membershipId]);
@@ -290,7 +290,7 @@ describe("memberships", () => {
       expect((await org.owner.get(path("team-unknown"))).status).toBe(404);
     });
 
-    it("names of each membership only the teams that the caller may see", async () => {
+    it("lists only those teams of each membership that the caller can see", async () => {
       const secret = await api.makeTeam(org.name, { visibility: "secret" });
       await api.makeMember(org.name, [team.id, secret.id]);
       const [seen] = data(await (await api.makeMember(org.name)).get(path()));
@@ -299,7 +299,7 @@ describe("memberships", () => {
   });
 
   describe("a membership's ETag", () => {
-    it("changes with the person's teams: joining, leaving, and a team that goes", async () => {
+    it("changes when the person joins or leaves a team, or a team is deleted", async () => {
       const member = await api.makeMember(org.name);
       const membership = `/organization-memberships/${member.membershipId}`;
       const tags = new Set<string | null>();

@@ -1,4 +1,4 @@
-/** Nobody grants more than they hold, by any route: into a team, by a team's token, or by what a team holds. */
+/** Callers can't grant more access than they have: by adding team members, creating team tokens or changing a team. */
 import { describe, expect, it } from "vitest";
 import { type Caller, type Json, useApi } from "../../../support/api.ts";
 import { data, details, type Member, type Org, pointers, resource, unique } from "../../../support/builders.ts";
@@ -25,7 +25,7 @@ describe("owners", () => {
   }
 
   describe("the owners team", () => {
-    it("is there from the beginning, visible, and holds everything", async () => {
+    it("exists from the start, is visible and has every permission", async () => {
       const org = await api.makeOrganization();
       const member = await api.makeMember(org.name);
       const { attributes } = data(await member.get(`/teams/${org.ownersTeamId}`));
@@ -33,7 +33,7 @@ describe("owners", () => {
       expect(Object.values(attributes["organization-access"])).not.toContain(false);
     });
 
-    it("422: keeps its name and its access, both told at once", async () => {
+    it("422: can't change its name or its access; reports both faults", async () => {
       const org = await api.makeOrganization();
       for (const caller of [org.owner, api.admin]) {
         const answer = await caller.patch(
@@ -47,20 +47,20 @@ describe("owners", () => {
       expect((await org.owner.patch(`/teams/${org.ownersTeamId}`, same)).status).toBe(200);
     });
 
-    it("200: owners change its other attributes", async () => {
+    it("200: owners can change its other attributes", async () => {
       const org = await api.makeOrganization();
       const answer = await org.owner.patch(`/teams/${org.ownersTeamId}`, resource("teams", { "sso-team-id": "sso-1" }));
       expect(data(answer).attributes["sso-team-id"]).toBe("sso-1");
     });
 
-    it("403: nobody deletes it", async () => {
+    it("403: can't be deleted", async () => {
       const org = await api.makeOrganization();
       const callers = [org.owner, api.admin, await api.makeOrganizationToken(org.name)];
       for (const caller of callers) expect((await caller.delete(`/teams/${org.ownersTeamId}`)).status).toBe(403);
       expect((await org.owner.get(`/teams/${org.ownersTeamId}`)).status).toBe(200);
     });
 
-    it("403: neither the organization's token nor any permission touches it or its members", async () => {
+    it("403: the organization's token and other permissions can't change it or its members", async () => {
       const org = await api.makeOrganization();
       const outsider = await api.makeMember(org.name);
       const holder = await api.makeHolder(
@@ -86,7 +86,7 @@ describe("owners", () => {
       expect(await ownersOf(org)).toContain(org.owner.id);
     });
 
-    it("204: owners in person and site admins add and remove owners", async () => {
+    it("204: owners and site admins add and remove owners", async () => {
       const org = await api.makeOrganization();
       const ada = await api.makeMember(org.name);
       for (const caller of [org.owner, api.admin]) {
@@ -114,14 +114,14 @@ describe("owners", () => {
       expect(await ownersOf(org)).toEqual([org.owner.id]);
     });
 
-    it("409: not all at once either, and then none goes", async () => {
+    it("409: all owners in one request; none is removed", async () => {
       const { org, second } = await organizationOfTwo();
       expect((await org.owner.delete(users(org), people(org.owner.id, second.id))).status).toBe(409);
       expect(await ownersOf(org)).toHaveLength(2);
       expect(data(await org.owner.get(`/teams/${org.ownersTeamId}`)).attributes["users-count"]).toBe(2);
     });
 
-    it("409: an invitation to the owners team is no owner yet", async () => {
+    it("409: an invited person doesn't count as an owner", async () => {
       const { org, second } = await organizationOfTwo();
       await org.owner.delete(users(org), people(second.id));
       const invitation = resource(
@@ -135,7 +135,7 @@ describe("owners", () => {
       expect((await org.owner.delete(users(org), people(org.owner.id))).status).toBe(409);
     });
 
-    it("409: also when two requests remove the last two at once", async () => {
+    it("409: also when concurrent requests remove the last two", async () => {
       for (let round = 0; round < 5; round += 1) {
         const { org, second } = await organizationOfTwo();
         const answers = await Promise.all([
@@ -148,7 +148,7 @@ describe("owners", () => {
       }
     });
 
-    it("409: also when one leaves the team and the other the organization at once", async () => {
+    it("409: also when one leaves the team and the other the organization concurrently", async () => {
       for (let round = 0; round < 5; round += 1) {
         const { org, second } = await organizationOfTwo();
         const answers = await Promise.all([
@@ -167,7 +167,7 @@ describe("escalation", () => {
   const places = (...ids: string[]) => ({ data: ids.map((id) => ({ type: "organization-memberships", id })) });
   const members = (team: Json) => `/teams/${team.id}/relationships`;
 
-  /** Each way into a team, tried by a caller for a person; the answers' statuses. */
+  /** Tries every way to add a person to a team; returns the status codes. */
   async function join(caller: Caller, org: Org, team: Json, person: Member): Promise<number[]> {
     const invitation = resource(
       "organization-memberships",
@@ -188,7 +188,7 @@ describe("escalation", () => {
 
   describe("manage-membership", () => {
     it.each(["manage-teams", "manage-projects", "read-projects", "access-secret-teams", "delegate-policy-overrides"])(
-      "403: brings nobody, itself included, into a team that holds %s",
+      "403: can't add anyone, including itself, to a team with %s",
       async (permission) => {
         const org = await api.makeOrganization();
         const holder = await api.makeHolder(org.name, "manage-membership");
@@ -202,7 +202,7 @@ describe("escalation", () => {
     );
 
     it.each(["read", "write", "maintain", "admin"] as const)(
-      "403: brings nobody, itself included, into a team with %s on a project",
+      "403: can't add anyone, including itself, to a team with %s on a project",
       async (level) => {
         const org = await api.makeOrganization();
         const project = await api.makeProject(org.name);
@@ -215,7 +215,7 @@ describe("escalation", () => {
       },
     );
 
-    it("403: a grant on another project, or a lower one on this, is not enough; the sum of its own grants is", async () => {
+    it("403: a grant on another project, or a lower one on this, is not enough; the sum of the caller's grants is", async () => {
       const org = await api.makeOrganization();
       const [project, other] = [await api.makeProject(org.name), await api.makeProject(org.name)];
       const holder = await api.makeHolder(org.name, "manage-membership");
@@ -232,7 +232,7 @@ describe("escalation", () => {
       expect(await join(holder, org, team, ada)).toEqual([204, 204, 201]);
     });
 
-    it("204: what it holds on every project covers a grant on one", async () => {
+    it("204: access to every project covers a grant on one", async () => {
       const org = await api.makeOrganization();
       const project = await api.makeProject(org.name);
       const team = await api.makeTeam(org.name);
@@ -243,7 +243,7 @@ describe("escalation", () => {
       expect(await join(manager, org, team, manager)).toEqual([204, 204, 201]);
     });
 
-    it("204: into its own team, whatever that holds, and into a team that holds no more", async () => {
+    it("204: can add to its own team, and to a team without more access", async () => {
       const org = await api.makeOrganization();
       const project = await api.makeProject(org.name);
       const holder = await api.makeHolder(org.name, "manage-membership", "manage-modules");
@@ -254,7 +254,7 @@ describe("escalation", () => {
       expect(await join(holder, org, equal, ada)).toEqual([204, 204, 201]);
     });
 
-    it("403: one team that holds more refuses a creation with several, and nobody is invited", async () => {
+    it("403: one team with more access rejects the whole invitation", async () => {
       const org = await api.makeOrganization();
       const holder = await api.makeHolder(org.name, "manage-membership");
       const [poor, rich] = [
@@ -272,7 +272,7 @@ describe("escalation", () => {
       expect(list.body.data).toEqual([]);
     });
 
-    it("204: takes people out of any team but the owners': that gives nobody more", async () => {
+    it("204: can remove people from any team but the owners team", async () => {
       const org = await api.makeOrganization();
       const holder = await api.makeHolder(org.name, "manage-membership");
       const rich = await api.makeHolder(org.name, "manage-projects");
@@ -283,7 +283,7 @@ describe("escalation", () => {
   });
 
   describe("manage-teams", () => {
-    it("403: neither joins a team nor acts as one that holds more by an organization-level permission", async () => {
+    it("403: can't join or act as a team with more organization permissions", async () => {
       const org = await api.makeOrganization();
       const holder = await api.makeHolder(org.name, "manage-teams");
       const rich = await api.makeTeam(org.name, { "organization-access": { "manage-projects": true } });
@@ -294,7 +294,7 @@ describe("escalation", () => {
       expect((await holder.patch(`/teams/${holder.teamId}`, grant)).status).toBe(403);
     });
 
-    it.each(["read", "admin"] as const)("403: nor as one with %s on a project", async (level) => {
+    it.each(["read", "admin"] as const)("403: can't act as a team with %s on a project", async (level) => {
       const org = await api.makeOrganization();
       const project = await api.makeProject(org.name);
       const holder = await api.makeHolder(org.name, "manage-teams");
@@ -307,7 +307,7 @@ describe("escalation", () => {
         expect((await holder.post(`/teams/${team.id}/${path}`)).status).toBe(201);
     });
 
-    it("403: with manage-membership too, the sum is still the limit", async () => {
+    it("403: together with manage-membership, the sum of both is the limit", async () => {
       const org = await api.makeOrganization();
       const holder = await api.makeHolder(
         org.name,
@@ -332,7 +332,7 @@ describe("escalation", () => {
   });
 
   describe("the organization's token", () => {
-    it("204: owns, so it fills any team but the owners'", async () => {
+    it("204: can add members to any team but the owners team", async () => {
       const org = await api.makeOrganization();
       const project = await api.makeProject(org.name);
       const team = await api.makeTeam(org.name, { "organization-access": { "manage-projects": true } });

@@ -27,7 +27,7 @@ describe("listTeams", () => {
     expect(past.body.meta.pagination["total-count"]).toBe(4);
   });
 
-  it("200: q is a part of the name, ignoring case, and no wildcard", async () => {
+  it("200: q matches part of the name, ignoring case and without wildcards", async () => {
     const org = await api.makeOrganization();
     for (const name of ["net_work", "net-work", "storage"]) await api.makeTeam(org.name, { name });
     expect(await listed(org.owner, org.name, "?q=NET")).toEqual(["net-work", "net_work"]);
@@ -37,14 +37,14 @@ describe("listTeams", () => {
     expect(page.body.meta.pagination["total-count"]).toBe(2);
   });
 
-  it("200: filter[names] are whole names, ignoring case", async () => {
+  it("200: filter[names] matches exact names, ignoring case", async () => {
     const org = await api.makeOrganization();
     for (const name of ["net", "network", "storage"]) await api.makeTeam(org.name, { name });
     expect(await listed(org.owner, org.name, "?filter[names]=NET,Storage,unknown")).toEqual(["net", "storage"]);
     expect(await listed(org.owner, org.name, "?filter%5Bnames%5D=netw")).toEqual([]);
   });
 
-  it("400: an include that is not known", async () => {
+  it("400: an unknown include", async () => {
     const org = await api.makeOrganization();
     const answer = await org.owner.get(`/organizations/${org.name}/teams?include=users,secrets`);
     expect(answer.status).toBe(400);
@@ -53,7 +53,7 @@ describe("listTeams", () => {
   });
 });
 
-describe("who knows of a secret team", () => {
+describe("who can see a secret team", () => {
   it("200: its members, its token, owners, site admins, the organization's token, holders of access-secret-teams", async () => {
     const org = await api.makeOrganization();
     const secret = await api.makeTeam(org.name, { name: "secret", visibility: "secret" });
@@ -72,7 +72,7 @@ describe("who knows of a secret team", () => {
     }
   });
 
-  it("404: other members, whatever they manage: not shown, not listed, not counted, not changed", async () => {
+  it("404: other members, whatever they manage: not in lists, counts or updates either", async () => {
     const org = await api.makeOrganization();
     const secret = await api.makeTeam(org.name, { name: "secret", visibility: "secret" });
     const open = await api.makeTeam(org.name, { name: "open" });
@@ -91,7 +91,7 @@ describe("who knows of a secret team", () => {
     expect(await listed(org.owner, org.name, "?q=secret")).toEqual(["secret"]);
   });
 
-  it("404 at once when a member leaves it, 200 at once when it becomes visible", async () => {
+  it("404 immediately after a member leaves it, 200 immediately after it becomes visible", async () => {
     const org = await api.makeOrganization();
     const secret = await api.makeTeam(org.name, { visibility: "secret" });
     const member = await api.makeMember(org.name, [secret.id]);
@@ -104,7 +104,7 @@ describe("who knows of a secret team", () => {
 });
 
 describe("showTeam", () => {
-  it("200: a visible team to every member, with what the caller may do", async () => {
+  it("200: a visible team for every member, with the caller's permissions", async () => {
     const org = await api.makeOrganization();
     const team = await api.makeTeam(org.name);
     const member = await api.makeMember(org.name);
@@ -124,7 +124,7 @@ describe("showTeam", () => {
 });
 
 describe("include", () => {
-  it("users and organization-memberships name the members and bring their documents, once each", async () => {
+  it("users and organization-memberships list the members and include each document once", async () => {
     const org = await api.makeOrganization();
     const [first, second] = [await api.makeTeam(org.name), await api.makeTeam(org.name)];
     const ada = await api.makeMember(org.name, [first.id, second.id]);
@@ -144,7 +144,7 @@ describe("include", () => {
     expect(user.attributes).not.toHaveProperty("email");
   });
 
-  it("shows the same membership as its own address does, also where it has secret teams", async () => {
+  it("includes the same document as the membership's own route, also with secret teams", async () => {
     const org = await api.makeOrganization();
     const [open, secret] = [await api.makeTeam(org.name), await api.makeTeam(org.name, { visibility: "secret" })];
     const ada = await api.makeMember(org.name, [open.id, secret.id]);
@@ -155,7 +155,7 @@ describe("include", () => {
     }
   });
 
-  it("leaves the members unnamed where nobody asks", async () => {
+  it("doesn't list members without include", async () => {
     const org = await api.makeOrganization();
     const team = await api.makeTeam(org.name);
     await api.makeMember(org.name, [team.id]);

@@ -20,7 +20,7 @@ describe("updateTeam: value, null and absent", () => {
     "allow-member-token-management": false,
   };
 
-  it.each(Object.keys(values))("200: %s alone is changed, absent ones stay", async (name) => {
+  it.each(Object.keys(values))("200: changes only %s", async (name) => {
     const org = await api.makeOrganization();
     const team = await api.makeTeam(org.name, {
       "sso-team-id": "sso-1",
@@ -56,7 +56,7 @@ describe("updateTeam: value, null and absent", () => {
     expect(pointers(answer)).toEqual([`/data/attributes/${name}`]);
   });
 
-  it("200: organization-access keeps what is left out", async () => {
+  it("200: organization-access keeps permissions that are left out", async () => {
     const org = await api.makeOrganization();
     const team = await api.makeTeam(org.name, {
       "organization-access": { "manage-teams": true, "read-projects": true },
@@ -72,7 +72,7 @@ describe("updateTeam: value, null and absent", () => {
     });
   });
 
-  it("200: nothing to change changes nothing and leaves no trace", async () => {
+  it("200: an update without changes writes nothing and records no event", async () => {
     const org = await api.makeOrganization();
     const team = await api.makeTeam(org.name);
     const answer = await org.owner.patch(
@@ -85,7 +85,7 @@ describe("updateTeam: value, null and absent", () => {
 });
 
 describe("updateTeam", () => {
-  it("422: a name that is taken or unfit; 200: the own name in another case", async () => {
+  it("422: a taken or invalid name; 200: the team's own name in another case", async () => {
     const org = await api.makeOrganization();
     const [team, other] = [await api.makeTeam(org.name), await api.makeTeam(org.name)];
     const rename = (name: string) => org.owner.patch(`/teams/${team.id}`, change({ name }));
@@ -93,14 +93,14 @@ describe("updateTeam", () => {
     expect(taken.status).toBe(422);
     expect(details(taken)).toEqual(["Name has already been taken"]);
     expect(details(await rename("a.b"))).toEqual([
-      "Name may only contain letters, numbers, spaces, slashes, dashes and underscores, and neither begin nor end with a space",
+      "Name may only contain letters, numbers, spaces, slashes, dashes and underscores, and can't begin or end with a space",
     ]);
     expect(data(await rename(team.attributes.name.toUpperCase())).attributes.name).toBe(
       team.attributes.name.toUpperCase(),
     );
   });
 
-  it("leaves a trace of before and after", async () => {
+  it("records an event with the values before and after", async () => {
     const org = await api.makeOrganization();
     const team = await api.makeTeam(org.name);
     await org.owner.patch(`/teams/${team.id}`, change({ "organization-access": { "manage-modules": true } }));
@@ -139,7 +139,7 @@ describe("updateTeam", () => {
     expect((await (await api.makeUser()).patch(`/teams/${team.id}`, change({ name: unique("v") }))).status).toBe(404);
   });
 
-  it("403: manage-teams without manage-organization-access neither gives nor takes permissions", async () => {
+  it("403: manage-teams without manage-organization-access can't change permissions", async () => {
     const org = await api.makeOrganization();
     const team = await api.makeTeam(org.name, { "organization-access": { "read-projects": true } });
     const holder = await api.makeHolder(org.name, "manage-teams", "read-projects", "manage-modules");
@@ -152,7 +152,7 @@ describe("updateTeam", () => {
     expect((await holder.patch(`/teams/${team.id}`, same)).status).toBe(200);
   });
 
-  it("403: nobody grants more than they hold, not even to their own team; what the team has may stay", async () => {
+  it("403: callers can't grant more than they have, not even to their own team; existing permissions can stay", async () => {
     const org = await api.makeOrganization();
     const holder = await api.makeHolder(org.name, "manage-teams", "manage-organization-access");
     const rich = await api.makeTeam(org.name, { "organization-access": { "manage-projects": true } });
@@ -168,7 +168,7 @@ describe("updateTeam", () => {
     expect((await grant(rich.id, { "manage-projects": true })).status).toBe(403);
   });
 
-  it("takes what a team loses from its members with their next request", async () => {
+  it("members lose a removed permission with their next request", async () => {
     const org = await api.makeOrganization();
     const holder = await api.makeHolder(org.name, "manage-teams");
     await org.owner.patch(`/teams/${holder.teamId}`, change({ "organization-access": { "manage-teams": false } }));
@@ -177,7 +177,7 @@ describe("updateTeam", () => {
 });
 
 describe("deleteTeam", () => {
-  it("204: with its tokens, its members' access and its place among a project's teams", async () => {
+  it("204: deletes its tokens, its members' access and its project access", async () => {
     const org = await api.makeOrganization();
     const project = await api.makeProject(org.name);
     const team = await api.makeTeam(org.name);
@@ -200,7 +200,7 @@ describe("deleteTeam", () => {
     expect((await org.owner.delete(`/teams/${team.id}`)).status).toBe(404);
   });
 
-  it("leaves a trace of what it was", async () => {
+  it("records an event with its last attributes", async () => {
     const org = await api.makeOrganization();
     const team = await api.makeTeam(org.name);
     await org.owner.delete(`/teams/${team.id}`);

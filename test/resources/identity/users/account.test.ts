@@ -7,7 +7,7 @@ const api = useApi();
 const own = (attributes: object) => resource("users", attributes);
 
 describe("showAccount", () => {
-  it("200: a user's token shows the user, with the address", async () => {
+  it("200: a user's token shows the user with the email address", async () => {
     const ada = await api.makeUser();
     const answer = await ada.get("/account/details");
     expect(answer.status).toBe(200);
@@ -35,7 +35,7 @@ describe("showAccount", () => {
     );
   });
 
-  it("200: the picture is in the URL, on nobody's host, and stays the same", async () => {
+  it("200: the avatar is a stable data: URL", async () => {
     const [ada, grace] = [await api.makeUser(), await api.makeUser()];
     const pictureOf = async (caller: typeof ada, path = "/account/details"): Promise<string> =>
       data(await caller.get(path)).attributes["avatar-url"];
@@ -50,13 +50,13 @@ describe("showAccount", () => {
     expect(data(await token.get("/account/details")).attributes["avatar-url"]).toMatch(/^data:image/);
   });
 
-  it("200: a site admin may create organizations", async () => {
+  it("200: a site admin can create organizations", async () => {
     const { attributes } = data(await api.admin.get("/account/details"));
     expect(attributes).toMatchObject({ "is-site-admin": true, "is-admin": true });
     expect(attributes.permissions["can-create-organizations"]).toBe(true);
   });
 
-  it("200: a team's token shows the team as a service account, without an address", async () => {
+  it("200: a team's token shows the team as a service account without an email address", async () => {
     const org = await api.makeOrganization();
     const team = await api.makeTeam(org.name);
     const account = data(await (await api.makeTeamToken(team.id)).get("/account/details"));
@@ -81,7 +81,7 @@ describe("showAccount", () => {
 });
 
 describe("updateAccount", () => {
-  it("200: the name changes at once and the address stays", async () => {
+  it("200: the username changes immediately, the email address doesn't", async () => {
     const ada = await api.makeUser();
     const username = unique("renamed");
     const answer = await ada.patch("/account/update", own({ username }));
@@ -90,7 +90,7 @@ describe("updateAccount", () => {
     expect(data(await ada.get("/account/details")).attributes.username).toBe(username);
   });
 
-  it("200: an address is only asked for, until a site admin sets it", async () => {
+  it("200: a new email address stays unconfirmed until a site admin sets it", async () => {
     const ada = await api.makeUser();
     const wanted = `${unique("wanted")}@example.com`;
     const asked = await ada.patch("/account/update", own({ email: wanted }));
@@ -100,14 +100,14 @@ describe("updateAccount", () => {
     expect(data(confirmed).attributes).toMatchObject({ email: wanted, "unconfirmed-email": null });
   });
 
-  it("200: the present address takes the wish back", async () => {
+  it("200: sending the current email address withdraws the request", async () => {
     const ada = await api.makeUser();
     await ada.patch("/account/update", own({ email: "elsewhere@example.com" }));
     const answer = await ada.patch("/account/update", own({ email: ada.email }));
     expect(data(answer).attributes).toMatchObject({ email: ada.email, "unconfirmed-email": null });
   });
 
-  it("200: a wish decides nothing: neither an invitation nor somebody else's address is reached by it", async () => {
+  it("200: an unconfirmed address has no effect on invitations or other users", async () => {
     const org = await api.makeOrganization();
     const email = `${unique("invited")}@example.com`;
     const invitation = data(
@@ -126,7 +126,7 @@ describe("updateAccount", () => {
     expect((await mallory.patch("/account/update", own({ email: taken }))).status).toBe(200);
   });
 
-  it("200: a site admin's own address changes at once", async () => {
+  it("200: a site admin's own email address changes immediately", async () => {
     const root = await api.makeUser({ "is-site-admin": true });
     const email = `${unique("root")}@example.com`;
     const answer = await root.patch("/account/update", own({ email }));
@@ -139,19 +139,19 @@ describe("updateAccount", () => {
     expect(pointers(await ada.patch("/account/update", own({ [name]: null })))).toEqual([`/data/attributes/${name}`]);
   });
 
-  it("422: a name that somebody has, whatever its case", async () => {
+  it("422: a taken username, ignoring case", async () => {
     const [ada, grace] = [await api.makeUser(), await api.makeUser()];
     const answer = await ada.patch("/account/update", own({ username: grace.username.toUpperCase() }));
     expect(pointers(answer)).toEqual(["/data/attributes/username"]);
   });
 
-  it("422: a name that could be another user's id", async () => {
+  it("422: a username that looks like a user id", async () => {
     const [ada, grace] = [await api.makeUser(), await api.makeUser()];
     const answer = await ada.patch("/account/update", own({ username: grace.id.toLowerCase() }));
     expect(pointers(answer)).toEqual(["/data/attributes/username"]);
   });
 
-  it("403: nobody makes oneself a site admin", async () => {
+  it("403: users can't make themselves site admins", async () => {
     const ada = await api.makeUser();
     const answer = await ada.patch("/account/update", own({ username: unique("root"), "is-site-admin": true }));
     expect(answer.status).toBe(403);
@@ -169,7 +169,7 @@ describe("updateAccount", () => {
 });
 
 describe("showUser", () => {
-  it("200: oneself and a site admin see the address", async () => {
+  it("200: the user and site admins see the email address", async () => {
     const ada = await api.makeUser();
     for (const caller of [ada, api.admin]) {
       const answer = await caller.get(`/users/${ada.id}`);
@@ -178,7 +178,7 @@ describe("showUser", () => {
     }
   });
 
-  it("200: whoever shares an organization sees the name, and neither address", async () => {
+  it("200: members of a shared organization see the username but no email address", async () => {
     const org = await api.makeOrganization();
     const ada = await api.makeMember(org.name);
     await ada.patch("/account/update", own({ email: "wanted@example.com" }));
@@ -198,7 +198,7 @@ describe("showUser", () => {
     }
   });
 
-  it("404: whoever shares none does not see the user, nor does a token of another organization", async () => {
+  it("404: users without a shared organization and tokens of other organizations", async () => {
     const [here, there] = [await api.makeOrganization(), await api.makeOrganization()];
     const ada = await api.makeMember(here.name);
     const team = await api.makeTeam(there.name);
@@ -212,7 +212,7 @@ describe("showUser", () => {
     expect((await here.owner.get("/users/user-unknown")).status).toBe(404);
   });
 
-  it("404: an invitation makes no acquaintance, and a membership that has ended neither", async () => {
+  it("404: an invitation or a former membership doesn't make a user visible", async () => {
     const org = await api.makeOrganization();
     const ada = await api.makeMember(org.name);
     expect((await ada.get(`/users/${org.owner.id}`)).status).toBe(200);

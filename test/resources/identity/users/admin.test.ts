@@ -9,7 +9,7 @@ const newUser = (attributes: object = {}) => {
   return resource("users", { username, email: `${username}@example.com`, ...attributes });
 };
 
-/** What the audit trail tells of a user; it belongs to no organization, so no route shows it. */
+/** A user's audit events; they belong to no organization, so no route shows them. */
 const trail = async (id: string): Promise<Json[]> => {
   const rows = await api.database.reader.db
     .selectFrom("auditEvents")
@@ -25,7 +25,7 @@ const trail = async (id: string): Promise<Json[]> => {
 };
 
 describe("createUser", () => {
-  it("201: a user who is not a site admin unless asked for", async () => {
+  it("201: a user who is not a site admin by default", async () => {
     const body = newUser();
     const answer = await api.admin.post("/admin/users", body);
     expect(answer.status).toBe(201);
@@ -49,7 +49,7 @@ describe("createUser", () => {
     await api.admin.delete(`/admin/users/${admin.id}`);
   });
 
-  it("leaves a trace of who did it", async () => {
+  it("records an event with the caller", async () => {
     const user = data(await api.admin.post("/admin/users", newUser()));
     const self = data(await api.admin.get("/account/details"));
     const [event, ...more] = await trail(user.id);
@@ -59,7 +59,7 @@ describe("createUser", () => {
     expect(event.after).toMatchObject({ username: user.attributes.username, email: user.attributes.email });
   });
 
-  it("422: both the name and the address are taken, whatever their case, told at once", async () => {
+  it("422: reports both a taken username and a taken email address, ignoring case", async () => {
     const { username, email } = await api.makeUser();
     const answer = await api.admin.post(
       "/admin/users",
@@ -70,7 +70,7 @@ describe("createUser", () => {
     expect(pointers(answer)).toEqual(["/data/attributes/username", "/data/attributes/email"]);
   });
 
-  it("422: only the one that is taken is named, also when two users hold them", async () => {
+  it("422: reports only what is taken, also by two different users", async () => {
     const [first, second] = [await api.makeUser(), await api.makeUser()];
     expect(pointers(await api.admin.post("/admin/users", newUser({ email: first.email })))).toEqual([
       "/data/attributes/email",
@@ -79,7 +79,7 @@ describe("createUser", () => {
     expect(pointers(both)).toEqual(["/data/attributes/username", "/data/attributes/email"]);
   });
 
-  it("422: every fault of the body at once", async () => {
+  it("422: reports all faults of the body", async () => {
     const answer = await api.admin.post("/admin/users", resource("people", { email: 7, "is-site-admin": "yes" }));
     expect(answer.status).toBe(422);
     expect(pointers(answer).toSorted()).toEqual([
@@ -117,7 +117,7 @@ describe("createUser", () => {
     expect(data(answer).attributes).toMatchObject({ username, email });
   });
 
-  it("422: a name that could be another user's id", async () => {
+  it("422: a username that looks like a user id", async () => {
     const { id } = await api.makeUser();
     for (const username of [id, id.toUpperCase(), id.toLowerCase()]) {
       expect(pointers(await api.admin.post("/admin/users", newUser({ username })))).toEqual([
@@ -128,7 +128,7 @@ describe("createUser", () => {
 });
 
 describe("listUsers", () => {
-  it("200: all of them by name, in pages that don't overlap", async () => {
+  it("200: all users by name, in pages that don't overlap", async () => {
     const prefix = unique("page");
     for (const suffix of ["c", "A", "b"]) await api.makeUser({ username: `${prefix}-${suffix}` });
     const first = await api.admin.get(`/admin/users?q=${prefix}&page[size]=2`);
@@ -138,7 +138,7 @@ describe("listUsers", () => {
     expect(first.body.meta.pagination).toMatchObject({ "total-count": 3, "total-pages": 2, "next-page": 2 });
   });
 
-  it("200: q is part of the name or address, ignoring case, and no wildcard", async () => {
+  it("200: q matches part of the username or email address, ignoring case and without wildcards", async () => {
     const { username, email } = await api.makeUser({ email: `${unique("Mail")}@Example.com` });
     const found = async (q: string) =>
       data(await api.admin.get(`/admin/users?q=${encodeURIComponent(q)}`)).map((user: Json) => user.attributes.email);
@@ -175,20 +175,20 @@ describe("updateUser", () => {
     expect(pointers(answer)).toEqual([`/data/attributes/${name}`]);
   });
 
-  it("200: nothing to change changes nothing and leaves no trace", async () => {
+  it("200: an update without changes writes nothing and records no event", async () => {
     const { id, username } = await api.makeUser();
     const answer = await api.admin.patch(`/admin/users/${id}`, resource("users", { username, nonsense: 1 }));
     expect(answer.headers.get("etag")).toBe('"1"');
     expect(await trail(id)).toEqual([]);
   });
 
-  it("200: the own name in another case is not taken", async () => {
+  it("200: the user's own name in another case", async () => {
     const { id, username } = await api.makeUser();
     const answer = await api.admin.patch(`/admin/users/${id}`, resource("users", { username: username.toUpperCase() }));
     expect(data(answer).attributes.username).toBe(username.toUpperCase());
   });
 
-  it("422: names and addresses of others", async () => {
+  it("422: usernames and email addresses of others", async () => {
     const [ada, grace] = [await api.makeUser(), await api.makeUser()];
     const answer = await api.admin.patch(
       `/admin/users/${ada.id}`,
@@ -197,7 +197,7 @@ describe("updateUser", () => {
     expect(pointers(answer)).toEqual(["/data/attributes/username", "/data/attributes/email"]);
   });
 
-  it("leaves a trace of before and after", async () => {
+  it("records an event with the values before and after", async () => {
     const { id, username } = await api.makeUser();
     const renamed = unique("renamed");
     await api.admin.patch(`/admin/users/${id}`, resource("users", { username: renamed }));
@@ -207,7 +207,7 @@ describe("updateUser", () => {
 });
 
 describe("the administration", () => {
-  it("404: is not there for anybody but site admins", async () => {
+  it("404: for everybody but site admins", async () => {
     const org = await api.makeOrganization();
     const team = await api.makeTeam(org.name);
     const callers = [

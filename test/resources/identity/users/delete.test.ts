@@ -9,7 +9,7 @@ const promote = (user: Person, isAdmin: boolean) =>
 const demotion = resource("users", { "is-site-admin": false });
 
 describe("deleteUser", () => {
-  it("204: the user, the tokens, the memberships and the places in teams are gone", async () => {
+  it("204: deletes the user, the tokens and all memberships", async () => {
     const org = await api.makeOrganization();
     const team = await api.makeTeam(org.name);
     const ada = await api.makeMember(org.name, [team.id]);
@@ -28,13 +28,13 @@ describe("deleteUser", () => {
     expect((await api.admin.delete(`/admin/users/${ada.id}`)).status).toBe(404);
   });
 
-  it("204: name and address are free again", async () => {
+  it("204: the username and email address can be used again", async () => {
     const { id, username, email } = await api.makeUser();
     await api.admin.delete(`/admin/users/${id}`);
     expect((await api.admin.post("/admin/users", resource("users", { username, email }))).status).toBe(201);
   });
 
-  it("leaves a trace, also in each organization that loses a member", async () => {
+  it("records an event, also in each organization that loses a member", async () => {
     const org = await api.makeOrganization();
     const team = await api.makeTeam(org.name);
     const ada = await api.makeMember(org.name, [team.id]);
@@ -65,13 +65,13 @@ describe("the last owner of an organization", () => {
     expect((await org.owner.delete(`/teams/${org.ownersTeamId}/relationships/users`, people)).status).toBe(204);
   };
 
-  it("409: stays, with everything of theirs; the sentence says where and what to do", async () => {
+  it("409: can't be deleted; the error names the organization and what to do", async () => {
     const org = await api.makeOrganization();
     await removeAdmin(org);
     const answer = await api.admin.delete(`/admin/users/${org.owner.id}`);
     expect(answer.status).toBe(409);
     expect(details(answer)[0]).toBe(
-      `The user is the last owner of ${org.name}. Add another person to the owners team there first, without an end, or delete the organization.`,
+      `The user is the last owner of ${org.name}. First add another person to that owners team without an expiry, or delete the organization.`,
     );
     expect((await org.owner.get(`/organizations/${org.name}`)).status).toBe(200);
     const team = data(await org.owner.get(`/teams/${org.ownersTeamId}`));
@@ -82,7 +82,7 @@ describe("the last owner of an organization", () => {
     expect(data(trail)).toEqual([]);
   });
 
-  it("409: somebody who is only invited to the owners team is no owner yet", async () => {
+  it("409: an invited person doesn't count as an owner", async () => {
     const org = await api.makeOrganization();
     await removeAdmin(org);
     const invitation = resource(
@@ -94,7 +94,7 @@ describe("the last owner of an organization", () => {
     expect((await api.admin.delete(`/admin/users/${org.owner.id}`)).status).toBe(409);
   });
 
-  it("204: goes when there is another, or when the organization is gone", async () => {
+  it("204: can be deleted if there is another owner, or the organization is deleted", async () => {
     const [kept, gone] = [await api.makeOrganization(), await api.makeOrganization()];
     for (const org of [kept, gone]) await removeAdmin(org);
     const second = await api.makeMember(kept.name, [kept.ownersTeamId]);
@@ -104,7 +104,7 @@ describe("the last owner of an organization", () => {
     expect((await api.admin.delete(`/admin/users/${gone.owner.id}`)).status).toBe(204);
   });
 
-  it("409: one of two who are deleted at once stays", async () => {
+  it("409: one of two concurrent deletions fails", async () => {
     const org = await api.makeOrganization();
     const second = await api.makeMember(org.name, [org.ownersTeamId]);
     await removeAdmin(org);
@@ -113,7 +113,7 @@ describe("the last owner of an organization", () => {
     expect(data(await api.admin.get(`/teams/${org.ownersTeamId}`)).attributes["users-count"]).toBe(1);
   });
 
-  it("409: names a few of many organizations", async () => {
+  it("409: names only a few of many organizations", async () => {
     const user = await api.makeUser();
     const names: string[] = [];
     for (let count = 0; count < 7; count += 1) {
@@ -135,7 +135,7 @@ describe("the last owner of an organization", () => {
 });
 
 describe("the last site admin", () => {
-  it("409: can't be removed or demoted, and is free to go when there is another", async () => {
+  it("409: can't be deleted or demoted until there is another one", async () => {
     const root = data(await api.admin.get("/account/details"));
     expect((await api.admin.delete(`/admin/users/${root.id}`)).status).toBe(409);
     expect((await api.admin.patch(`/admin/users/${root.id}`, demotion)).status).toBe(409);
@@ -152,7 +152,7 @@ describe("the last site admin", () => {
     expect((await api.admin.get("/admin/users")).status).toBe(200);
   });
 
-  it("409: a refused demotion changes nothing else of the request", async () => {
+  it("409: a rejected demotion changes nothing", async () => {
     const root = data(await api.admin.get("/account/details"));
     const answer = await api.admin.patch(
       `/admin/users/${root.id}`,
@@ -162,7 +162,7 @@ describe("the last site admin", () => {
     expect(data(await api.admin.get("/account/details")).attributes.username).toBe("admin");
   });
 
-  it("409: also when the last two demote each other at once", async () => {
+  it("409: also when the last two demote each other concurrently", async () => {
     const root = data(await api.admin.get("/account/details"));
     const other = await api.makeUser({ "is-site-admin": true });
     const answers = await Promise.all([

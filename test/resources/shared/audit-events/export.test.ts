@@ -220,7 +220,7 @@ describe("an export of the audit log", () => {
     for (const { id } of [second, third])
       await fill(api, id, 100, (number) => JSON.stringify({ number, text: "x".repeat(factBytes) }));
     const sentence =
-      "Too many CSV exports are running: at most 2 for an organization and 4 on a server at a time. Try again when one of them has ended.";
+      "Too many CSV exports are running: the limit is 2 per organization and 4 per server. Try again when one of them has finished.";
     const open = [await ask(large), await ask(large, api.admin.token)];
     const beyond = await large.owner.get(path(large), csv);
     expect([beyond.status, beyond.headers.get("retry-after")]).toEqual([429, "2"]);

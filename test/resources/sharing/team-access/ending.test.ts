@@ -285,7 +285,7 @@ describe("outlasting", () => {
       await seat(org.ownersTeamId, guest, { "expires-at": end });
       strong = await api.makeTeam(org.name, { "organization-access": { "manage-projects": true } });
     });
-    const outlasts = /^This would give more than you hold yourself: .* or not for as long/;
+    const outlasts = /^The team has access that you don't have, or that you have for a shorter time/;
 
     it("403: a place in a team, the owners' too, that outlasts one's own; until then it can be given", async () => {
       for (const teamId of [strong.id, org.ownersTeamId]) {
@@ -329,12 +329,12 @@ describe("outlasting", () => {
         expect((await guest.post(`${path}/authentication-token`, token(end))).status).toBe(201);
       }
       const own = `/organizations/${org.name}/authentication-token`;
-      refused(await guest.post(own, token()), /^The token would outlast your own ownership of the organization/);
+      refused(await guest.post(own, token()), /^The token would outlast your ownership of the organization/);
       expect((await guest.post(own, token(end))).status).toBe(201);
     });
 
     it("403: what a team holds in the organization has no end, so whoever has one does not give it", async () => {
-      const sentence = /^You can't grant for ever what you hold until a moment: read-projects/;
+      const sentence = /^You have these permissions only for a limited time, .* permanently: read-projects/;
       const attributes = { name: unique("team"), "organization-access": { "read-projects": true } };
       refused(await guest.post(`/organizations/${org.name}/teams`, resource("teams", attributes)), sentence);
       const plain = await api.makeTeam(org.name);

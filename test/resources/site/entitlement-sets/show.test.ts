@@ -1,4 +1,4 @@
-/** GET /organizations/:organization_name/entitlement-set: what clients ask before they use a feature. */
+/** GET /organizations/:organization_name/entitlement-set: the features that clients check before they use them. */
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Caller, useApi } from "../../../support/api.ts";
 import { data, details, type Org, resource, unique } from "../../../support/builders.ts";
@@ -38,7 +38,7 @@ describe("showEntitlementSet", () => {
     });
   });
 
-  it("is what the organization's relationship leads to", async () => {
+  it("is linked from the organization's relationship", async () => {
     const relationship = data(await org.owner.get(`/organizations/${org.name}`)).relationships["entitlement-set"];
     const set = data(await org.owner.get(relationship.links.related));
     expect(relationship.data).toEqual({ id: set.id, type: set.type });
@@ -66,7 +66,7 @@ describe("showEntitlementSet", () => {
     expect((await (await make()).get(path())).status).toBe(status);
   });
 
-  it("is 404 for an organization that is not there, and can't be changed", async () => {
+  it("is 404 for an unknown organization, and read-only", async () => {
     expect((await org.owner.get(`/organizations/${unique("none")}/entitlement-set`)).status).toBe(404);
     expect((await org.owner.patch(path(), resource("entitlement-sets", { sentinel: true }))).status).toBe(404);
     expect((await org.owner.delete(path())).status).toBe(404);

@@ -1,4 +1,4 @@
-/** GET /admin/feature-sets: the same thing by several names. */
+/** GET /admin/feature-sets: equivalent plans with different names. */
 import { describe, expect, it } from "vitest";
 import { type Json, useApi } from "../../../support/api.ts";
 import { data, makeOrganization, makeOrganizationToken, makeUser } from "../../../support/builders.ts";
@@ -22,7 +22,7 @@ describe("listFeatureSets", () => {
     expect(await names("?page[number]=9")).toEqual([]);
   });
 
-  it("200: q is part of the name, ignoring case", async () => {
+  it("200: q matches part of the name, ignoring case", async () => {
     expect(await names("?q=Business")).toEqual(["Business"]);
     expect(await names("?q=standard%20(ENT")).toEqual(["Standard (entitlement)"]);
     expect(await names("?q=")).toHaveLength(3);

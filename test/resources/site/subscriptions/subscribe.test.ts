@@ -1,4 +1,4 @@
-/** POST /admin/organizations/:organization_name/subscription: taken, and without any effect. */
+/** POST /admin/organizations/:organization_name/subscription: accepted without effect. */
 import { beforeAll, describe, expect, it } from "vitest";
 import { useApi } from "../../../support/api.ts";
 import { data, type Org, pointers } from "../../../support/builders.ts";
@@ -14,7 +14,7 @@ const to = (id: unknown, type = "subscription", attributes?: object) => ({
 });
 
 describe("subscribeOrganization", () => {
-  it("200: whatever limits and dates are sent, and nothing changes", async () => {
+  it("200: accepts any limits and dates, without effect", async () => {
     const before = await org.owner.get(`/organizations/${org.name}`);
     const set = data(await org.owner.get(`/organizations/${org.name}/entitlement-set`));
     const answer = await api.admin.post(path(), to("fs-free", "subscription", { "runs-ceiling": 1, "end-at": "x" }));
@@ -52,7 +52,7 @@ describe("subscribeOrganization", () => {
     expect(pointers(answer)).toEqual([pointer]);
   });
 
-  it("404: for everybody but site admins, and where there is no such organization; 401 without a token", async () => {
+  it("404: for everybody but site admins, and for an unknown organization; 401 without a token", async () => {
     for (const caller of [org.owner, await api.makeUser(), await api.makeOrganizationToken(org.name)])
       expect((await caller.post(path(), to("fs-free"))).status).toBe(404);
     expect((await api.admin.post("/admin/organizations/none-such/subscription", to("fs-free"))).status).toBe(404);

@@ -1,4 +1,4 @@
-/** /admin/terraform-versions: what site admins add, change and remove; to everybody else it is not there. */
+/** /admin/terraform-versions: managed by site admins; 404 for everybody else. */
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { shippedReleases as knownReleases } from "../../../../src/database/migrations/0008-identity.ts";
 import { newestRelease } from "../../../../src/resources/site/terraform-versions/reads.ts";
@@ -60,7 +60,7 @@ describe("createTerraformVersion", () => {
     expect(data(await list(`?filter[version]=${text}`))).toEqual([answer.body.data]);
   });
 
-  it("leaves what was not sent at its default", async () => {
+  it("uses defaults for absent attributes", async () => {
     expect(data(await create({ version: nextVersion() })).attributes).toMatchObject({
       url: null,
       sha: null,
@@ -81,16 +81,20 @@ describe("createTerraformVersion", () => {
   it.each(["ftp://example.com", "example.com", "https://", "https://user:secret@example.com/x", "https://a b"])(
     "refuses the url %j",
     async (url) => {
-      const sentence = "Url must be an address that begins with http:// or https://, without a user name";
+      const sentence = "Url must be a URL that starts with http:// or https://, without a username";
       expectRefused(await create({ version: nextVersion(), url }), "url", sentence);
     },
   );
 
   it.each(["abc", "g".repeat(64)])("refuses the sha %j", async (text) => {
-    expectRefused(await create({ version: nextVersion(), sha: text }), "sha", "Sha must be 64 hex digits (SHA-256)");
+    expectRefused(
+      await create({ version: nextVersion(), sha: text }),
+      "sha",
+      "Sha must be a SHA-256 hash with 64 hex digits",
+    );
   });
 
-  it("refuses a version that is there, and lets one of many at once have it", async () => {
+  it("rejects a taken version, and accepts only one of concurrent requests", async () => {
     expectRefused(await create({ version: version.attributes.version }), "version", "Version has already been taken");
     const text = nextVersion();
     const answers = await Promise.all(Array.from({ length: 6 }, () => create({ version: text })));
@@ -108,7 +112,7 @@ describe("listTerraformVersions", () => {
     expect((await list("?page[number]=999&page[size]=100")).body.data).toEqual([]);
   });
 
-  it("finds whole versions by filter and parts by search", async () => {
+  it("filters by exact version and searches by part", async () => {
     const [one, two] = [`0.77.${(counter += 1)}`, `0.778.${counter}`];
     await create({ version: one });
     await create({ version: two });
@@ -161,14 +165,14 @@ describe("updateTerraformVersion: a value, null, absent", () => {
     },
   );
 
-  it("absent, or what is shown only: everything stays, also the ETag", async () => {
+  it("absent or read-only: nothing changes, and the ETag stays", async () => {
     const tag = (await api.admin.get(at())).headers.get("etag");
     const answer = await update({ usage: 5, "created-at": "2020-01-01T00:00:00Z" });
     expect(answer.body.data).toEqual(version);
     expect(answer.headers.get("etag")).toBe(tag);
   });
 
-  it("refuses another's version, and takes its own", async () => {
+  it("rejects the number of another version, and accepts its own", async () => {
     const other = data(await create({ version: nextVersion() }));
     expectRefused(await update({ version: other.attributes.version }), "version", "Version has already been taken");
     expect((await update({ version: version.attributes.version })).status).toBe(200);
@@ -199,7 +203,7 @@ describe("everybody but site admins", () => {
 });
 
 describe("the audit trail", () => {
-  it("tells each change, in no organization's trail", async () => {
+  it("records each change, outside of organizations' audit logs", async () => {
     await update({ enabled: false });
     await api.admin.delete(at());
     const events = await api.database.reader.db

@@ -1,4 +1,4 @@
-/** What site admins say of an engine version besides: its archives for several machines, and that it should not be used. */
+/** Downloads of a Terraform version by platform, and its deprecation. */
 import { beforeEach, describe, expect, it } from "vitest";
 import { type Json, useApi } from "../../../support/api.ts";
 import { data, details, pointers, resource } from "../../../support/builders.ts";
@@ -23,23 +23,23 @@ const update = (attributes: object) =>
 const updated = async (attributes: object): Promise<Json> => data(await update(attributes)).attributes;
 
 describe("archs", () => {
-  it("are the one of `url` and `sha` where no list is sent", async () => {
+  it("contain `url` and `sha` if no list is sent", async () => {
     expect((await made({ url, sha: shaA })).archs).toEqual([arch("amd64", shaA)]);
     expect((await made({})).archs).toEqual([]);
   });
 
-  it("name `url` and `sha`: those for linux and amd64, also where others are sent beside them", async () => {
+  it("set `url` and `sha` to those for linux/amd64, even if others are sent", async () => {
     const archs = [arch("arm64", shaB), arch("amd64", shaA)];
     expect(await made({ archs, sha: "" })).toMatchObject({ archs, url, sha: shaA });
     expect(await made({ archs, url: "https://example.com/other", sha: shaC })).toMatchObject({ archs, url, sha: shaA });
     expect(await made({ archs: [arch("arm64", shaB)], url, sha: shaC })).toMatchObject({ url: null, sha: null });
   });
 
-  it("are for linux and amd64 where neither is named", async () => {
+  it("default to linux/amd64", async () => {
     expect((await made({ archs: [{ url, sha: shaA }] })).archs).toEqual([arch("amd64", shaA)]);
   });
 
-  it("take a blank sha, as clients send it, in the list and beside it", async () => {
+  it("accept a blank sha, as clients send it, in the list and outside", async () => {
     expect(await made({ archs: [arch("amd64", "")] })).toMatchObject({ archs: [arch("amd64", "")], sha: null });
     expect(await made({ url, sha: "" })).toMatchObject({ archs: [arch("amd64", "")], url, sha: null });
   });
@@ -49,20 +49,20 @@ describe("archs", () => {
       id = data(await create({ archs: [arch("amd64", shaA), arch("arm64", shaB)] })).id;
     });
 
-    it("replace the list, and `url` and `sha` with it", async () => {
+    it("replace the list, `url` and `sha`", async () => {
       const archs = [arch("arm64", shaC)];
       expect(await updated({ archs })).toMatchObject({ archs, url: null, sha: null });
       const shown = data(await api.admin.get(`/admin/terraform-versions/${id}`)).attributes;
       expect(shown).toMatchObject({ archs, url: null, sha: null });
     });
 
-    it("give way to a new `url` and `sha`", async () => {
+    it("are replaced by a new `url` and `sha`", async () => {
       const other = "https://example.com/other";
       const after = await updated({ url: other, sha: shaC });
       expect(after).toMatchObject({ url: other, sha: shaC, archs: [{ ...arch("amd64", shaC), url: other }] });
     });
 
-    it("stay where none of the three is sent", async () => {
+    it("stay if none of the three is sent", async () => {
       const archs = [arch("amd64", shaA), arch("arm64", shaB)];
       expect(await updated({ beta: true })).toMatchObject({ archs, url, sha: shaA });
     });
@@ -91,7 +91,7 @@ describe("archs", () => {
 });
 
 describe("deprecated", () => {
-  it("is kept with its reason, which is null without it", async () => {
+  it("is stored with its reason, which is null otherwise", async () => {
     const reason = "It has a fault.";
     expect(await made({})).toMatchObject({ deprecated: false, "deprecated-reason": null });
     expect(await made({ deprecated: true, "deprecated-reason": reason })).toMatchObject({
@@ -121,7 +121,7 @@ describe("deprecated", () => {
 });
 
 describe("a version with a long patch number", () => {
-  it("201: is added, found by its number, and taken for a workspace", async () => {
+  it("201: can be added, found and used in a workspace", async () => {
     const version = "1.0.4941869997571237407";
     expect((await made({ version })).version).toBe(version);
     const found = data(await api.admin.get(`/admin/terraform-versions?filter[version]=${version}`));

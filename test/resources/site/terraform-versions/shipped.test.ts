@@ -17,7 +17,7 @@ const all = async (): Promise<string[]> => {
 };
 const newest = () => api.database.write((tx) => newestRelease(tx));
 
-describe("a new register", () => {
+describe("a new database", () => {
   it("lists every release that ships, the newest first", async () => {
     const versions: string[] = [];
     for (let page = 1; versions.length < shippedReleases.length; page += 1) {
@@ -51,7 +51,7 @@ describe("a new register", () => {
     expect(data(await api.admin.get(`${list}/${found.id}`))).toEqual(found);
   });
 
-  it("finds them by a part, and by the whole before a part", async () => {
+  it("searches by part; an exact filter takes precedence", async () => {
     const versions = async (query: string): Promise<string[]> =>
       data(await api.admin.get(`${list}?page[size]=100&${query}`)).map(({ attributes }: Json) => attributes.version);
     const found = await versions("search[version]=1.14.");
@@ -60,7 +60,7 @@ describe("a new register", () => {
     expect(await versions("filter[version]=1000.1000.42")).toEqual([]);
   });
 
-  it("422: adds none of them again", async () => {
+  it("422: can't be added again", async () => {
     const answer = await api.admin.post(list, resource("terraform-versions", { version: "1.5.7" }));
     expect(answer.status).toBe(422);
     expect(details(answer)).toEqual(["Version has already been taken"]);
@@ -68,7 +68,7 @@ describe("a new register", () => {
 });
 
 describe("a release that ships", () => {
-  it("200: is disabled like any other, and then no workspace begins with it", async () => {
+  it("200: can be disabled like any other, and new workspaces don't use it", async () => {
     const [before, last] = shippedReleases.slice(-2) as [string, string];
     const org = await makeOrganization(api);
     const engine = async () => (await makeWorkspace(api, org.name)).attributes["terraform-version"];
@@ -80,12 +80,12 @@ describe("a release that ships", () => {
     expect(await engine()).toBe(last);
   });
 
-  it("204: is removed like any other; where none is left, workspaces take whatever their engine is", async () => {
+  it("204: can be deleted like any other; without any version, workspaces use latest", async () => {
     const { id } = await find("0.12.0");
     expect((await api.admin.delete(`${list}/${id}`)).status).toBe(204);
     expect(await find("0.12.0")).toBeUndefined();
     const ids = await all();
-    // All but one at once, because there are hundreds.
+    // All but one in one statement, because there are hundreds.
     const [last = "", ...others] = ids;
     const { database } = api;
     await database.write((tx) =>

@@ -1,4 +1,4 @@
-/** How versions and constraints are written, which of two versions is newer, and which release is the newest. */
+/** Parsing and comparing versions and constraints, and the newest release. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { shippedReleases as knownReleases } from "../../../../src/database/migrations/0008-identity.ts";
@@ -113,7 +113,7 @@ describe("compareVersions", () => {
     "2.0.0",
   ];
 
-  it("puts every two of them in this order", () => {
+  it("orders every pair", () => {
     for (const [left, older] of ordered.entries()) {
       for (const [right, newer] of ordered.entries()) {
         expect(Math.sign(compareVersions(older, newer)), `${older} and ${newer}`).toBe(Math.sign(left - right));
@@ -122,9 +122,9 @@ describe("compareVersions", () => {
     }
   });
 
-  it("leaves build labels out", () => expect(compareVersions("1.2.3+one", "1.2.3+two")).toBe(0));
+  it("ignores build metadata", () => expect(compareVersions("1.2.3+one", "1.2.3+two")).toBe(0));
 
-  it("goes by numbers, not by letters", () => {
+  it("compares numerically", () => {
     const part = fc.nat(999_999_999);
     const version = fc.tuple(part, part, part);
     fc.assert(
@@ -136,13 +136,13 @@ describe("compareVersions", () => {
     );
   });
 
-  it("counts a long patch number by its digits", () => {
+  it("compares long patch numbers exactly", () => {
     expect(compareVersions("1.0.4941869997571237408", "1.0.4941869997571237407")).toBeGreaterThan(0);
     expect(compareVersions("1.0.4941869997571237407", "1.0.11")).toBeGreaterThan(0);
     expect(compareVersions("1.0.4941869997571237407", "1.1.0")).toBeLessThan(0);
   });
 
-  it("raises for what is no exact version", () => expect(() => compareVersions("1.2", "1.2.3")).toThrow("1.2"));
+  it("throws for a version that is not exact", () => expect(() => compareVersions("1.2", "1.2.3")).toThrow("1.2"));
 });
 
 describe("the releases that ship", () => {
@@ -172,7 +172,7 @@ describe("newestOf", () => {
   it("is no prerelease", () => expect(newestOf([...known, added("1.11.0-rc1")])).toBe("1.10.0"));
   it("is not one that ships and was disabled", () =>
     expect(newestOf([added("1.9.0"), added("1.10.0", { enabled: 0 })])).toBe("1.9.0"));
-  it("is one that ships where all are disabled", () =>
+  it("is one that ships if all are disabled", () =>
     expect(newestOf(known.map((version) => ({ ...version, enabled: 0 })))).toBe("1.10.0"));
-  it("is whatever the engine is where none is known", () => expect(newestOf([])).toBe("latest"));
+  it("is latest if none is known", () => expect(newestOf([])).toBe("latest"));
 });

@@ -1,4 +1,4 @@
-/** Who may read and write variables, by what they hold on the workspace. */
+/** Who can read and write variables, by their access to the workspace. */
 import { describe, expect, it } from "vitest";
 import { type Answer, type Caller, type Json, useApi } from "../../../support/api.ts";
 import { data, details, resource } from "../../../support/builders.ts";
@@ -64,7 +64,7 @@ const seeing: readonly (readonly [string, Make])[] = [
 const reads = (caller: Caller): Promise<Answer[]> =>
   Promise.all([caller.get(stage.path), caller.get(stage.path.replace(/vars$/, "all-vars")), caller.get(stage.at)]);
 
-/** Each in turn, the deletion last. */
+/** In this order, with the deletion last. */
 async function writes(caller: Caller): Promise<Answer[]> {
   const made = await stage.create({}, caller);
   const changed = await caller.patch(stage.at, resource("vars", { key: newKey() }));
@@ -76,7 +76,7 @@ async function namedTo(caller: Caller): Promise<string[]> {
   return workspace.relationships.vars.data.map(({ id }: Json) => id);
 }
 
-describe("who may write", () => {
+describe("callers who can write", () => {
   it.each(writers)("%s: reads and writes", async (_, make) => {
     const caller = await make(stage);
     expect(await namedTo(caller)).toContain(stage.variable.id);
@@ -85,8 +85,8 @@ describe("who may write", () => {
   });
 });
 
-describe("who may read", () => {
-  it.each(readers)("%s: reads, and gets 403 with what is missing", async (_, make) => {
+describe("callers who can read", () => {
+  it.each(readers)("%s: reads, and gets 403 with the missing permission", async (_, make) => {
     const caller = await make(stage);
     expect(await namedTo(caller)).toContain(stage.variable.id);
     expect((await reads(caller)).map(({ status }) => status)).toEqual([200, 200, 200]);
@@ -99,8 +99,8 @@ describe("who may read", () => {
   });
 });
 
-describe("whoever may see the workspace and not its variables", () => {
-  it.each(seeing)("%s: gets 403 with what is missing, whichever there are", async (_, make) => {
+describe("callers who can see the workspace but not its variables", () => {
+  it.each(seeing)("%s: gets 403 with the missing permission, whether or not the variable exists", async (_, make) => {
     const caller = await make(stage);
     expect(await namedTo(caller)).toEqual([]);
     const unknown = await caller.get(`${stage.path}/var-0000000000000000`);

@@ -1,7 +1,7 @@
 /**
- * createVar and createVarsetVar over HTTP: what is stored for what was sent and for what was not, and what is refused.
- * Showing and listing variables of workspaces and of sets over HTTP. deleteVar and deleteVarsetVar over HTTP, and what
- * goes with a workspace or a set.
+ * createVar and createVarsetVar over HTTP: stored values, defaults and errors.
+ * Showing and listing variables of workspaces and sets. deleteVar and deleteVarsetVar, and deletion with
+ * a workspace or set.
  */
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Json, useApi } from "../../../support/api.ts";
@@ -59,7 +59,7 @@ describe.each(homes)("a variable of %s", (type) => {
       expect(data(await stage.org.owner.get(`${stage.path}?page[size]=100`))).toContainEqual(answer.body.data);
     });
 
-    it("with the defaults for what was not sent", async () => {
+    it("with defaults for absent attributes", async () => {
       const made = data(await stage.create({ value: undefined }));
       expect(made.attributes).toMatchObject({ value: "", description: "", hcl: false, sensitive: false });
       expect(await stage.stored(made.id)).toBe("");
@@ -77,7 +77,7 @@ describe.each(homes)("a variable of %s", (type) => {
       expect(data(await stage.create({ category, key })).attributes.key).toBe(key);
     });
 
-    it("for the largest value and description, as they are", async () => {
+    it("for the largest value and description", async () => {
       const value = `ö\n\t"${"x".repeat(256 * 1024 - 5)}`;
       const made = data(await stage.create({ value, description: "🍄".repeat(512) }));
       expect(made.attributes.value).toBe(value);
@@ -95,8 +95,8 @@ describe.each(homes)("a variable of %s", (type) => {
     });
   });
 
-  describe("createVar names the variable in the document of its workspace or set", () => {
-    it("and raises its version", async () => {
+  describe("createVar adds the variable to the document of its workspace or set", () => {
+    it("and changes its version", async () => {
       const home = await stage.makeHome();
       const shown = () => stage.org.owner.get(`/${type}/${home.id}`);
       const before = (await shown()).headers.get("etag");
@@ -107,12 +107,12 @@ describe.each(homes)("a variable of %s", (type) => {
       }
       const after = await shown();
       expect(after.headers.get("etag")).not.toBe(before);
-      // A workspace names the newest last, a set goes by key.
+      // A workspace lists the newest last, a set lists by key.
       const order = type === "workspaces" ? ["c", "a", "b"] : ["a", "b", "c"];
       expect(data(after).relationships.vars.data).toEqual(order.map((key) => ({ id: ids.get(key), type: "vars" })));
     });
 
-    it("all of many that come at the same time", async () => {
+    it("for all concurrent requests", async () => {
       const home = await stage.makeHome();
       const bodies = Array.from({ length: 8 }, () => resource("vars", { key: newKey(), category: "env" }));
       const made = await Promise.all(
@@ -162,7 +162,7 @@ describe.each(homes)("a variable of %s", (type) => {
       expectRefused(await stage.create({ [attribute]: undefined }), attribute, detail);
     });
 
-    it("with all faults at once", async () => {
+    it("with all faults", async () => {
       const answer = await stage.create({ key: "two words", description: 5, sensitive: "yes" });
       expect(pointers(answer).sort()).toEqual([
         "/data/attributes/description",
@@ -172,14 +172,14 @@ describe.each(homes)("a variable of %s", (type) => {
     });
   });
 
-  describe("createVar answers 422 for what the register holds", () => {
-    it("for a key that the category has, and changes nothing", async () => {
+  describe("createVar answers 422 because of stored variables", () => {
+    it("for a key that is taken in the category, and changes nothing", async () => {
       const before = (await stage.org.owner.get(stage.homePath)).headers.get("etag");
       expectRefused(await stage.create({ key: stage.variable.attributes.key }), "key", takenSentence);
       expect((await stage.org.owner.get(stage.homePath)).headers.get("etag")).toBe(before);
     });
 
-    it("for all but one of many who create the same key at the same time", async () => {
+    it("for all but one of concurrent requests with the same key", async () => {
       const key = newKey();
       const answers = await Promise.all(Array.from({ length: 8 }, () => stage.create({ key })));
       expect(answers.map(({ status }) => status).sort()).toEqual([201, ...Array<number>(7).fill(422)]);
@@ -188,22 +188,24 @@ describe.each(homes)("a variable of %s", (type) => {
       expect(listed.filter((item: Json) => item.attributes.key === key)).toHaveLength(1);
     });
 
-    it("for the 1001st, whoever comes at the same time", async () => {
+    it("for the 1001st variable, also with concurrent requests", async () => {
       const home = await stage.makeHome();
       await insertRows(api, stage.org, home, 999);
       const add = () => stage.org.owner.post(varsIn(home), resource("vars", { key: newKey(), category: "env" }));
       const answers = await Promise.all([add(), add(), add()]);
       expect(answers.map(({ status }) => status).sort()).toEqual([201, 422, 422]);
       const refused = await add();
-      const noun = type === "workspaces" ? "A workspace" : "A variable set";
-      expect(details(refused)).toEqual([`${noun} has at most 1000 variables; delete one before adding another`]);
+      const noun = type === "workspaces" ? "workspace" : "variable set";
+      expect(details(refused)).toEqual([
+        `A ${noun} can have at most 1000 variables; delete one before you add another`,
+      ]);
       const made = answers.find(({ status }) => status === 201)?.body.data.id;
       expect((await stage.org.owner.delete(`${varsIn(home)}/${made}`)).status).toBe(204);
       expect((await add()).status).toBe(201);
       expect((await stage.create()).status).toBe(201);
     });
 
-    it("for values that are too large together, whoever comes at the same time", async () => {
+    it("for values that exceed the total size, also with concurrent requests", async () => {
       const home = await stage.makeHome();
       await insertRows(api, stage.org, home, 31, Buffer.alloc(256 * 1024, "x"));
       const add = (value: string) =>
@@ -229,11 +231,11 @@ describe.each(homes)("a variable of %s", (type) => {
   });
 
   describe("showVar answers 404", () => {
-    it("for a variable that is not there", async () => {
+    it("for an unknown variable", async () => {
       expect((await stage.show("var-0000000000000000")).status).toBe(404);
     });
 
-    it("for a variable of another one, for every operation on one", async () => {
+    it("for a variable of another owner, on every operation", async () => {
       const astray = `${varsIn(await stage.makeHome())}/${stage.variable.id}`;
       const { owner } = stage.org;
       expect((await owner.get(astray)).status).toBe(404);
@@ -265,7 +267,7 @@ describe.each(lists)("%s", (_, type, pathIn) => {
       data(await stage.org.owner.post(varsIn(home), resource("vars", { key, category })));
   });
 
-  it("shows all of them, by key and then by id, where no page is asked for", async () => {
+  it("shows all of them, by key and then by id, without page parameters", async () => {
     const answer = await stage.org.owner.get(path);
     const items: Json[] = data(answer);
     expect(items.map((item) => item.attributes.key)).toEqual(["C", "a", "a", "b"]);
@@ -275,13 +277,13 @@ describe.each(lists)("%s", (_, type, pathIn) => {
     for (const item of items) expect(data(await stage.org.owner.get(item.links.self))).toEqual(item);
   });
 
-  it("shows all of the largest number, where no page is asked for", async () => {
+  it("shows the maximum number of variables without page parameters", async () => {
     const home = await stage.makeHome();
     await insertRows(api, stage.org, home, 1000);
     expect(data(await stage.org.owner.get(pathIn(home)))).toHaveLength(1000);
   });
 
-  it("shows the page that is asked for, also past the end", async () => {
+  it("shows the requested page, also past the end", async () => {
     const second = await stage.org.owner.get(`${path}?page[size]=3&page[number]=2`);
     expect(second.body.data.map((item: Json) => item.attributes.key)).toEqual(["b"]);
     expect(second.body.meta.pagination).toMatchObject({ "total-count": 4, "total-pages": 2 });
@@ -290,13 +292,13 @@ describe.each(lists)("%s", (_, type, pathIn) => {
     expect(past.body.meta.pagination["total-count"]).toBe(4);
   });
 
-  it("answers 400 for a page that can't be", async () => {
+  it("answers 400 for an invalid page", async () => {
     const answer = await stage.org.owner.get(`${path}?page[number]=0`);
     expect(answer.status).toBe(400);
     expect(pointers(answer)).toEqual(["page[number]"]);
   });
 
-  it("shows nothing of others", async () => {
+  it("doesn't show variables of other owners", async () => {
     const answer = await stage.org.owner.get(`${pathIn(await stage.makeHome())}?page[size]=5`);
     expect(data(answer)).toEqual([]);
     expect(answer.body.meta.pagination["total-count"]).toBe(0);
@@ -307,7 +309,7 @@ describe.each(homes)("a variable of %s", (type) => {
   const stage = useStage(api, type);
 
   describe("deleteVar answers 204", () => {
-    it("and then it is gone, also from the document of its workspace or set, whose version rises", async () => {
+    it("and removes it from the document of its workspace or set, whose version changes", async () => {
       const [first, last] = [data(await stage.create()), data(await stage.create())];
       const home = () => stage.org.owner.get(stage.homePath);
       const before = await home();
@@ -321,7 +323,7 @@ describe.each(homes)("a variable of %s", (type) => {
       expect(named(after)).toEqual(named(before).filter((id) => id !== first.id));
     });
 
-    it("and leaves one without any naming none", async () => {
+    it("and the document of an owner without variables lists none", async () => {
       const home = await stage.makeHome();
       const path = `/${type}/${home.id}`;
       const body = resource("vars", { key: newKey(), category: "env" });
@@ -332,7 +334,7 @@ describe.each(homes)("a variable of %s", (type) => {
       expect(data(await stage.org.owner.get(path)).relationships.vars.data).toHaveLength(1);
     });
 
-    it("and frees the key, also one that was sensitive", async () => {
+    it("and frees the key, also of a sensitive variable", async () => {
       const { key } = stage.variable.attributes;
       await stage.update({ sensitive: true });
       expect((await stage.org.owner.delete(stage.at)).status).toBe(204);
@@ -341,20 +343,20 @@ describe.each(homes)("a variable of %s", (type) => {
       expect(again.id).not.toBe(stage.variable.id);
     });
 
-    it("to one of many at the same time", async () => {
+    it("to only one of concurrent requests", async () => {
       const answers = await Promise.all(Array.from({ length: 4 }, () => stage.org.owner.delete(stage.at)));
       expect(answers.map(({ status }) => status).sort()).toEqual([204, 404, 404, 404]);
     });
   });
 
   describe("deleteVar answers 404", () => {
-    it("for a variable that is not there", async () => {
+    it("for an unknown variable", async () => {
       expect((await stage.org.owner.delete(`${stage.path}/var-0000000000000000`)).status).toBe(404);
     });
   });
 
   describe("deleting the workspace or set", () => {
-    it("takes its variables along", async () => {
+    it("deletes its variables", async () => {
       expect((await stage.org.owner.delete(stage.homePath)).status).toBe(204);
       expect(await stage.row()).toBeUndefined();
       expect((await stage.show()).status).toBe(404);

@@ -1,4 +1,4 @@
-/** What a run is given: the variables in force, opened, with its own among them. */
+/** The variables of a run: the workspace's effective variables, decrypted, and the run's own. */
 import { describe, expect, it } from "vitest";
 import { createVault } from "../../../../src/database/vault.ts";
 import { effectiveVariables, withRunVariables } from "../../../../src/resources/variables/vars/reads.ts";
@@ -10,7 +10,7 @@ const api = useApi();
 const vault = createVault(Buffer.alloc(32, 7));
 
 describe("the variables of a run", () => {
-  it("are those of all-vars with their values, sensitive ones too; its own replace all but those with priority", async () => {
+  it("are those of all-vars with their values, including sensitive ones; its own override all but priority ones", async () => {
     const org = await makeOrganization(api);
     const { id } = await makeWorkspace(api, org.name);
     const own = `/workspaces/${id}/vars`;

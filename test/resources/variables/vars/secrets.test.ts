@@ -1,4 +1,4 @@
-/** A sensitive value goes in and never comes out: in no answer, no event, no line of the log, nor in plain in any table. */
+/** A sensitive value is write-only: it is in no response, event or log, and in no table as plain text. */
 import pino from "pino";
 import { describe, expect, it } from "vitest";
 import { createVault } from "../../../../src/database/vault.ts";
@@ -15,7 +15,7 @@ describe.each(homes)("of %s", (type) => {
   const stage = useStage(api, type);
 
   describe("a sensitive value", () => {
-    it("is in no answer, whatever is done to the variable", async () => {
+    it("is in no response, whatever is done to the variable", async () => {
       const at = (id: string) => `${stage.path}/${id}`;
       const { owner } = stage.org;
       const body = (attributes: object) => ({ data: { type: "vars", attributes } });
@@ -51,14 +51,14 @@ describe.each(homes)("of %s", (type) => {
       expect(await dump(api.database)).not.toContain("secret-");
     });
 
-    it("that was shown before is in no event either", async () => {
+    it("that was not sensitive before is in no event either", async () => {
       const made = data(await stage.create({ value: "later-secret" }));
       const body = { data: { type: "vars", attributes: { sensitive: true } } };
       data(await stage.org.owner.patch(`${stage.path}/${made.id}`, body));
       expect(await dump(api.database)).not.toContain("later-secret");
     });
 
-    it("is told to be replaced, in the trail", async () => {
+    it("is recorded as replaced in the audit log", async () => {
       await stage.update({ sensitive: true });
       await stage.update({ value: "secret-six" });
       const events = await stage.events();
@@ -71,7 +71,7 @@ describe.each(homes)("of %s", (type) => {
   });
 
   describe("every value", () => {
-    it("is sealed for its row, sensitive or not", async () => {
+    it("is encrypted for its row, sensitive or not", async () => {
       const twin = data(await stage.create());
       const [mine, other] = [await stage.row(), await stage.row(twin.id)];
       expect(Buffer.from(mine?.value ?? []).toString("latin1")).not.toContain("a value");

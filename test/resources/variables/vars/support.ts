@@ -1,4 +1,4 @@
-/** What the tests of variables share: a workspace or a set with one variable, requests about it, and what the table holds. */
+/** Shared by the tests of variables: a workspace or variable set with one variable, requests, and the stored rows. */
 import { beforeAll, beforeEach, expect } from "vitest";
 import type { VarTable } from "../../../../src/database/schema/variables.ts";
 import { createVault } from "../../../../src/database/vault.ts";
@@ -7,7 +7,7 @@ import { data, details, type Org, pointers, resource, unique } from "../../../su
 
 const vault = createVault(Buffer.alloc(32, 7));
 
-/** What variables belong to: most tests are the same for both. */
+/** The owners of variables; most tests are the same for both. */
 export const homes = ["workspaces", "varsets"] as const;
 export type HomeType = (typeof homes)[number];
 
@@ -17,7 +17,7 @@ export const varsIn = ({ type, id }: Json): string =>
 
 export interface Stage {
   readonly org: Org;
-  /** Another one for each test, and so the variable in it. */
+  /** A new one for each test, with a new variable. */
   readonly home: Json;
   readonly variable: Json;
   /** The path of the home. */
@@ -26,7 +26,7 @@ export interface Stage {
   readonly path: string;
   /** The path of the variable. */
   readonly at: string;
-  /** One more workspace or set, without any variable. */
+  /** Creates another workspace or set without variables. */
   makeHome(): Promise<Json>;
   create(attributes?: object, caller?: Caller): Promise<Answer>;
   update(attributes: object, headers?: Record<string, string>): Promise<Answer>;
@@ -34,7 +34,7 @@ export interface Stage {
   show(id?: string): Promise<Answer>;
   etag(): Promise<string>;
   row(id?: string): Promise<VarTable | undefined>;
-  /** The value that is stored, opened. */
+  /** The stored value, decrypted. */
   stored(id?: string): Promise<string>;
   /** The events about the variable, oldest first. */
   events(): Promise<Json[]>;
@@ -96,7 +96,7 @@ export function useStage(api: Api, type: HomeType = "workspaces"): Stage {
   };
 }
 
-/** One that both categories take. */
+/** A key that is valid in both categories. */
 export const newKey = (): string => unique("key").replace("-", "_");
 
 export function expectRefused(answer: Answer, attribute: string, detail: string): void {
@@ -105,7 +105,7 @@ export function expectRefused(answer: Answer, attribute: string, detail: string)
   expect(details(answer)).toEqual([detail]);
 }
 
-/** Rows as they might have come from anywhere, without any request. */
+/** Inserts rows directly, without requests. */
 export async function insertRows(
   api: Api,
   org: Org,
@@ -134,10 +134,10 @@ export async function insertRows(
 }
 
 export const envSentence =
-  "Key of an environment variable must begin with a letter or an underscore, and have only letters, digits and underscores";
-export const terraformSentence = "Key must not contain white space";
+  "Key of an environment variable must start with a letter or an underscore, and may only contain letters, digits and underscores";
+export const terraformSentence = "Key can't contain whitespace";
 export const takenSentence = "Key has already been taken";
 export const sensitiveSentence =
-  "Sensitive can't be turned off, because that would show the value; delete the variable and create it again";
+  "Sensitive can't be turned off, because that would reveal the value; delete the variable and create it again";
 export const crowdedSentence = (type: HomeType): string =>
-  `Value is too large beside the others: the values of a ${type === "workspaces" ? "workspace" : "variable set"}'s variables have at most 8388608 bytes together`;
+  `Value is too large: all values of a ${type === "workspaces" ? "workspace" : "variable set"} together can have at most 8388608 bytes`;

@@ -1,6 +1,6 @@
 /**
  * updateVar and updateVarsetVar over HTTP: a value, null and absent for each attribute; what can't be changed;
- * If-Match; the trail. updateVars: several variables of a workspace in one request, all of them or none.
+ * If-Match; the audit log. updateVars: several variables of a workspace in one transaction.
  */
 import { describe, expect, it } from "vitest";
 import { type Json, useApi } from "../../../support/api.ts";
@@ -23,7 +23,7 @@ const api = useApi();
 describe.each(homes)("a variable of %s", (type) => {
   const stage = useStage(api, type);
 
-  describe("updateVar, a value: changes this one, and the version with it", () => {
+  describe("updateVar, a value: changes only this attribute, and the version", () => {
     it.each([
       ["key", newKey()],
       ["value", "another value"],
@@ -46,7 +46,7 @@ describe.each(homes)("a variable of %s", (type) => {
       expect(await stage.stored()).toBe(attribute === "value" ? value : "a value");
     });
 
-    it("sensitive: keeps the value and shows it no more", async () => {
+    it("sensitive: keeps the value and no longer shows it", async () => {
       const { attributes } = data(await stage.update({ sensitive: true }));
       expect(attributes).toMatchObject({ sensitive: true, value: null });
       expect(attributes["version-id"]).not.toBe(stage.variable.attributes["version-id"]);
@@ -59,7 +59,7 @@ describe.each(homes)("a variable of %s", (type) => {
       expect(await stage.stored()).toBe("hidden");
     });
 
-    it("leaves the document of its workspace or set as it is", async () => {
+    it("doesn't change the document of its workspace or set", async () => {
       const before = await stage.org.owner.get(stage.homePath);
       data(await stage.update({ key: newKey(), value: "another" }));
       const after = await stage.org.owner.get(stage.homePath);
@@ -84,14 +84,14 @@ describe.each(homes)("a variable of %s", (type) => {
       expectRefused(await stage.update({ [attribute]: null }), attribute, detail);
     });
 
-    it("value: is refused where it was read from a sensitive one, which keeps its value", async () => {
+    it("value: is rejected for a sensitive variable, which keeps its value", async () => {
       const { attributes } = data(await stage.update({ sensitive: true }));
       expectRefused(await stage.update(attributes), "value", "Value must be a string");
       expect(await stage.stored()).toBe("a value");
     });
   });
 
-  describe("updateVar, absent or the same: changes nothing but the version, and tells so in the trail", () => {
+  describe("updateVar, absent or the same: changes only the version, and records an event", () => {
     it.each([[{}], [{ colour: "blue" }], [{ "version-id": "mine", "created-at": "2020-01-01T00:00:00Z" }]])(
       "for %j",
       async (attributes) => {
@@ -111,7 +111,7 @@ describe.each(homes)("a variable of %s", (type) => {
       },
     );
 
-    it("for all that it has already: another version-id each time", async () => {
+    it("for unchanged values: a new version-id each time", async () => {
       const seen = [stage.variable.attributes["version-id"]];
       for (const attributes of [stage.variable.attributes, { description: null }, { value: "a value" }])
         seen.push(data(await stage.update(attributes)).attributes["version-id"]);
@@ -121,7 +121,7 @@ describe.each(homes)("a variable of %s", (type) => {
       expect(await stage.stored()).toBe("a value");
     });
 
-    it("for the value of a sensitive one, of which nothing tells whether a guess was right", async () => {
+    it("for the value of a sensitive variable, without revealing whether a guess was right", async () => {
       await stage.update({ sensitive: true });
       await stage.update({ value: "a value" });
       await stage.update({ value: "a guess" });
@@ -144,7 +144,7 @@ describe.each(homes)("a variable of %s", (type) => {
       expect(data(await stage.show())).toEqual(stage.variable);
     });
 
-    it("for a key that its category does not take, whichever of the two is sent", async () => {
+    it("for a key that is invalid in its category, whichever of the two is sent", async () => {
       expectRefused(await stage.update({ key: "with-hyphens", category: "env" }), "key", envSentence);
       data(await stage.update({ key: `${newKey()}-with-hyphens` }));
       expectRefused(await stage.update({ category: "env" }), "key", envSentence);
@@ -163,7 +163,7 @@ describe.each(homes)("a variable of %s", (type) => {
       expect(data(await stage.show())).toEqual(stage.variable);
     });
 
-    it("for all but one of those that take the same key at the same time", async () => {
+    it("for all but one of concurrent requests with the same key", async () => {
       const key = newKey();
       const others = await Promise.all(Array.from({ length: 4 }, async () => data(await stage.create()).id));
       const body = { data: { type: "vars", attributes: { key } } };
@@ -172,7 +172,7 @@ describe.each(homes)("a variable of %s", (type) => {
       for (const answer of answers.filter(({ status }) => status === 422)) expectRefused(answer, "key", takenSentence);
     });
 
-    it("for a value that is too large beside the others, and only for the value", async () => {
+    it("for a value that exceeds the total size, and only for the value", async () => {
       await insertRows(api, stage.org, stage.home, 32, Buffer.alloc(256 * 1024 - 1, "x"));
       data(await stage.update({ value: "x".repeat(32) }));
       expectRefused(await stage.update({ value: "ö".repeat(16) + "x" }), "value", crowdedSentence(type));
@@ -189,7 +189,7 @@ describe.each(homes)("a variable of %s", (type) => {
       expect(await stage.stored()).toBe("a value");
     });
 
-    it("with everything that needs the row at once", async () => {
+    it("with all faults that need the row", async () => {
       const other = data(await stage.create());
       await stage.update({ sensitive: true });
       const answer = await stage.update({ sensitive: false, key: other.attributes.key });
@@ -199,7 +199,7 @@ describe.each(homes)("a variable of %s", (type) => {
   });
 
   describe("the audit trail", () => {
-    it("tells each change, whose variable it is, and that a value was replaced", async () => {
+    it("records each change with the owner, and that a value was replaced", async () => {
       const place = { [type === "workspaces" ? "workspace" : "varset"]: stage.home.id };
       const { value: _value, "version-id": _versionId, ...told } = stage.variable.attributes;
       await stage.update({ description: "What for" });
@@ -233,7 +233,7 @@ describe("updateVars", () => {
     caller.patch(`${stage.homePath}/relationships/vars`, { data: items });
   const shown = async (id: string): Promise<Json> => data(await stage.show(id)).attributes;
 
-  it("204: changes what is sent, keeps what is not, and makes a new version of each", async () => {
+  it("204: changes only the given attributes, and creates a new version of each", async () => {
     const other = data(await stage.create({ value: "kept", sensitive: true }));
     const third = data(await stage.create());
     const key = newKey();
@@ -253,7 +253,7 @@ describe("updateVars", () => {
     expect((await shown(other.id))["version-id"]).not.toBe(other.attributes["version-id"]);
   });
 
-  it("makes a value sensitive without showing it, and leaves an event for each that tells no value", async () => {
+  it("makes a value sensitive without showing it, and records an event for each without the value", async () => {
     const other = data(await stage.create());
     expect((await patch([item(stage.variable, { value: "s3cret", sensitive: true }), item(other)])).status).toBe(204);
     expect(await shown(stage.variable.id)).toMatchObject({ value: null, sensitive: true });
@@ -267,7 +267,7 @@ describe("updateVars", () => {
     );
   });
 
-  it("422: the faults of all items, each at its place, and nothing is changed", async () => {
+  it("422: the faults of all items with pointers, and nothing is changed", async () => {
     const secret = data(await stage.create({ sensitive: true }));
     const other = data(await stage.create());
     const answer = await patch([
@@ -282,7 +282,7 @@ describe("updateVars", () => {
     expect(await shown(stage.variable.id)).toEqual(stage.variable.attributes);
   });
 
-  it("422: what the body alone shows: shapes, rules of keys, an id twice, none, no list", async () => {
+  it("422: faults of the body alone: shapes, keys, a duplicate id, an empty list, no list", async () => {
     const { id } = stage.variable;
     const faulty = await patch([item({ id }, { key: "a-b", category: "env", hcl: "yes" }), item({ id }, { value: 1 })]);
     expect(pointers(faulty)).toEqual([
@@ -296,7 +296,7 @@ describe("updateVars", () => {
       expect((await patch(items)).status, JSON.stringify(items)).toBe(422);
   });
 
-  it("422: a key can't be taken over from one that gives it up in the same request", async () => {
+  it("422: a key that another variable gives up in the same request", async () => {
     const other = data(await stage.create());
     const swap = [
       item(stage.variable, { key: other.attributes.key }),

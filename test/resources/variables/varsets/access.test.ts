@@ -1,4 +1,4 @@
-/** Who may see and manage variable sets and their variables, and what of a set they see. */
+/** Who can see and manage variable sets and their variables, and how much of a set they see. */
 import { describe, expect, it } from "vitest";
 import { type Answer, type Caller, type Json, useApi } from "../../../support/api.ts";
 import { data, details, resource, unique } from "../../../support/builders.ts";
@@ -49,7 +49,7 @@ async function reads(caller: Caller, varId: string): Promise<Answer[]> {
   return Promise.all(paths.map((path) => caller.get(path)));
 }
 
-/** Each in turn, the deletions last. */
+/** In this order, with the deletions last. */
 async function writes(caller: Caller, varId: string): Promise<Answer[]> {
   const answers: Answer[] = [];
   const steps = [
@@ -70,7 +70,7 @@ async function writes(caller: Caller, varId: string): Promise<Answer[]> {
 const done = [201, 200, 204, 204, 204, 204, 201, 200, 204, 204];
 const statuses = (answers: readonly Answer[]) => answers.map(({ status }) => status);
 
-describe("who may manage", () => {
+describe("callers who can manage", () => {
   it.each(managers)("%s: reads and writes", async (_, make) => {
     const caller = await make(stage);
     const varId = await addVar(stage.org, varPath(), { key: "one" });
@@ -79,8 +79,8 @@ describe("who may manage", () => {
   });
 });
 
-describe("who may read", () => {
-  it.each(readers)("%s: reads, and gets 403 with what is missing", async (_, make) => {
+describe("callers who can read", () => {
+  it.each(readers)("%s: reads, and gets 403 with the missing permission", async (_, make) => {
     const caller = await make(stage);
     const varId = await addVar(stage.org, varPath(), { key: "one", value: "a value" });
     const before = data(await stage.show());
@@ -96,14 +96,14 @@ describe("who may read", () => {
   });
 });
 
-it("a user of no organization gets 404", async () => {
+it("a user without an organization gets 404", async () => {
   const caller = await api.makeUser();
   const varId = await addVar(stage.org, varPath(), { key: "one" });
   for (const answer of [...(await reads(caller, varId)), ...(await writes(caller, varId))])
     expect(answer.status).toBe(404);
 });
 
-describe("what of a set is seen", () => {
+describe("the visible parts of a set", () => {
   const everything: Make = holderOf("read-workspaces", "read-projects");
   const cases: readonly (readonly [string, Make, number[], number[]])[] = [
     ["a plain member", ({ org }) => api.makeMember(org.name), [], []],
@@ -114,26 +114,29 @@ describe("what of a set is seen", () => {
     ["an owner", async ({ org }) => org.owner, [0, 1, 2], [0, 1]],
   ];
 
-  it.each(cases)("%s: the workspaces and projects that may be read, in every document", async (_, make, ws, prj) => {
-    await stage.add("workspaces", stage.workspaces);
-    await stage.add("projects", stage.projects);
-    const caller = await make(stage);
-    const workspaces = ws.map((index) => stage.workspaces[index] ?? "").toSorted();
-    const projects = prj.map((index) => stage.projects[index] ?? "").toSorted();
-    const path = `${stage.path}?q=${stage.set.attributes.name}`;
-    const [shown] = [data(await caller.get(stage.at))];
-    const [listed] = data(await caller.get(path));
-    for (const document of [shown, listed]) {
-      expect(document.relationships.workspaces).toEqual(linkage("workspaces", workspaces));
-      expect(document.relationships.projects).toEqual(linkage("projects", projects));
-      expect(document.attributes).toMatchObject({ "workspace-count": 3, "project-count": 2 });
-    }
-    for (const at of [`${stage.at}?`, `${path}&`]) {
-      const { included } = (await caller.get(`${at}include=workspaces,projects`)).body;
-      const ids = included.map(({ id }: Json) => id).toSorted();
-      expect(ids).toEqual([...workspaces, ...projects].toSorted());
-    }
-  });
+  it.each(cases)(
+    "%s: the workspaces and projects that the caller can read, in every document",
+    async (_, make, ws, prj) => {
+      await stage.add("workspaces", stage.workspaces);
+      await stage.add("projects", stage.projects);
+      const caller = await make(stage);
+      const workspaces = ws.map((index) => stage.workspaces[index] ?? "").toSorted();
+      const projects = prj.map((index) => stage.projects[index] ?? "").toSorted();
+      const path = `${stage.path}?q=${stage.set.attributes.name}`;
+      const [shown] = [data(await caller.get(stage.at))];
+      const [listed] = data(await caller.get(path));
+      for (const document of [shown, listed]) {
+        expect(document.relationships.workspaces).toEqual(linkage("workspaces", workspaces));
+        expect(document.relationships.projects).toEqual(linkage("projects", projects));
+        expect(document.attributes).toMatchObject({ "workspace-count": 3, "project-count": 2 });
+      }
+      for (const at of [`${stage.at}?`, `${path}&`]) {
+        const { included } = (await caller.get(`${at}include=workspaces,projects`)).body;
+        const ids = included.map(({ id }: Json) => id).toSorted();
+        expect(ids).toEqual([...workspaces, ...projects].toSorted());
+      }
+    },
+  );
 });
 
 describe("a set that a project owns", () => {

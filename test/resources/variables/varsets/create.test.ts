@@ -1,4 +1,4 @@
-/** createVarset over HTTP: what is stored for what was sent and for what was not, and what is refused. */
+/** createVarset over HTTP: stored values, defaults and errors. */
 import { describe, expect, it } from "vitest";
 import { useApi } from "../../../support/api.ts";
 import { data, makeOrganization, makeProject, makeWorkspace, pointers, unique } from "../../../support/builders.ts";
@@ -52,7 +52,7 @@ describe("createVarset answers 201", () => {
     expect(data(await stage.org.owner.get(`${stage.path}?q=${name}`))).toEqual([answer.body.data]);
   });
 
-  it("with the defaults for what was not sent", async () => {
+  it("with defaults for absent attributes", async () => {
     for (const attributes of [{}, { description: null }])
       expect(data(await stage.create(attributes)).attributes).toMatchObject({
         description: "",
@@ -61,21 +61,21 @@ describe("createVarset answers 201", () => {
       });
   });
 
-  it("for a thing that is named twice, once", async () => {
+  it("for duplicate ids, once", async () => {
     const [one] = stage.two("workspaces");
     const made = data(await stage.create({}, { workspaces: linkage("workspaces", [one, one]) }));
     expect(made.relationships.workspaces).toEqual(linkage("workspaces", [one]));
     expect(data(await stage.show(made.id))).toEqual(made);
   });
 
-  it("for the organization as the parent, however it is told", async () => {
+  it("for the organization as the parent, however it is written", async () => {
     for (const relationships of [parent("organizations", stage.org.name), { parent: { data: null } }]) {
       const made = data(await stage.create({}, relationships));
       expect(made.relationships.parent.data).toEqual({ type: "organizations", id: stage.org.name });
     }
   });
 
-  it("for a project as the parent, with what is within it", async () => {
+  it("for a project as the parent, with its workspaces", async () => {
     const [project, other] = stage.projects as [string, string];
     const relationships = {
       ...parent("projects", project),
@@ -133,7 +133,7 @@ describe("createVarset answers 422", () => {
     expect((await other.owner.post(`/organizations/${other.name}/varsets`, body)).status).toBe(201);
   });
 
-  it("for all but one of many who take the same name at the same time", async () => {
+  it("for all but one of concurrent requests with the same name", async () => {
     const name = unique("set");
     const answers = await Promise.all(Array.from({ length: 6 }, () => stage.create({ name })));
     expect(answers.map(({ status }) => status).sort()).toEqual([201, 422, 422, 422, 422, 422]);
@@ -150,11 +150,11 @@ describe("createVarset answers 422", () => {
     expectRefused(
       answer,
       "/data/attributes/global",
-      "Global can't be true for a set that a project owns; apply it to that project",
+      "Global can't be true for a variable set that a project owns; apply the set to that project instead",
     );
   });
 
-  it("for things of another organization, or that are not there, each by its place", async () => {
+  it("for ids of another organization and unknown ids, with pointers", async () => {
     const other = await makeOrganization(api);
     const workspace = (await makeWorkspace(api, other.name)).id;
     const project = (await makeProject(api, other.name)).id;

@@ -1,7 +1,7 @@
 /**
- * listAllVars over HTTP: which variables are in force in a workspace, of its own and of the sets that apply to it.
- * listWorkspaceVarsetVars and showWorkspaceVarsetVar: a set's variables with what overwrites them in a workspace.
- * Applying a set to workspaces and projects, and no longer, over HTTP.
+ * listAllVars over HTTP: the effective variables of a workspace, its own and those of the sets that apply to it.
+ * listWorkspaceVarsetVars and showWorkspaceVarsetVar: a set's variables with their precedence in a workspace.
+ * Adding and removing the workspaces and projects of a set.
  */
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type Caller, type Json, useApi } from "../../../support/api.ts";
@@ -10,7 +10,7 @@ import { addVar, expectRefused, globalSentence, kinds, linkage, useStage } from 
 
 const api = useApi();
 
-describe("in force", () => {
+describe("precedence", () => {
   let org: Org;
   let project: string;
   let workspace: string;
@@ -42,8 +42,8 @@ describe("in force", () => {
     return items.map(({ attributes }: Json) => `${attributes.key} of ${attributes.value}`);
   }
 
-  describe("the variables in force in a workspace", () => {
-    it("are its own and those of the sets that apply to it, each with its own id and home, by key", async () => {
+  describe("the effective variables of a workspace", () => {
+    it("are its own and those of the sets that apply to it, each with its own id and owner, by key", async () => {
       const ids = [
         await given("one", "workspace", {}, { key: "a" }),
         await given("two", "project", {}, { key: "b" }),
@@ -63,7 +63,7 @@ describe("in force", () => {
       expect(await org.owner.get(`/workspaces/${workspace}/vars`).then((listed) => data(listed))).toHaveLength(1);
     });
 
-    it("are not those of sets for others", async () => {
+    it("don't include those of other sets", async () => {
       const other = await api.makeProject(org.name);
       const neighbour = await api.makeWorkspace(org.name, {}, inProject(project));
       for (const relationships of [
@@ -80,7 +80,7 @@ describe("in force", () => {
       expect(await inForce()).toEqual([]);
     });
 
-    it("come in pages, where one is asked for, with the total", async () => {
+    it("are paginated on request, with the total", async () => {
       for (const key of ["a", "b"]) await own({ key });
       await given("set", "global", {}, { key: "c" });
       await given("hidden", "global", {}, { key: "a" });
@@ -89,7 +89,7 @@ describe("in force", () => {
       expect(answer.body.meta.pagination).toMatchObject({ "total-count": 3, "total-pages": 2 });
     });
 
-    it("are shown to whoever reads the workspace's variables, whatever they may see of the sets", async () => {
+    it("are shown to callers who can read the workspace's variables, even if they can't see the sets", async () => {
       const parent = { data: { type: "projects", id: project } };
       const set = await api.makeVarset(org.name, {}, { parent, projects: linkage("projects", [project]) });
       await addVar(org, `/varsets/${set.id}/relationships/vars`, { key: "key", value: "owned" });
@@ -106,7 +106,7 @@ describe("in force", () => {
     });
   });
 
-  describe("of one key and category wins", () => {
+  describe("takes precedence for one key and category:", () => {
     it("the workspace's own, over sets of every scope", async () => {
       for (const scope of Object.keys(scopes) as Scope[]) await given(`a ${scope}`, scope);
       await own();
@@ -144,7 +144,7 @@ describe("in force", () => {
 
     it("each of the ten classes of sets over those after it, with the workspace's own in the middle", async () => {
       const parent = { parent: { data: { type: "projects", id: project } } };
-      // From the one that loses to all to the one that wins over all.
+      // From the lowest to the highest precedence.
       const classes: readonly [name: string, priority: boolean, relationships: object | undefined][] = [
         ["global", false, undefined],
         ["organization's for the project", false, scopes.project()],
@@ -201,7 +201,7 @@ describe("listWorkspaceVarsetVars, showWorkspaceVarsetVar", () => {
   const seen = (set: Json) => `/workspaces/${workspace.id}${varsOf(set)}`;
   const identifier = ({ id }: Json) => ({ id, type: "vars" });
 
-  it("200: by key, each with what is in force instead and what comes after it", async () => {
+  it("200: by key, each with the variables that override it and that it overrides", async () => {
     const set = await api.makeVarset(org.name, {}, linked());
     const [priority, global] = [
       await api.makeVarset(org.name, { priority: true }, linked()),
@@ -267,7 +267,7 @@ describe("links", () => {
     const make = async (name: string): Promise<string> =>
       (await (kind === "workspaces" ? api.makeWorkspace : api.makeProject)(name)).id;
 
-    it("are added and removed: 204, shown and counted, each change with a version and an event", async () => {
+    it("are added and removed: 204, shown and counted, with a new version and an event", async () => {
       const [one, two] = stage.two(kind);
       const seen = [await stage.etag()];
       const step = async (change: typeof stage.add, ids: string[], expected: string[]) => {
@@ -284,7 +284,7 @@ describe("links", () => {
       expect(await stage.events()).toHaveLength(5);
     });
 
-    it("that are there already, or not there, change nothing", async () => {
+    it("that already exist, or don't exist, change nothing", async () => {
       const [one, two] = stage.two(kind);
       await stage.add(kind, [one]);
       const etag = await stage.etag();
@@ -294,7 +294,7 @@ describe("links", () => {
       expect(await stage.events()).toHaveLength(2);
     });
 
-    it("are all there when many are added at the same time", async () => {
+    it("are all added by concurrent requests", async () => {
       const ids = await Promise.all(Array.from({ length: 6 }, () => make(stage.org.name)));
       const answers = await Promise.all(ids.map((id) => stage.add(kind, [id])));
       expect(answers.map(({ status }) => status)).toEqual(Array(6).fill(204));
@@ -302,7 +302,7 @@ describe("links", () => {
       expect(Number(JSON.parse(await stage.etag()))).toBe(7);
     });
 
-    it("of another organization, or that are not there: 422 with their places, and nothing changes", async () => {
+    it("of another organization, or unknown: 422 with pointers, and nothing changes", async () => {
       const other = await api.makeOrganization();
       const ids = [stage.two(kind)[0], await make(other.name), "none-0000000000000000"];
       for (const answer of [await stage.add(kind, ids), await stage.remove(kind, ids)]) {
@@ -320,7 +320,7 @@ describe("links", () => {
       expect(pointers(await stage.add(kind, ids))).toEqual(["/data"]);
     });
 
-    it("1000 at once: 204", async () => {
+    it("1000 in one request: 204", async () => {
       const ids = stage.two(kind);
       const many = Array.from({ length: 1000 }, (_, index) => ids[index % 2] ?? "");
       expect((await stage.add(kind, many)).status).toBe(204);
@@ -333,7 +333,7 @@ describe("links", () => {
       expect((await stage.remove(kind, stage.two(kind))).status).toBe(204);
     });
 
-    it("that are deleted go from the set", async () => {
+    it("are removed when the workspace or project is deleted", async () => {
       const id = await make(stage.org.name);
       await stage.add(kind, [id, stage.two(kind)[0]]);
       expect((await stage.org.owner.delete(`/${kind}/${id}`)).status).toBe(204);
@@ -342,20 +342,20 @@ describe("links", () => {
   });
 
   describe("a set that a project owns", () => {
-    it("is applied within that project alone", async () => {
+    it("can only be applied within that project", async () => {
       const [project, other] = stage.projects as [string, string];
       const owned = data(await stage.create({}, { parent: { data: { type: "projects", id: project } } }));
       const post = (kind: "workspaces" | "projects", id: string) =>
         stage.org.owner.post(`/varsets/${owned.id}/relationships/${kind}`, linkage(kind, [id]));
       expect((await post("projects", project)).status).toBe(204);
       expect((await post("workspaces", stage.workspaces[0] ?? "")).status).toBe(204);
-      const beyond = "is not within the project that owns the set";
+      const beyond = "is not in the project that owns the variable set";
       expectRefused(await post("projects", other), "/data/0/id", `Project '${other}' ${beyond}`);
       const id = stage.workspaces[2] ?? "";
       expectRefused(await post("workspaces", id), "/data/0/id", `Workspace '${id}' ${beyond}`);
     });
 
-    it("lets go of a workspace that has left the project", async () => {
+    it("no longer applies to a workspace that was moved to another project", async () => {
       const [project, other] = stage.projects as [string, string];
       const { id } = await api.makeWorkspace(stage.org.name, {}, inProject(project));
       const relationships = {

@@ -1,4 +1,4 @@
-/** What `variable-sets` on a project gives: that project's own sets, to read or to manage, and nothing more. */
+/** The permission `variable-sets` on a project: reading or managing that project's own sets, and nothing more. */
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Answer, type Caller, type Json, useApi } from "../../../support/api.ts";
 import { data, details, pointers, resource, unique } from "../../../support/builders.ts";
@@ -14,7 +14,7 @@ type Sets = "none" | "read" | "write";
 let callers: Record<Sets, Caller>;
 let teamToken: Caller;
 
-/** Chosen one by one, so that nothing but this permission tells them apart. */
+/** Custom permissions that differ only in this one. */
 async function onFirstProject(sets: Sets): Promise<{ caller: Caller; teamId: string }> {
   const { id } = await api.makeTeam(stage.org.name);
   const access = { access: "custom", "project-access": { settings: "read", "variable-sets": sets } };
@@ -50,7 +50,7 @@ const statuses = (answers: readonly Answer[]) => answers.map(({ status }) => sta
 type Owned = Awaited<ReturnType<typeof makeOwned>>;
 const readsOf = ({ at, vars, varId }: Owned) => [at, vars, `${vars}/${varId}`];
 
-/** Each in turn, the deletions last. */
+/** In this order, with the deletions last. */
 async function writesTo({ at, vars, varId }: Owned, caller: Caller): Promise<Answer[]> {
   const workspaces = linkage("workspaces", stage.workspaces.slice(0, 2));
   const projects = linkage("projects", stage.projects.slice(0, 1));
@@ -77,7 +77,7 @@ const listedBy = async (caller: Caller, { id, name }: Owned): Promise<boolean[]>
 };
 
 describe("write", () => {
-  it("makes sets that the project owns, applied within it", async () => {
+  it("creates sets that the project owns, applied within it", async () => {
     const relationships = { ...inFirst(), workspaces: linkage("workspaces", stage.workspaces.slice(0, 1)) };
     for (const caller of [callers.write, teamToken]) {
       const answer = await stage.create({}, relationships, caller);
@@ -94,7 +94,7 @@ describe("write", () => {
     expect((await stage.org.owner.get(owned.at)).status).toBe(404);
   });
 
-  it("counts what its holder can't see, and leaves it where it is", async () => {
+  it("counts links that the caller can't see, and doesn't change them", async () => {
     const owned = await makeOwned();
     const [first, second] = stage.workspaces as [string, string];
     await stage.org.owner.post(`${owned.at}/relationships/workspaces`, linkage("workspaces", [first, second]));
@@ -133,13 +133,13 @@ describe("write", () => {
     expect(patched.status).toBe(422);
   });
 
-  it("422 for a set of the project that is to be global", async () => {
+  it("422 for making a set of the project global", async () => {
     expect((await stage.create({ global: true }, inFirst(), callers.write)).status).toBe(422);
     const { at } = await makeOwned();
     expect((await callers.write.patch(at, resource("varsets", { global: true }))).status).toBe(422);
   });
 
-  it("403 for the organization's own sets, also where they apply to the project", async () => {
+  it("403 for the organization's own sets, even if they apply to the project", async () => {
     await stage.add("projects", stage.projects.slice(0, 1));
     const before = data(await stage.show());
     const vars = `${stage.at}/relationships/vars`;
@@ -153,7 +153,7 @@ describe("write", () => {
     expect(data(await stage.show()).relationships.projects).toEqual(before.relationships.projects);
   });
 
-  it("403 for making the organization's own sets", async () => {
+  it("403 for creating sets of the organization", async () => {
     for (const relationships of [undefined, { parent: { data: { type: "organizations", id: stage.org.name } } }]) {
       const answer = await stage.create({}, relationships, callers.write);
       expect(answer.status).toBe(403);
@@ -161,7 +161,7 @@ describe("write", () => {
     }
   });
 
-  it("403 for making sets of other projects, whether they are there or not", async () => {
+  it("403 for creating sets of other projects, whether they exist or not", async () => {
     const readable = await api.makeProject(stage.org.name);
     const { id } = await api.makeTeam(stage.org.name);
     const access = { access: "custom", "project-access": { "variable-sets": "write" } };
@@ -185,7 +185,7 @@ describe("write", () => {
     for (const answer of await writesTo(theirs, callers.write)) expect(answer.status).toBe(404);
   });
 
-  it("422 for a name that another set has, as for everybody", async () => {
+  it("422 for a name that another set has", async () => {
     const taken = await stage.create({ name: stage.set.attributes.name }, inFirst(), callers.write);
     expect(details(taken)).toEqual(["Name has already been taken"]);
   });
@@ -209,7 +209,7 @@ describe("read", () => {
     expect(data(await callers.read.get(owned.at)).attributes.permissions).toEqual({ "can-update": false });
   });
 
-  it("403 for changing them, with what is missing", async () => {
+  it("403 for changing them, with the missing permission", async () => {
     const owned = await makeOwned();
     for (const answer of [...(await writesTo(owned, callers.read)), await stage.create({}, inFirst(), callers.read)]) {
       expect(answer.status).toBe(403);
@@ -219,7 +219,7 @@ describe("read", () => {
 });
 
 describe("none", () => {
-  it("404, and in no list, although the project itself may be read", async () => {
+  it("404, and in no list, although the caller can read the project", async () => {
     const owned = await makeOwned();
     await stage.org.owner.post(`${owned.at}/relationships/projects`, linkage("projects", stage.projects.slice(0, 1)));
     expect((await callers.none.get(`/projects/${stage.projects[0]}`)).status).toBe(200);
@@ -229,7 +229,7 @@ describe("none", () => {
     expect((await stage.create({}, inFirst(), callers.none)).status).toBe(403);
   });
 
-  it("is what access to a workspace of the project gives, even admin", async () => {
+  it("is also the level of callers with access only to a workspace, even admin", async () => {
     const owned = await makeOwned();
     const { id } = await api.makeTeam(stage.org.name);
     await api.makeTeamWorkspace(stage.workspaces[0] ?? "", id, { access: "admin" });

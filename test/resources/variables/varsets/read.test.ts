@@ -1,4 +1,4 @@
-/** Showing and listing variable sets over HTTP, with what is included. */
+/** Showing and listing variable sets over HTTP, with included resources. */
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Answer, type Json, useApi } from "../../../support/api.ts";
 import { data, inProject, makeOrganization, makeVarset, makeWorkspace, pointers } from "../../../support/builders.ts";
@@ -11,7 +11,7 @@ const stage = useStage(api);
 const namesIn = (answer: Answer): string[] => data(answer).map((set: Json) => set.attributes.name);
 
 describe("showVarset", () => {
-  it("names its variables by key, and counts them", async () => {
+  it("lists its variables by key, and counts them", async () => {
     const ids: Record<string, string> = {};
     for (const key of ["b", "a"]) ids[key] = await addVar(stage.org, `${stage.at}/relationships/vars`, { key });
     const { attributes, relationships } = data(await stage.show());
@@ -25,7 +25,7 @@ describe("showVarset", () => {
 });
 
 describe("include", () => {
-  it("shows each kind that is asked for, and nothing else", async () => {
+  it("includes only the requested types", async () => {
     await addVar(stage.org, `${stage.at}/relationships/vars`, { key: "open", value: "a value" });
     await addVar(stage.org, `${stage.at}/relationships/vars`, { key: "shut", value: "secret", sensitive: true });
     await stage.add("workspaces", stage.workspaces);
@@ -46,7 +46,7 @@ describe("include", () => {
     expect(pointers(await stage.org.owner.get(`${stage.at}?include=colours`))).toEqual(["include"]);
   });
 
-  it("shows all variables of the largest set, and of many sets no more than that together", async () => {
+  it("includes all variables of the largest set, and no more than that for many sets", async () => {
     const org = await makeOrganization(api);
     const [one, two] = [await makeVarset(api, org.name), await makeVarset(api, org.name)];
     await insertRows(api, org, one, 1000);
@@ -117,7 +117,7 @@ describe("the sets of a workspace and of a project", () => {
     expect(await of(stage.projects[1] ?? "")).toEqual(["sets a", "sets f"]);
   });
 
-  it("come as the same documents, with pages and what is included", async () => {
+  it("have the same documents, pages and included resources", async () => {
     const path = `/workspaces/${stage.workspaces[0]}/varsets?q=sets&page[size]=2&page[number]=2&include=workspaces`;
     const answer = await stage.org.owner.get(path);
     expect(data(answer)).toEqual([data(await stage.show(sets.ofWorkspace.id)), data(await stage.show(sets.owned.id))]);

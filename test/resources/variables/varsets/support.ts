@@ -1,4 +1,4 @@
-/** What the tests of variable sets share: an organization with projects and workspaces, a set, and requests about it. */
+/** Shared by the tests of variable sets: an organization with projects and workspaces, a set, and requests. */
 import { beforeAll, beforeEach, expect } from "vitest";
 import type { Answer, Api, Caller, Json } from "../../../support/api.ts";
 import { data, details, inProject, type Org, pointers, resource, unique } from "../../../support/builders.ts";
@@ -13,11 +13,11 @@ export interface Stage {
   /** Two projects, the first with two workspaces, the second with one; the same for all tests of a file. */
   readonly projects: readonly string[];
   readonly workspaces: readonly string[];
-  /** Another one for each test, which applies to nothing. */
+  /** A new set for each test, which applies to nothing. */
   readonly set: Json;
   readonly at: string;
   readonly path: string;
-  /** The ids of two things of a kind. */
+  /** Two ids of a kind. */
   two(kind: LinkKind): [string, string];
   create(attributes?: object, relationships?: object, caller?: Caller): Promise<Answer>;
   update(attributes: object, relationships?: object, headers?: Record<string, string>): Promise<Answer>;
@@ -94,11 +94,11 @@ export function expectRefused(answer: Answer, pointer: string, detail: string): 
   expect(details(answer)).toEqual([detail]);
 }
 
-/** A variable in a set or a workspace, by its path; gives its id. */
+/** Creates a variable in a set or workspace, by its path; returns its id. */
 export async function addVar(org: Org, path: string, attributes: object): Promise<string> {
   const body = resource("vars", { category: "terraform", ...attributes });
   return data(await org.owner.post(path, body)).id;
 }
 
 export const globalSentence = (kind: LinkKind): string =>
-  `The set is global, so that it can't be applied to ${kind}; set global to false first`;
+  `The variable set is global and can't be applied to individual ${kind}; set global to false first`;

@@ -1,4 +1,4 @@
-/** updateVarset and deleteVarset over HTTP: a value, null and absent for each attribute; lists; If-Match; the trail. */
+/** updateVarset and deleteVarset over HTTP: a value, null and absent for each attribute; lists; If-Match; audit events. */
 import { describe, expect, it } from "vitest";
 import { useApi } from "../../../support/api.ts";
 import { data, inProject, makeOrganization, makeProject, makeWorkspace, unique } from "../../../support/builders.ts";
@@ -7,7 +7,7 @@ import { addVar, expectRefused, globalSentence, kinds, linkage, useStage } from 
 const api = useApi();
 const stage = useStage(api);
 
-describe("updateVarset, a value: changes this one, and the version with it", () => {
+describe("updateVarset, a value: changes only this attribute, and the version", () => {
   it.each([
     ["name", unique("renamed")],
     ["description", "What for"],
@@ -30,7 +30,7 @@ describe("updateVarset, a value: changes this one, and the version with it", () 
     expect(data(await stage.show())).toEqual(answer.body.data);
   });
 
-  it("a name that differs in case alone", async () => {
+  it("a name that differs only in case", async () => {
     const name = stage.set.attributes.name.toUpperCase();
     expect(data(await stage.update({ name })).attributes.name).toBe(name);
   });
@@ -52,7 +52,7 @@ describe("updateVarset, null", () => {
 });
 
 describe("updateVarset, absent or the same: writes nothing", () => {
-  it("whatever is sent back of what was read", async () => {
+  it("for attributes that were read and sent back", async () => {
     await stage.add("workspaces", stage.workspaces);
     const [before, etag] = [data(await stage.show()), await stage.etag()];
     const all = { data: before };
@@ -66,7 +66,7 @@ describe("updateVarset, absent or the same: writes nothing", () => {
 });
 
 describe("updateVarset, lists", () => {
-  it.each(kinds)("%s: one that is sent replaces the one before, an absent one stays", async (kind) => {
+  it.each(kinds)("%s: a list replaces the previous one, an absent list stays", async (kind) => {
     const [one, two] = stage.two(kind);
     const steps: [object, string[]][] = [
       [{ [kind]: linkage(kind, [one]) }, [one]],
@@ -83,7 +83,7 @@ describe("updateVarset, lists", () => {
     }
   });
 
-  it("of many that are sent at the same time one stands, whole", async () => {
+  it("one of concurrent updates is stored as a whole", async () => {
     const lists = [...stage.workspaces.map((id) => [id]), stage.workspaces.toSorted(), []];
     const sent = [...lists, ...lists].map((ids) => stage.update({}, { workspaces: linkage("workspaces", ids) }));
     for (const answer of await Promise.all(sent)) expect(answer.status).toBe(200);
@@ -97,7 +97,7 @@ describe("updateVarset, lists", () => {
     expect(answer.body.included.map(({ id }: { id: string }) => id).sort()).toEqual(stage.workspaces.toSorted());
   });
 
-  it("a set that becomes global forgets them, and the trail tells which", async () => {
+  it("a set that becomes global loses them, and the audit log records which", async () => {
     const [workspace] = stage.two("workspaces");
     const [project] = stage.two("projects");
     await stage.add("workspaces", [workspace]);
@@ -129,7 +129,7 @@ describe("updateVarset answers 422", () => {
     data(await stage.update({ global: false }, relationships));
   });
 
-  it("for things of another organization, and changes nothing", async () => {
+  it("for ids of another organization, and changes nothing", async () => {
     const other = await makeOrganization(api);
     const id = (await makeWorkspace(api, other.name)).id;
     const answer = await stage.update({ description: "mine" }, { workspaces: linkage("workspaces", [id]) });
@@ -143,7 +143,7 @@ describe("updateVarset answers 422", () => {
 });
 
 describe("If-Match", () => {
-  it("lets one of many through who come at the same time, whatever they take away or add", async () => {
+  it("accepts only one of concurrent requests", async () => {
     const { owner } = stage.org;
     const path = `${stage.at}/relationships/workspaces`;
     await stage.add("workspaces", stage.workspaces);
@@ -159,7 +159,7 @@ describe("If-Match", () => {
     expect(await stage.events()).toHaveLength(3);
   });
 
-  it("notices a workspace and a project that were deleted, each", async () => {
+  it("fails after a linked workspace or project was deleted", async () => {
     const project = (await makeProject(api, stage.org.name)).id;
     const workspace = (await makeWorkspace(api, stage.org.name, {}, inProject(project))).id;
     await stage.add("workspaces", [workspace, ...stage.workspaces]);
@@ -183,7 +183,7 @@ describe("If-Match", () => {
 });
 
 describe("deleteVarset", () => {
-  it("takes the set along with its variables, and frees its name", async () => {
+  it("deletes the set with its variables, and frees its name", async () => {
     const id = await addVar(stage.org, `${stage.at}/relationships/vars`, { key: "one" });
     await stage.add("workspaces", stage.workspaces);
     expect((await stage.org.owner.delete(stage.at)).status).toBe(204);
@@ -194,7 +194,7 @@ describe("deleteVarset", () => {
     expect((await stage.create({ name: stage.set.attributes.name })).status).toBe(201);
   });
 
-  it("is what the deletion of a project does to its own sets", async () => {
+  it("happens to a project's sets when the project is deleted", async () => {
     const project = (await makeProject(api, stage.org.name)).id;
     const made = data(await stage.create({}, { parent: { data: { type: "projects", id: project } } }));
     expect((await stage.org.owner.delete(`/projects/${project}`)).status).toBe(204);
@@ -203,7 +203,7 @@ describe("deleteVarset", () => {
 });
 
 describe("the audit trail", () => {
-  it("tells each change, who owns it and what it applies to", async () => {
+  it("records each change with the owner and the scope", async () => {
     const [one, two] = stage.two("workspaces");
     const { name } = stage.set.attributes;
     await stage.update({ priority: true }, { workspaces: linkage("workspaces", [two]) });
