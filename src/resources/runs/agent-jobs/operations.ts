@@ -1,4 +1,4 @@
-/** The protocol of agents, operation by operation. */
+/** Operations of the agent protocol. */
 import { AppError } from "../../../kernel/errors.ts";
 import { implement } from "../../shared/context.ts";
 import { servingAs } from "../agents/writes.ts";
@@ -65,7 +65,7 @@ export const agentJobResource = implement(agentJobs, {
   },
 });
 
-/** The types of parameters do not reach through a path that is put together. */
+/** The parameter types are lost in a path that is composed from parts. */
 const idIn = (params: object): string => (params as { agentJobId: string }).agentJobId;
 
 /** Raises `bad-request`. */
