@@ -163,9 +163,9 @@ export const azureDevops: Provider = {
   read(_inbound, payload, connection) {
     const read = envelope.safeParse(payload).data;
     if (read === undefined) return undefined;
-    const happenings = Object.hasOwn(readers, read.eventType) ? readers[read.eventType]?.(payload) : [];
+    const events = Object.hasOwn(readers, read.eventType) ? readers[read.eventType]?.(payload) : [];
     const repository = repositoryAt(read.resource.repository.remoteUrl, connection);
-    return happenings && { repository, deliveryId: read.id ?? undefined, happenings };
+    return events && { repository, deliveryId: read.id ?? undefined, events };
   },
   cloneUrl: ({ httpUrl }, repository) => `${base(httpUrl)}/${repository}`,
   gitAuthorization: (token) => basic(user, token),

@@ -150,8 +150,8 @@ export const bitbucketCloud: Provider = {
     const repository = z.object({ repository: repositoryShape }).safeParse(payload).data?.repository;
     const event = header("x-event-key");
     if (repository === undefined || event === undefined) return undefined;
-    const happenings = Object.hasOwn(readers, event) ? readers[event]?.(payload) : [];
-    return happenings && { repository: repository.full_name, deliveryId: header("x-request-uuid"), happenings };
+    const events = Object.hasOwn(readers, event) ? readers[event]?.(payload) : [];
+    return events && { repository: repository.full_name, deliveryId: header("x-request-uuid"), events };
   },
   cloneUrl: ({ httpUrl }, repository) => `${base(httpUrl)}/${pathOf(repository)}.git`,
   gitAuthorization: (token) => basic("x-token-auth", token),

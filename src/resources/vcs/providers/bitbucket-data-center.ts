@@ -136,8 +136,8 @@ export const bitbucketDataCenter: Provider = {
     const repository = repositoryIn.safeParse(payload).data;
     const event = header("x-event-key");
     if (repository === undefined || event === undefined) return undefined;
-    const happenings = Object.hasOwn(readers, event) ? readers[event]?.(payload) : [];
-    return happenings && { repository, deliveryId: header("x-request-id"), happenings };
+    const events = Object.hasOwn(readers, event) ? readers[event]?.(payload) : [];
+    return events && { repository, deliveryId: header("x-request-id"), events };
   },
   cloneUrl({ httpUrl }, repository) {
     const { project, slug } = placeOf(repository);

@@ -15,9 +15,9 @@ function ofTheGiteaFamily(product: "gitea" | "forgejo"): Provider {
       const repository = repositoryOf(payload);
       if (repository === undefined) return undefined;
       const event = header(inbound, "event");
-      const happenings =
+      const events =
         event === "push" ? readPush(payload) : event === "pull_request" ? readPullRequest(payload, actions) : [];
-      return happenings && { repository, deliveryId: header(inbound, "delivery"), happenings };
+      return events && { repository, deliveryId: header(inbound, "delivery"), events };
     },
     gitAuthorization: (token) => basic("oauth2", token),
     apiAuthorization: (token) => `token ${token}`,

@@ -155,9 +155,9 @@ export const github: Provider = {
     const repository = repositoryOf(payload);
     if (repository === undefined) return undefined;
     const event = header("x-github-event");
-    const happenings =
+    const events =
       event === "push" ? readPush(payload) : event === "pull_request" ? readPullRequest(payload, actions) : [];
-    return happenings && { repository, deliveryId: header("x-github-delivery"), happenings };
+    return events && { repository, deliveryId: header("x-github-delivery"), events };
   },
   cloneUrl: ({ httpUrl }, repository) => `${base(httpUrl)}/${pathOf(repository)}.git`,
   gitAuthorization: (token) => basic("x-access-token", token),

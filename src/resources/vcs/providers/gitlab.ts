@@ -142,12 +142,12 @@ export const gitlab: Provider = {
     const project = z.object({ project: projectShape }).safeParse(payload).data?.project;
     const event = header("x-gitlab-event");
     if (project === undefined || event === undefined) return undefined;
-    const happenings = (Object.hasOwn(readers, event) ? readers[event]?.(payload) : undefined) ?? [];
+    const events = (Object.hasOwn(readers, event) ? readers[event]?.(payload) : undefined) ?? [];
     return {
       repository: project.path_with_namespace,
       // The same for a delivery that is repeated; the other header is the same for all webhooks of one event.
       deliveryId: header("idempotency-key") ?? header("x-gitlab-event-uuid"),
-      happenings,
+      events,
     };
   },
   cloneUrl: ({ httpUrl }, repository) => `${base(httpUrl)}/${repository}.git`,

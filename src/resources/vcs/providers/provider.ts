@@ -27,7 +27,7 @@ export interface Received {
   /** What the provider calls this delivery; undefined where it has no name for it. */
   readonly deliveryId: string | undefined;
   /** In their order; none where it is of no interest to us. */
-  readonly happenings: readonly Happening[];
+  readonly events: readonly Happening[];
 }
 
 /** A request to the provider's API. */

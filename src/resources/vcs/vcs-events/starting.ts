@@ -21,7 +21,7 @@ import { count, type Doing, end, type Ending, subjectOf } from "./outcomes.ts";
 import { earlierRun, findEarlier, lockUndecided, outdatedRuns, updateEvent, type WaitingEvent } from "./store.ts";
 import type { JobWork } from "../../shared/job-work.ts";
 
-type Taking = Extract<Verdict, { does: "run" | "plan" | "configuration" }>;
+type Taking = Extract<Verdict, { action: "run" | "plan" | "configuration" }>;
 
 /** Raises FetchFault, ApiFault, or what a configuration that is not taken is refused with. */
 export async function takeConfiguration(
@@ -76,7 +76,7 @@ async function announce(
     count(event, "ignored");
     return undefined;
   }
-  const attributes = { autoQueueRuns: false, speculative: verdict.does === "plan" };
+  const attributes = { autoQueueRuns: false, speculative: verdict.action === "plan" };
   const { id } = await announceCommit(tx, { context, capability }, workspace, commit, attributes);
   await updateEvent(tx, capability, event.id, {
     configurationVersionId: id,
@@ -96,12 +96,12 @@ async function conclude(
   const workspace = await loadWorkspace(tx, context, { workspaceId: event.workspaceId ?? "" }, true);
   const current = await lockUndecided(tx, event.id);
   if (current === undefined || current.configurationVersionId === null) return;
-  if (verdict.does === "configuration") {
+  if (verdict.action === "configuration") {
     const why = `${verdict.why}. Its configuration was fetched, and is there for a run that somebody starts`;
     await supersedeEarlier(tx, capability, event);
     return ends(tx, capability, event, { outcome: "ignored", why });
   }
-  const canceled = verdict.does === "plan" ? await cancelOutdated(tx, context, capability, event, workspace) : 0;
+  const canceled = verdict.action === "plan" ? await cancelOutdated(tx, context, capability, event, workspace) : 0;
   try {
     const run = await createRun(tx, context, capability.grant(workspace), await askedRun(tx, context, current));
     const place = {
@@ -111,7 +111,7 @@ async function conclude(
     };
     await followRun(tx, capability, run, place);
     await supersedeEarlier(tx, capability, event);
-    const what = verdict.does === "plan" ? "a speculative plan" : "a run";
+    const what = verdict.action === "plan" ? "a speculative plan" : "a run";
     const beside =
       canceled === 0 ? "" : `, and ${canceled} of an earlier commit ${canceled === 1 ? "was" : "were"} canceled`;
     await updateEvent(tx, capability, event.id, {

@@ -101,8 +101,8 @@ async function workOnce(work: JobWork, event: WaitingEvent): Promise<void> {
   if (event.happening === null) return connected(work, doing);
   const happening = JSON.parse(event.happening) as Happening;
   const verdict = await decided(work, doing, happening);
-  if (verdict.does === "nothing") return ignored(work, event, verdict.why);
-  if (verdict.does !== "ask") await takeConfiguration(work, doing, happening, verdict);
+  if (verdict.action === "nothing") return ignored(work, event, verdict.why);
+  if (verdict.action !== "ask") await takeConfiguration(work, doing, happening, verdict);
 }
 
 /** A workspace that was just connected begins with the tip of its branch; with a run, where all are to be queued. */
@@ -115,7 +115,7 @@ async function connected(work: JobWork, doing: Doing): Promise<void> {
       ? "the workspace has a tags-regex, so only tags start runs"
       : "queue-all-runs is false";
   const runs = workspace.queueAllRuns === 1 && workspace.vcsTagsRegex === null;
-  await takeConfiguration(work, doing, undefined, runs ? { does: "run" } : { does: "configuration", why });
+  await takeConfiguration(work, doing, undefined, runs ? { action: "run" } : { action: "configuration", why });
 }
 
 /** Asks for what is missing, one after the other, until nothing is. */
@@ -130,12 +130,12 @@ async function decided(work: JobWork, { event, workspace, connection }: Doing, h
   };
   for (;;) {
     const verdict = decide(happening, watch, known);
-    if (verdict.does !== "ask") return verdict;
+    if (verdict.action !== "ask") return verdict;
     const repository = await repositoryOf(context, connection, event.repository);
-    const workshop = workshopOf(context, signal);
+    const gitSandbox = workshopOf(context, signal);
     if (verdict.what === "default-branch")
-      known = { ...known, defaultBranch: await defaultBranchOf(workshop, repository) };
-    else known = { ...known, files: await filesOf(() => changedFiles(workshop, repository, rangeOf(happening))) };
+      known = { ...known, defaultBranch: await defaultBranchOf(gitSandbox, repository) };
+    else known = { ...known, files: await filesOf(() => changedFiles(gitSandbox, repository, rangeOf(happening))) };
   }
 }
 

@@ -50,10 +50,10 @@ const watch: Watch = {
 };
 const known: Known = { hasManualRun: false, plansForks: false };
 
-const run: Verdict = { does: "run" };
-const plan: Verdict = { does: "plan" };
-const no = (why: string): Verdict => ({ does: "nothing", why });
-const ask = (what: "files" | "default-branch"): Verdict => ({ does: "ask", what });
+const run: Verdict = { action: "run" };
+const plan: Verdict = { action: "plan" };
+const no = (why: string): Verdict => ({ action: "nothing", why });
+const ask = (what: "files" | "default-branch"): Verdict => ({ action: "ask", what });
 
 type Case = readonly [string, Happening, Partial<Watch>, Verdict, Partial<Known>?];
 
@@ -179,7 +179,7 @@ const cases: readonly Case[] = [
     "a first push where runs wait for a person",
     push,
     { queueAllRuns: false },
-    { does: "configuration", why: "queue-all-runs is false and nobody has queued a run yet" },
+    { action: "configuration", why: "queue-all-runs is false and nobody has queued a run yet" },
   ],
   ["a push after somebody has begun", push, { queueAllRuns: false }, run, { hasManualRun: true }],
 ];
@@ -205,7 +205,7 @@ describe("decide", () => {
   it("decides as the rules do when they are read aloud", () => {
     fc.assert(
       fc.property(happenings, watches, knowns, (happening, settings, beside) => {
-        expect(decide(happening, settings, beside).does).toBe(aloud(happening, settings, beside));
+        expect(decide(happening, settings, beside).action).toBe(aloud(happening, settings, beside));
       }),
       { seed, numRuns: deep(3000, 200_000) },
     );
@@ -271,7 +271,7 @@ const foldersByHand: Record<string, RegExp> = {
 };
 
 /** The rules one after another, without a thought for speed or sentences. */
-function aloud(what: Happening, settings: Watch, beside: Known): Verdict["does"] {
+function aloud(what: Happening, settings: Watch, beside: Known): Verdict["action"] {
   if (settings.executionMode === "local") return "nothing";
   if (what.kind !== "pull-request" && what.isDeleted) return "nothing";
   if (what.kind === "push" && settings.tagsRegex !== null) return "nothing";
