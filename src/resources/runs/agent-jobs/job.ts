@@ -114,7 +114,12 @@ export async function putTogether(tx: Tx, context: Context, run: RunTable, phase
     timeoutSeconds: secondsMax,
     sshKey: sshKeyIn(vault, workspace),
     commit: commitIn(workspace.ingress),
-    identityTokens: await signIdentity(tx, vault, identityOf(server, run, workspace, phase.kind, secondsMax), variables),
+    identityTokens: await signIdentity(
+      tx,
+      vault,
+      identityOf(server, run, workspace, phase.kind, secondsMax),
+      variables,
+    ),
     logBytesMax,
   };
 }

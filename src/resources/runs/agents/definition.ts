@@ -45,7 +45,9 @@ const list = {
   query: {
     paged: true,
     parameters: {
-      "filter[last-ping-since]": textParameter("Only agents that have pinged since this time, such as 2030-01-31T12:00:00Z."),
+      "filter[last-ping-since]": textParameter(
+        "Only agents that have pinged since this time, such as 2030-01-31T12:00:00Z.",
+      ),
     },
   },
   answer: "list",

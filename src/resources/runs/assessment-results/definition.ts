@@ -49,7 +49,11 @@ export const assessmentResults = defineResource<AssessmentResultView>()(({ readO
       needs: "read access to the workspace's runs",
       answer: "document",
     },
-    showAssessmentJson: { ...content, path: `${byId}/json-output`, summary: "Fetch the JSON output of an assessment's plan" },
+    showAssessmentJson: {
+      ...content,
+      path: `${byId}/json-output`,
+      summary: "Fetch the JSON output of an assessment's plan",
+    },
     showAssessmentSchemas: {
       ...content,
       path: `${byId}/json-schema`,

@@ -63,7 +63,9 @@ export const configurationVersions = defineResource<ConfigurationVersionView>()(
   id: (version) => version.id,
   version: (version) => version.version,
   attributes: {
-    "auto-queue-runs": fixed(flag(), "Whether a run is queued automatically when the archive is uploaded.", { default: true }),
+    "auto-queue-runs": fixed(flag(), "Whether a run is queued automatically when the archive is uploaded.", {
+      default: true,
+    }),
     speculative: fixed(flag(), "Whether it is for plan-only runs.", { default: false }),
     provisional: fixed(
       flag(),

@@ -50,7 +50,9 @@ export const ingressAttributes = defineResource<IngressView>()(({ readOnly, toOn
       "commit-url": textOf("commitUrl", "The URL of the commit's page."),
       "compare-url": textOf("compareUrl", "The URL of the page that shows its changes."),
       identifier: textOf("identifier", "The repository: ORGANIZATION/REPOSITORY."),
-      "is-pull-request": readOnly(flag(), "Whether the commit belongs to a pull request.", { from: of("isPullRequest") }),
+      "is-pull-request": readOnly(flag(), "Whether the commit belongs to a pull request.", {
+        from: of("isPullRequest"),
+      }),
       "on-default-branch": readOnly(flag(), "Whether the branch is the repository's default branch.", {
         from: of("onDefaultBranch"),
       }),

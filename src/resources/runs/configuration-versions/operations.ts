@@ -53,7 +53,13 @@ export const configurationVersionResource = implement(configurationVersions, {
       if (workspace.currentConfigurationVersionId === null && becomesCurrent(row))
         await setCurrentConfiguration(tx, workspace, workspace.id, { id: row.id, hasReadme: 0 });
       const created = inWorkspace(row, workspace);
-      await recordChange(tx, context, configurationVersions, { after: created }, { after: { workspace: workspace.id } });
+      await recordChange(
+        tx,
+        context,
+        configurationVersions,
+        { after: created },
+        { after: { workspace: workspace.id } },
+      );
       return { ...created, uploadUrl: uploadUrl(context, row) };
     });
     return { view };
@@ -90,7 +96,8 @@ export const configurationVersionResource = implement(configurationVersions, {
 
   softDeleteConfigurationBackingData: ({ context, params }) =>
     changeBackingData(context, params.configurationVersionId, "soft-delete"),
-  restoreConfigurationBackingData: ({ context, params }) => changeBackingData(context, params.configurationVersionId, "restore"),
+  restoreConfigurationBackingData: ({ context, params }) =>
+    changeBackingData(context, params.configurationVersionId, "restore"),
   permanentlyDeleteConfigurationBackingData: ({ context, params }) =>
     changeBackingData(context, params.configurationVersionId, "permanently-delete"),
 });

@@ -156,9 +156,7 @@ type Marks = true | { readonly [key: string]: Marks } | undefined;
 /** A value that is secret on one side is secret on both: an unchanged value must not seem to change. */
 function mergeMarks(one: unknown, other: unknown): Marks {
   if (one === true || other === true) return true;
-  const keys = new Set(
-    [one, other].flatMap((marks) => (typeof marks === "object" && marks ? Object.keys(marks) : [])),
-  );
+  const keys = new Set([one, other].flatMap((marks) => (typeof marks === "object" && marks ? Object.keys(marks) : [])));
   const found = [...keys].flatMap((key): [string, Marks][] => {
     const marks = mergeMarks(within(one, key), within(other, key));
     return marks === undefined ? [] : [[key, marks]];

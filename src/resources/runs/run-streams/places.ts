@@ -14,11 +14,7 @@ class StreamPlaces {
   take(actor: Actor, organizationId: string, { perCaller, perOrganization, perServer }: StreamLimits): () => void {
     const caller = `caller ${principalOf(actor) || (tokenIdOf(actor) ?? "")}`;
     const organization = `organization ${organizationId}`;
-    this.#refuseBeyond(
-      caller,
-      perCaller,
-      (open) => `You have ${open} on this server, the maximum for one caller.`,
-    );
+    this.#refuseBeyond(caller, perCaller, (open) => `You have ${open} on this server, the maximum for one caller.`);
     this.#refuseBeyond(
       organization,
       perOrganization,

@@ -178,7 +178,8 @@ const runOperations = {
   forceExecuteRun: {
     ...action,
     path: `${byId}/actions/force-execute`,
-    summary: "Execute a pending run next; discards the run that holds the workspace lock and the pending runs before it",
+    summary:
+      "Execute a pending run next; discards the run that holds the workspace lock and the pending runs before it",
     needs: appliers,
   },
   listAdminRuns: {
@@ -247,7 +248,10 @@ export const runs = defineResource<RunView>()(({ fixed, readOnly, toOne, toMany 
     "is-destroy": fixed(flag(), "Whether the run destroys all managed resources.", { default: false }),
     message: fixed(text({ max: 16_384 }), "The reason for the run.", { default: messageByDefault }),
     permissions: readOnly(flags(runPermissionNames), "The caller's permissions on the run.", { audited: false }),
-    "plan-only": fixed(flag(), "Whether the run only plans and can't be applied. Defaults to true for a speculative configuration version."),
+    "plan-only": fixed(
+      flag(),
+      "Whether the run only plans and can't be applied. Defaults to true for a speculative configuration version.",
+    ),
     "policy-paths": fixed(addresses, "Stored and returned, but not used.", { default: null }),
     "position-in-queue": readOnly(
       wholeNumber(),
@@ -284,10 +288,14 @@ export const runs = defineResource<RunView>()(({ fixed, readOnly, toOne, toMany 
       audited: false,
       column: false,
     }),
-    "waiting-for": readOnly(text().nullable(), "A sentence that says what the run waits for; null if it waits for nothing.", {
-      from: waitingForOf,
-      audited: false,
-    }),
+    "waiting-for": readOnly(
+      text().nullable(),
+      "A sentence that says what the run waits for; null if it waits for nothing.",
+      {
+        from: waitingForOf,
+        audited: false,
+      },
+    ),
   },
   relationships: {
     apply: toOne("applies", "The run's apply. It exists from the start.", { id: (run) => run.applyId }),
@@ -311,11 +319,15 @@ export const runs = defineResource<RunView>()(({ fixed, readOnly, toOne, toMany 
       type: (run) => (isIdOf("teams", run.confirmedById ?? "") ? "teams" : "users"),
     }),
     "cost-estimate": toOne("cost-estimates", "Always null.", { nullable: true, id: () => null }),
-    "created-by": toOne(["users", "teams"], "Who created the run; null if a schedule, version control or another run did.", {
-      nullable: true,
-      id: (run) => run.createdById,
-      type: (run) => (run.createdByKind === "team" ? "teams" : "users"),
-    }),
+    "created-by": toOne(
+      ["users", "teams"],
+      "Who created the run; null if a schedule, version control or another run did.",
+      {
+        nullable: true,
+        id: (run) => run.createdById,
+        type: (run) => (run.createdByKind === "team" ? "teams" : "users"),
+      },
+    ),
     "input-state-version": toOne("state-versions", "The state that the plan started from.", {
       nullable: true,
       id: (run) => run.inputStateVersionId,

@@ -389,5 +389,8 @@ async function cancelAssessment(transaction: RunTransaction, { workspaceId }: Wo
   const id = await findAssessment(tx, workspaceId);
   const run = id === undefined ? undefined : await findRunInPlace(tx, id);
   if (run === undefined) return;
-  await writeTransition(transaction, run, { event: "cancel", description: "Another run of the workspace has started." });
+  await writeTransition(transaction, run, {
+    event: "cancel",
+    description: "Another run of the workspace has started.",
+  });
 }

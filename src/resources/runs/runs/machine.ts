@@ -223,8 +223,7 @@ export function refusalOf(facts: RunFacts, event: RunEventName): string {
   if (isFinal(status)) return `${cant}: it has ended and is ${status}. Start another run.`;
   if (event === "apply" && status === "planned_and_saved")
     return `${cant}: the workspace is locked. Wait until it is free, or unlock it, and confirm the run again.`;
-  if (event === "apply")
-    return `${cant}: it is ${status}. Wait until its plan needs confirmation.`;
+  if (event === "apply") return `${cant}: it is ${status}. Wait until its plan needs confirmation.`;
   if (event === "discard")
     return `${cant}: it is ${status}. Only a run that is pending or needs confirmation can be discarded. Cancel it instead.`;
   if (event === "cancel" && facts.cancelAsked)

@@ -31,7 +31,9 @@ export async function fetchCommit<T>(
     const remote = await authorizeRemote(gitSandbox, repository);
     const sha = await fetchOne(gitSandbox, await reach(gitSandbox, remote, repository.keys), commit);
     const message = await gitSandbox.git(["show", "-s", "--format=%B", "--no-show-signature", sha]);
-    const complete = commit.withSubmodules ? await placeSubmodules(gitSandbox, { remote, keys: repository.keys, sha }) : sha;
+    const complete = commit.withSubmodules
+      ? await placeSubmodules(gitSandbox, { remote, keys: repository.keys, sha })
+      : sha;
     const archive = packed(gitSandbox.stream(["archive", "--format=tar", complete]));
     return use({ sha, message: message.trim(), archive });
   });

@@ -43,6 +43,11 @@ export async function fetchOne(
     return sha;
   }
   await gitSandbox.git(fetch(sha === undefined ? 1 : depthBelowTip, name));
-  const found = await gitSandbox.git(["rev-parse", "--verify", "--quiet", `${sha ?? "refs/cadastre/fetched"}^{commit}`]);
+  const found = await gitSandbox.git([
+    "rev-parse",
+    "--verify",
+    "--quiet",
+    `${sha ?? "refs/cadastre/fetched"}^{commit}`,
+  ]);
   return found.trim();
 }

@@ -34,7 +34,10 @@ export async function fetchParting(gitSandbox: Workshop, url: string, sides: Sid
     });
     if (base !== "") return { base: base.trim(), head };
   }
-  throw new FetchFault("parted", `the merge base of the pull request and its target is more than ${depths.at(-1)} commits old`);
+  throw new FetchFault(
+    "parted",
+    `the merge base of the pull request and its target is more than ${depths.at(-1)} commits old`,
+  );
 }
 
 /** By SHA, or by ref if the server does not serve commits by SHA. Returns whether the target was fetched by SHA. */

@@ -35,13 +35,14 @@ export function readRemote(text: string): URL {
 export async function reach(gitSandbox: Workshop, remote: URL, credentials: Keys): Promise<string> {
   if (remote.protocol !== "ssh:") return remote.href;
   if (credentials.sshKey === undefined)
-    throw refused(
-      `${remote.host} is accessed over SSH, and the connection has no SSH key; set one on its OAuth token`,
-    );
+    throw refused(`${remote.host} is accessed over SSH, and the connection has no SSH key; set one on its OAuth token`);
   const host = remote.hostname.replace(/^\[|\]$/g, "");
   try {
     const address = await judgedAddress(host, remote.port || "22", gitSandbox.allowed);
-    const key = await gitSandbox.write("ssh/key", credentials.sshKey.endsWith("\n") ? credentials.sshKey : `${credentials.sshKey}\n`);
+    const key = await gitSandbox.write(
+      "ssh/key",
+      credentials.sshKey.endsWith("\n") ? credentials.sshKey : `${credentials.sshKey}\n`,
+    );
     const hosts = await gitSandbox.knownHosts();
     await gitSandbox.write(
       "ssh/config",

@@ -81,7 +81,9 @@ async function urlsIn(gitSandbox: Workshop, sha: string): Promise<ReadonlyMap<st
       throw error;
     });
   const [paths, urls] = [new Map<string, string>(), new Map<string, string>()];
-  for (const [, name = "", key, value = ""] of settings.matchAll(/(?:^|\0)submodule\.([^\0\n]*)\.(path|url)\n([^\0]*)/g))
+  for (const [, name = "", key, value = ""] of settings.matchAll(
+    /(?:^|\0)submodule\.([^\0\n]*)\.(path|url)\n([^\0]*)/g,
+  ))
     (key === "path" ? paths : urls).set(name, value);
   return new Map([...paths].map(([name, path]) => [path, urls.get(name) ?? ""]));
 }

@@ -67,8 +67,7 @@ function sandboxForGit(requested: SandboxKind | undefined): Promise<Sandbox> {
 
 /** For the log at startup. */
 export async function describeFetching(requested: SandboxKind | undefined): Promise<string> {
-  if (findGit() === undefined)
-    return "git is not installed: connected repositories can't be fetched until it is";
+  if (findGit() === undefined) return "git is not installed: connected repositories can't be fetched until it is";
   const { kind } = await sandboxForGit(requested);
   if (kind === "none") return "git fetches connected repositories without a sandbox: none works on this machine";
   return `git fetches connected repositories in the sandbox ${kind}`;

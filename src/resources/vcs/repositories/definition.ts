@@ -24,7 +24,11 @@ const repository: Parameter<string> = {
   },
 };
 const meta = z.object({
-  "is-cut-short": z.boolean().meta({ description: "Whether the list may be incomplete, because the provider has more items than were requested." }),
+  "is-cut-short": z
+    .boolean()
+    .meta({
+      description: "Whether the list may be incomplete, because the provider has more items than were requested.",
+    }),
 });
 const list = {
   method: "GET",
@@ -67,7 +71,8 @@ export const branches = defineResource<Seen>()(({ readOnly }) => ({
     listBranches: {
       ...list,
       path: "/oauth-tokens/:oauth_token_id/branches",
-      summary: "List the branches of a repository that a connection can see, in the provider's order, without a total count",
+      summary:
+        "List the branches of a repository that a connection can see, in the provider's order, without a total count",
       query: { paged: true, parameters: { repository, "search[name]": search } },
       meta,
     },

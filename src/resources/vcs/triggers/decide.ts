@@ -46,8 +46,7 @@ export function decide(event: Happening, watch: Watch, known: Known): Verdict {
     return nothing("the workspace has the execution mode local, so runs are executed on the machine that starts them");
   if (event.kind === "pull-request") return onPullRequest(event, watch, known);
   return (
-    (event.kind === "tag" ? tagObstacle(event, watch) : pushObstacle(event, watch, known)) ??
-    afterwards(watch, known)
+    (event.kind === "tag" ? tagObstacle(event, watch) : pushObstacle(event, watch, known)) ?? afterwards(watch, known)
   );
 }
 

@@ -66,7 +66,12 @@ async function syncWebhook(work: JobWork, due: DueWebhook): Promise<void> {
 }
 
 /** With the current secret. Webhooks with an earlier secret are removed afterwards, so that no event is missed. */
-async function createWebhooks(work: JobWork, connection: OpenConnection, due: DueWebhook, identifier: string): Promise<void> {
+async function createWebhooks(
+  work: JobWork,
+  connection: OpenConnection,
+  due: DueWebhook,
+  identifier: string,
+): Promise<void> {
   const { context, capability, step } = work;
   const [secret] = connection.webhookSecrets;
   if (secret === undefined)
