@@ -1,6 +1,6 @@
 /**
- * From a push to people, with nothing made up but the provider's API: a real Git server, a webhook that the service made itself, real
- * Terraform, the commit's status and the notice. It needs engines (`npm run test:real` names them), and skips itself without.
+ * From a push to a notification, with only the provider's API faked: a real Git server, a webhook created by the server, real
+ * Terraform, the commit status and the notification. Needs engines (see `npm run test:real`), and is skipped without them.
  */
 import { createHmac } from "node:crypto";
 import { join } from "node:path";
@@ -74,7 +74,7 @@ describe.runIf(isThere)("with real Terraform", () => {
     git.stop();
   });
 
-  /** Connected, with somebody who is told, once the service has made its webhook. */
+  /** A connected workspace with a subscriber, once the server has created its webhook. */
   async function connect(name: string, more: object = {}): Promise<Json> {
     const body = resource("workspaces", {
       name: name.replace("/", "-"),
@@ -110,7 +110,7 @@ describe.runIf(isThere)("with real Terraform", () => {
       () => `an outcome of ${sha}: ${service.out()}`,
     );
 
-  /** The run that an event started, when it has ended. */
+  /** Waits for the end of the run that an event started. */
   async function runOf(event: Json): Promise<Json> {
     expect(event.attributes.detail).toContain("started");
     return until(
@@ -134,7 +134,7 @@ describe.runIf(isThere)("with real Terraform", () => {
       () => `a notice of ${run.id}`,
     );
 
-  /** Connected to a repository with one commit, which was applied. */
+  /** A workspace connected to a repository with one applied commit. */
   async function begin(name: string): Promise<{ workspace: Json; repository: TestRepository; first: string }> {
     const repository = git.repository(name);
     const first = repository.push({ "main.tf": main("begun") });
@@ -185,7 +185,7 @@ describe.runIf(isThere)("with real Terraform", () => {
     },
   );
 
-  it("a tag that matches is applied, and one that does not is not", { timeout: scaled(600_000) }, async () => {
+  it("a matching tag is applied, and another is not", { timeout: scaled(600_000) }, async () => {
     const name = "acme/tagged";
     const repository = git.repository(name);
     repository.push({ "main.tf": main("tagged") });

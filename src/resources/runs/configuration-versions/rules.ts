@@ -116,8 +116,9 @@ export function archiveObstacle(version: Situation, hasRunInProgress: boolean): 
   if (version.ingress !== null)
     return refused("it comes from version control, and such configurations are archived automatically");
   if (version.status !== "uploaded") return refused(`it is ${version.status} and not uploaded`);
+  // Clients match "because it is current".
   if (version.id === version.currentConfigurationVersionId)
-    return refused("it is the workspace's current configuration. Upload a newer configuration first");
+    return refused("it is current. Upload a newer configuration first");
   if (hasRunInProgress) return refused("a run with it is in progress. Wait for the run to end, or cancel it");
   return undefined;
 }
@@ -134,7 +135,7 @@ export function backingDataObstacle(
   const refused = (why: string) => new AppError("bad-request", `Status transition not allowed: ${why}.`);
   if (version.status !== from)
     return refused(
-      `the configuration version is ${version.status}, and only a version that is ${from} can become ${to}`,
+      `the configuration version is ${version.status}, and only one that is ${from} can become ${to}`,
     );
   if (move !== "soft-delete") return undefined;
   if (version.id === version.currentConfigurationVersionId)

@@ -92,7 +92,7 @@ describe("a lost agent", () => {
     expect(await (await fetch(plan.attributes["log-read-url"])).text()).toContain("The agent builder was lost: ");
   });
 
-  it("a plan whose engine was started has failed, and the lock is free", async () => {
+  it("a plan whose engine was started fails, and its lock is released", async () => {
     await job.act("start");
     await silent();
     expect(await decide()).toBe(1);
@@ -112,7 +112,7 @@ describe("a lost agent", () => {
     expect(log).toContain("\nThe agent builder was lost: ");
   });
 
-  it("an apply has always failed, whether or not the engine was started", async () => {
+  it("an apply always fails, whether or not the engine was started", async () => {
     await job.act("finish", { result: "finished", "has-changes": true });
     await happen(api, run.id, { event: "apply" });
     job = await agent.job();
@@ -123,7 +123,7 @@ describe("a lost agent", () => {
     expect((await agent.claim()).status).toBe(204);
   });
 
-  it("one that was told to cancel is canceled", async () => {
+  it("one with the signal cancel is canceled", async () => {
     await job.act("start");
     await happen(api, run.id, { event: "cancel" });
     await silent();
@@ -131,7 +131,7 @@ describe("a lost agent", () => {
     expect((await shown()).status).toBe("canceled");
   });
 
-  it("one that is heard of in time keeps its job", async () => {
+  it("an agent that sends heartbeats in time keeps its job", async () => {
     await silent();
     await job.act("heartbeat");
     expect(await decide()).toBe(0);
@@ -139,8 +139,8 @@ describe("a lost agent", () => {
   });
 });
 
-describe("a phase that takes longer than it may", () => {
-  it("has failed, though its agent is heard of", async () => {
+describe("a phase that exceeds its time limit", () => {
+  it("fails, although its agent sends heartbeats", async () => {
     await job.act("start");
     await earlier(["claimedMs"], (7200 + 601) * 1000);
     expect(await decide()).toBe(1);
@@ -149,8 +149,8 @@ describe("a phase that takes longer than it may", () => {
   });
 });
 
-describe("agents that vanished long ago", () => {
-  it("are forgotten a day later, with an event", async () => {
+describe("agents without a ping for a long time", () => {
+  it("are removed after a day, with an audit event", async () => {
     const gone = await makeAgent(api, pool);
     await api.database.write((tx) =>
       tx.db

@@ -1,4 +1,4 @@
-/** Whether a run starts, and why not: a table of cases, and the same rules once more in the plainest words. */
+/** Whether an event starts a run, and why not: a table of cases, and a simple reimplementation of the rules. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { decide, type Known, type Verdict, type Watch } from "../../../../src/resources/vcs/triggers/decide.ts";
@@ -92,11 +92,11 @@ const cases: readonly Case[] = [
     "a local workspace",
     push,
     { executionMode: "local" },
-    no("the workspace has the execution mode local, so its runs are executed where they are started"),
+    no("the workspace has the execution mode local, so runs are executed on the machine that starts them"),
   ],
-  ["[skip ci]", { ...push, message: "Docs [skip ci]" }, {}, no("its message says [skip ci]")],
-  ["[CI Skip] further down", { ...push, message: "Docs\n\n[CI Skip]" }, {}, no("its message says [ci skip]")],
-  ["a message that is not told", { ...push, message: null }, {}, run],
+  ["[skip ci]", { ...push, message: "Docs [skip ci]" }, {}, no("its message contains [skip ci]")],
+  ["[CI Skip] further down", { ...push, message: "Docs\n\n[CI Skip]" }, {}, no("its message contains [ci skip]")],
+  ["an unknown message", { ...push, message: null }, {}, run],
 
   ["no patterns, no prefixes, no directory", touching("docs/a.md"), {}, run],
   ["an empty push to such a workspace", touching(), {}, run],
@@ -114,7 +114,7 @@ const cases: readonly Case[] = [
     "neither of them",
     touching("test/a"),
     { ...prefixes, ...inProd },
-    no("no changed file matches trigger-prefixes or lies in the working directory"),
+    no("no changed file matches trigger-prefixes or is in the working directory"),
   ],
   ["prefixes and patterns: either", touching("modules/x"), { ...prefixes, triggerPatterns: ["*.md"] }, run],
   [
@@ -124,8 +124,8 @@ const cases: readonly Case[] = [
     no("no changed file matches trigger-patterns or trigger-prefixes"),
   ],
   ["the directory", touching("prod/deep/a"), { workingDirectory: "./prod/" }, run],
-  ["not the directory", touching("production/a"), inProd, no("no changed file lies in the working directory 'prod'")],
-  ["files that are not told", { ...push, files: null }, patterns, ask("files")],
+  ["not the directory", touching("production/a"), inProd, no("no changed file is in the working directory 'prod'")],
+  ["unknown files", { ...push, files: null }, patterns, ask("files")],
   ["files that were asked for", { ...push, files: null }, patterns, noPattern, { files: ["a"] }],
   ["files that nobody could tell count as a match", { ...push, files: null }, patterns, run, { files: null }],
   ["files that are not told where any would do", { ...push, files: null }, {}, run],
@@ -168,12 +168,12 @@ const cases: readonly Case[] = [
     "one from a fork",
     { ...request, fork: "eve/network" },
     {},
-    no("it comes from a fork, 'eve/network', and plans of forks are not allowed (CADASTRE_PLAN_FORKS)"),
+    no("it comes from the fork 'eve/network', and plans for forks are not allowed (CADASTRE_PLAN_FORKS)"),
   ],
   ["one from a fork where the operator allows it", { ...request, fork: "eve/network" }, {}, plan, { plansForks: true }],
   ["one where files count", request, patterns, ask("files")],
   ["one that touches none", request, patterns, noPattern, { files: ["README.md"] }],
-  ["one that says [ci skip]", { ...request, message: "[ci skip]" }, {}, no("its message says [ci skip]")],
+  ["one that says [ci skip]", { ...request, message: "[ci skip]" }, {}, no("its message contains [ci skip]")],
 
   [
     "a first push where runs wait for a person",
@@ -185,7 +185,7 @@ const cases: readonly Case[] = [
 ];
 
 describe("decide", () => {
-  it("costs no more CPU time the more there is to compare, once it is too much", () => {
+  it("uses bounded CPU time for any number of files and patterns", () => {
     const costOf = (files: number) => {
       const happening = touching(...Array.from({ length: files }, () => `${"a".repeat(2000)}b`));
       const triggerPatterns = Array.from({ length: 100 }, () => "*a".repeat(128));
@@ -202,7 +202,7 @@ describe("decide", () => {
     expect(decide(happening, { ...watch, ...settings }, { ...known, ...beside })).toEqual(verdict);
   });
 
-  it("decides as the rules do when they are read aloud", () => {
+  it("decides like the simple reimplementation", () => {
     fc.assert(
       fc.property(happenings, watches, knowns, (happening, settings, beside) => {
         expect(decide(happening, settings, beside).action).toBe(aloud(happening, settings, beside));
@@ -213,7 +213,7 @@ describe("decide", () => {
 });
 
 describe("nameOf", () => {
-  it("is what people call it", () => {
+  it("names the kind and the commit", () => {
     expect([push, tag, request].map(nameOf)).toEqual([
       "push 9f86d08",
       "tag v1.2.0 (9f86d08)",
@@ -270,7 +270,7 @@ const foldersByHand: Record<string, RegExp> = {
   "c.tf": /^c\.tf(\/|$)/,
 };
 
-/** The rules one after another, without a thought for speed or sentences. */
+/** The rules one after another, without regard to speed or messages. */
 function aloud(what: Happening, settings: Watch, beside: Known): Verdict["action"] {
   if (settings.executionMode === "local") return "nothing";
   if (what.kind !== "pull-request" && what.isDeleted) return "nothing";
