@@ -99,7 +99,7 @@ function holdFetches(): { asked: Promise<void>; release: () => void } {
 }
 
 it(
-  "a server that is killed while it fetches what was pushed loses nothing, and there is one run",
+  "a server that is killed during a fetch loses nothing, and one run starts",
   { timeout: scaled(600_000) },
   async () => {
     const first = await start();
@@ -119,7 +119,7 @@ it(
 );
 
 it(
-  "a notice is told again where the server was killed before it was answered, under the same id",
+  "a notification is sent again with the same id if the server was killed before the response",
   { timeout: scaled(600_000) },
   async () => {
     const heard: { id: string; trigger: string }[] = [];
@@ -137,7 +137,13 @@ it(
     try {
       const first = await start();
       const { workspace, name, repository, before } = await connected(first.admin);
-      const attributes = { name: "told", "destination-type": "generic", enabled: true, url, triggers: ["run:created"] };
+      const attributes = {
+        name: "notified",
+        "destination-type": "generic",
+        enabled: true,
+        url,
+        triggers: ["run:created"],
+      };
       const path = `/workspaces/${workspace.id}/notification-configurations`;
       const configuration = data(await first.admin.post(path, resource("notification-configurations", attributes)));
       isHeld = true;
@@ -163,25 +169,19 @@ it(
   },
 );
 
-it(
-  "two servers that are sent the same delivery, and work together, start one run",
-  { timeout: scaled(600_000) },
-  async () => {
-    const servers = [await start(), await start()] as const;
-    const { admin } = servers[0];
-    const { name, repository, before, workspace } = await connected(admin);
-    const after = repository.push({ "main.tf": "# 2" }, { message: "Pushed" });
-    const payload = github.push({ repository: name, before, after });
-    const deliveryId = unique("delivery");
-    const sent = [0, 1, 0, 1].map((at) =>
-      provider.deliver(name, "push", payload, { to: servers[at]!.url, deliveryId }),
-    );
-    expect((await Promise.all(sent)).toSorted()).toEqual([202, 204, 204, 204]);
-    // And as another delivery of the same event, as after a manual redelivery.
-    expect(await provider.deliver(name, "push", payload, { to: servers[1].url })).toBe(202);
-    const events = await decided(admin, workspace, 3);
-    expect(events.map(({ attributes }) => attributes.outcome).toSorted()).toEqual(["ignored", "started", "started"]);
-    expect(await runsOf(admin, workspace)).toEqual(["Pushed", "A change"]);
-    for (const server of servers) await stopService(server);
-  },
-);
+it("two servers that receive the same delivery start one run", { timeout: scaled(600_000) }, async () => {
+  const servers = [await start(), await start()] as const;
+  const { admin } = servers[0];
+  const { name, repository, before, workspace } = await connected(admin);
+  const after = repository.push({ "main.tf": "# 2" }, { message: "Pushed" });
+  const payload = github.push({ repository: name, before, after });
+  const deliveryId = unique("delivery");
+  const sent = [0, 1, 0, 1].map((at) => provider.deliver(name, "push", payload, { to: servers[at]!.url, deliveryId }));
+  expect((await Promise.all(sent)).toSorted()).toEqual([202, 204, 204, 204]);
+  // And as another delivery of the same event, as after a manual redelivery.
+  expect(await provider.deliver(name, "push", payload, { to: servers[1].url })).toBe(202);
+  const events = await decided(admin, workspace, 3);
+  expect(events.map(({ attributes }) => attributes.outcome).toSorted()).toEqual(["ignored", "started", "started"]);
+  expect(await runsOf(admin, workspace)).toEqual(["Pushed", "A change"]);
+  for (const server of servers) await stopService(server);
+});

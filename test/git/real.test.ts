@@ -86,7 +86,7 @@ describe.runIf(isThere)("with real Terraform", () => {
     });
     const workspace = data(await admin.post("/organizations/acme/workspaces", body));
     const configuration = resource("notification-configurations", {
-      name: "told",
+      name: "notified",
       "destination-type": "generic",
       enabled: true,
       url: receiver.url,
@@ -122,7 +122,7 @@ describe.runIf(isThere)("with real Terraform", () => {
     );
   }
 
-  const told = (sha: string): Promise<string> =>
+  const commitStatus = (sha: string): Promise<string> =>
     until(
       () => provider.statesOf(sha).find((state) => state !== "pending"),
       () => `a status of ${sha}: ${JSON.stringify(provider.statuses)}`,
@@ -145,7 +145,7 @@ describe.runIf(isThere)("with real Terraform", () => {
   }
 
   it(
-    "a push is applied, its commit gets a status, and somebody is told; a request gets a plan",
+    "a push is applied, its commit gets a status, and somebody is commitStatus; a request gets a plan",
     { timeout: scaled(600_000) },
     async () => {
       const name = "acme/network";
@@ -154,7 +154,7 @@ describe.runIf(isThere)("with real Terraform", () => {
       expect(await provider.deliver(name, "push", github.push({ repository: name, before: first, after }))).toBe(202);
       const run = await runOf(await eventOf(workspace, after));
       expect(run.attributes, service.out()).toMatchObject({ status: "applied", message: "Push it" });
-      expect(await told(after)).toBe("success");
+      expect(await commitStatus(after)).toBe("success");
       expect(provider.statuses.findLast(({ sha }) => sha === after)).toMatchObject({
         repository: name,
         context: "Cadastre/acme/acme-network",
@@ -180,7 +180,7 @@ describe.runIf(isThere)("with real Terraform", () => {
         "plan-only": true,
         "has-changes": true,
       });
-      expect(await told(sha)).toBe("success");
+      expect(await commitStatus(sha)).toBe("success");
       expect(receiver.heard.filter(({ body }) => body.run_id === plan.id)).toEqual([]);
     },
   );
@@ -210,7 +210,7 @@ describe.runIf(isThere)("with real Terraform", () => {
     const sha = await deliver("v1.0.0");
     const run = await runOf(await eventOf(workspace, sha));
     expect(run.attributes.status, service.out()).toBe("applied");
-    expect(await told(sha)).toBe("success");
+    expect(await commitStatus(sha)).toBe("success");
     expect((await heard(run)).body.notifications[0].trigger).toBe("run:completed");
   });
 });

@@ -1,4 +1,4 @@
-/** Agents that are lost: no job hangs, none runs twice at once, and nothing that a lost one says later counts. */
+/** Lost agents: no job hangs, none runs twice concurrently, and late reports are refused. */
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { forgetVanished } from "../../../../src/resources/runs/agents/writes.ts";
 import { decideLostJobs } from "../../../../src/resources/runs/agent-jobs/lost.ts";
@@ -22,7 +22,7 @@ beforeAll(async () => {
   agent = await makeAgent(api, pool, "builder");
 });
 beforeEach(async () => {
-  // What other tests left running must not fall silent meanwhile on a busy machine.
+  // Jobs that other tests left running must not be considered lost on a slow machine.
   const dayMs = 86_400_000;
   await api.database.write((tx) =>
     tx.db
@@ -35,7 +35,7 @@ beforeEach(async () => {
   job = await agent.job();
 });
 
-/** A run of the job that decides. */
+/** Runs the lost-job check. */
 const decide = () => decideLostJobs(upkeepOf(api));
 const earlier = (columns: readonly ("heardMs" | "claimedMs")[], ms: number) =>
   api.database.write((tx) =>
@@ -50,20 +50,20 @@ const shown = async () => (await showRun(org.owner, run.id)).attributes;
 const isLocked = async () => data(await org.owner.get(`/workspaces/${workspace.id}`)).attributes.locked;
 
 describe("a lost agent", () => {
-  it("before 30 seconds: nothing is decided", async () => {
+  it("before 30 seconds: nothing happens", async () => {
     await earlier(["heardMs"], 20_000);
     expect(await decide()).toBe(0);
     expect((await shown()).status).toBe("planning");
   });
 
-  it("a plan whose engine was not started goes back to the queue, and the next agent gets another attempt", async () => {
+  it("a plan whose engine was not started is queued again, and the next agent gets another attempt", async () => {
     await silent();
     expect(await decide()).toBe(1);
     expect((await shown()).status).toBe("plan_queued");
     const second = await makeAgent(api, pool);
     const again = await second.job();
     expect([again.id, again.attempt]).toEqual([job.id, 2]);
-    // The first comes back.
+    // The first agent reports again.
     expect((await job.run.get(`/workspaces/${workspace.id}`)).status).toBe(401);
     expect((await job.act("start")).status).toBe(409);
     expect((await job.act("heartbeat")).status).toBe(409);
@@ -75,7 +75,7 @@ describe("a lost agent", () => {
     expect((await shown()).status).toBe("planned_and_finished");
   });
 
-  it("a plan whose engine was not started goes back to the queue at most three times, then it has failed", async () => {
+  it("a plan whose engine was not started is queued again at most three times, then it fails", async () => {
     for (const attempt of [1, 2, 3]) {
       expect(job.attempt).toBe(attempt);
       await silent();

@@ -347,7 +347,7 @@ describe("a job's reports", () => {
     expect(await status()).toBe("planning");
   });
 
-  it("409: of another attempt, or after the end, and nothing has changed", async () => {
+  it("409: of another attempt, or after the end, without changes", async () => {
     const late = (attempt: number) =>
       [
         ["POST", "actions/start", { attempt }],
@@ -371,7 +371,7 @@ describe("a job's reports", () => {
     expect(await logOf(await planOf(run))).toBe(logged);
   });
 
-  it("finish: the same once more is let pass, and changes nothing; the answer to the first was lost", async () => {
+  it("finish: a repeated report is accepted without changes, for a lost response", async () => {
     const said = { result: "errored", "error-message": "It failed." };
     expect((await job.act("finish", said)).status).toBe(204);
     const before = await showRun(org.owner, run.id);

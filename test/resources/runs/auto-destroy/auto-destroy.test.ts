@@ -63,14 +63,14 @@ describe("at a fixed time", () => {
     await end(only.id);
     expect(await statusOf(workspace.id)).toBeNull();
     expect(await run()).toBe(0);
-    const trail = await api.database.reader.db
+    const auditEvents = await api.database.reader.db
       .selectFrom("auditEvents")
       .selectAll()
       .where("subjectId", "=", workspace.id)
       .where("action", "=", "workspaces.auto-destroy")
       .execute();
-    expect(trail).toHaveLength(1);
-    expect(JSON.parse(trail[0]?.after ?? "")).toEqual({ "auto-destroy-status": "queued", runId: only.id });
+    expect(auditEvents).toHaveLength(1);
+    expect(JSON.parse(auditEvents[0]?.after ?? "")).toEqual({ "auto-destroy-status": "queued", runId: only.id });
   });
 
   it("does nothing before that time", async () => {

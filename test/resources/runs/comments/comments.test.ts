@@ -54,12 +54,12 @@ describe("createComment", () => {
     });
     const shown = data(await reader.get(`/runs/${run.id}`));
     expect(shown.relationships.comments.data).toEqual([{ type: "comments", id: comment.id }]);
-    const trail = await api.database.reader.db
+    const auditEvents = await api.database.reader.db
       .selectFrom("auditEvents")
       .selectAll()
       .where("subjectId", "=", comment.id)
       .execute();
-    expect(trail).toMatchObject([{ action: "comments.create", actorId: planner.id }]);
+    expect(auditEvents).toMatchObject([{ action: "comments.create", actorId: planner.id }]);
   });
 
   it("404: a caller who can only read", async () => {
@@ -124,8 +124,8 @@ describe("listRunEvents, showRunEvent", () => {
     await say(planner, run.id, "Two.");
     await say(token, run.id, "Three.");
     const { included } = await eventsOf(planner, run.id, "?include=actor,comment");
-    const told = included.map(({ type }: Json) => type).toSorted();
-    expect(told).toEqual(["comments", "comments", "comments", "teams", "users", "users"]);
+    const types = included.map(({ type }: Json) => type).toSorted();
+    expect(types).toEqual(["comments", "comments", "comments", "teams", "users", "users"]);
     expect(included.find(({ id }: Json) => id === planner.id).attributes.username).toBe(planner.username);
     const event = (await eventsOf(planner, run.id)).data.at(-1);
     const shown = await planner.get(`/run-events/${event.id}?include=actor,comment`);

@@ -319,10 +319,10 @@ describe("for any plan", () => {
       fc.property(change, (given) => {
         const shown = redacted({ output_changes: { it: given } }).output_changes.it;
         for (const side of ["before", "after"] as const) {
-          const told = [...words(given[side], given.before_sensitive, given.after_sensitive)];
-          const open = new Set(told.flatMap(({ word: each, secret }) => (secret ? [] : [each])));
+          const strings = [...words(given[side], given.before_sensitive, given.after_sensitive)];
+          const open = new Set(strings.flatMap(({ word: each, secret }) => (secret ? [] : [each])));
           const left = new Set([...words(shown[side], false, false)].map(({ word: each }) => each));
-          for (const { word: each, secret } of told)
+          for (const { word: each, secret } of strings)
             if (secret && (typeof each === "string" || typeof each === "number") && !open.has(each))
               expect(left.has(each), String(each)).toBe(false);
           for (const each of open) expect(left.has(each), String(each)).toBe(true);

@@ -36,7 +36,7 @@ const openAs = (token: string | undefined, options: object = {}) => openStream(a
 
 /** The stream ends with a reason, and has nothing that is written afterwards. */
 async function expectEnd(stream: EventStream): Promise<void> {
-  await stream.until(({ event, data: told }) => event === "end" && told.reason === "access");
+  await stream.until(({ event, data: ending }) => event === "end" && ending.reason === "access");
   await stream.closed();
   expect(stream.text()).not.toContain("afterwards");
 }

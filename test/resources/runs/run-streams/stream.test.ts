@@ -94,10 +94,10 @@ describe("streamRunEvents", () => {
     await endLogOf(api, run.plan.id);
     await finish();
     await stream.closed();
-    const told = stream.events
+    const endings = stream.events
       .slice(1)
       .map(({ event, data }) => data.status ?? data.reason ?? (data.ended ? "ended" : event));
-    expect(told.filter((word) => word !== "log")).toEqual(["ended", "planned_and_finished", "finished"]);
+    expect(endings.filter((word) => word !== "log")).toEqual(["ended", "planned_and_finished", "finished"]);
     expect(stream.text()).toBe("last\n");
   });
 
@@ -139,7 +139,7 @@ describe("streamRunEvents", () => {
     await other.until(({ data }) => data.status === "pending");
     const before = stream.events.length;
     await org.owner.post(`/runs/${id}/comments`, { data: { type: "comments", attributes: { body: "hm" } } });
-    await stream.until((event) => stream.events.indexOf(event) >= before, "the comment is told");
+    await stream.until((event) => stream.events.indexOf(event) >= before, "the comment has an event");
     // It waits for the workspace's lock.
     await org.owner.post(`/runs/${id}/actions/cancel`);
     await other.until(({ data }) => data.status === "plan_queued");

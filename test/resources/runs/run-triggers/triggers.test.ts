@@ -41,7 +41,7 @@ async function finish(runId: string): Promise<void> {
 const fire = (): Promise<number> => fireTriggers(upkeepOf(api));
 const runsOf = async (workspaceId: string): Promise<Json[]> =>
   (await org.owner.get(`/workspaces/${workspaceId}/runs`)).body.data;
-const toldOf = async (runId: string): Promise<[string, string][]> =>
+const triggerEventsOf = async (runId: string): Promise<[string, string][]> =>
   (await org.owner.get(`/runs/${runId}/run-events`)).body.data
     .map(({ attributes }: Json) => [attributes.action, attributes.description])
     .filter(([action]: [string]) => action.includes("trigger"));
@@ -66,13 +66,13 @@ describe("createRunTrigger", () => {
       links: { self: `/api/v2/run-triggers/${trigger.id}` },
     });
     expect(data(await org.owner.get(`/run-triggers/${trigger.id}`))).toEqual(trigger);
-    const trail = await api.database.reader.db
+    const auditEvents = await api.database.reader.db
       .selectFrom("auditEvents")
       .selectAll()
       .where("subjectId", "=", trigger.id)
       .execute();
-    expect(trail).toMatchObject([{ action: "run-triggers.create" }]);
-    expect(JSON.parse(trail[0]?.after ?? "")).toMatchObject({ sourceable: source.id, workspace: workspace.id });
+    expect(auditEvents).toMatchObject([{ action: "run-triggers.create" }]);
+    expect(JSON.parse(auditEvents[0]?.after ?? "")).toMatchObject({ sourceable: source.id, workspace: workspace.id });
   });
 
   it("422: itself, twice, nothing, an unknown one, and one of another organization", async () => {
@@ -243,7 +243,7 @@ describe("an apply", () => {
       relationships: { "created-by": { data: null } },
     });
     expect(inTwo[0].attributes["auto-apply"]).toBe(true);
-    expect((await toldOf(cause)).toSorted()).toEqual(
+    expect((await triggerEventsOf(cause)).toSorted()).toEqual(
       [
         ["triggered", `Started ${inOne[0].id}.`],
         ["triggered", `Started ${inTwo[0].id}.`],
@@ -293,9 +293,9 @@ describe("an apply", () => {
     expect(await fire()).toBe(1);
     expect(await runsOf(empty.id)).toEqual([]);
     expect(await runsOf(local.id)).toEqual([]);
-    const told = await toldOf(cause);
-    expect(told.map(([action]) => action)).toEqual(["not_triggered", "not_triggered"]);
-    const sentences = told.map(([, description]) => description).join("\n");
+    const events = await triggerEventsOf(cause);
+    expect(events.map(([action]) => action)).toEqual(["not_triggered", "not_triggered"]);
+    const sentences = events.map(([, description]) => description).join("\n");
     expect(sentences).toContain(
       `No run was started in the workspace ${empty.id}: Configuration version is missing, and the workspace has none yet. Upload one first.`,
     );
@@ -333,7 +333,7 @@ describe("an apply", () => {
     const before = (await runsOf(b.id)).length;
     expect(await fire()).toBe(1);
     expect((await runsOf(b.id)).length).toBe(before);
-    expect(await toldOf(last)).toEqual([
+    expect(await triggerEventsOf(last)).toEqual([
       [
         "not_triggered",
         `No run was started in the workspace ${b.id}: this run is the end of a chain of 20 other runs, and longer chains are not allowed.`,

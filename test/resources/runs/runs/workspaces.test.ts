@@ -230,13 +230,13 @@ describe("deleting a workspace", () => {
     expect(deleted.status).toBe(204);
     expect((await org.owner.get(`/runs/${id}`)).status).toBe(404);
     await expect(happen(api, id, { event: "phase-finished" })).rejects.toThrow(/no such run/);
-    const trail = await api.database.reader.db
+    const auditEvents = await api.database.reader.db
       .selectFrom("auditEvents")
       .select(["action", "before", "after"])
       .where("subjectId", "=", id)
       .where("requestId", "=", deleted.headers.get("x-request-id"))
       .execute();
-    expect(trail).toEqual([
+    expect(auditEvents).toEqual([
       { action: "runs.workspace-deleted", before: '{"status":"planning"}', after: '{"status":"canceled"}' },
     ]);
   });
