@@ -6,7 +6,6 @@ import { text } from "../../jsonapi/schemas.ts";
 import { readSmallContents } from "../shared/contents/contents.ts";
 
 interface WorkspaceReadmeView {
-  /** The id of the configuration version. */
   readonly id: string;
   readonly rawMarkdown: string;
 }
@@ -23,7 +22,6 @@ export const workspaceReadmes = defineResource<WorkspaceReadmeView>()(({ readOnl
 /** For one response. A readme has at most 1 MiB; those of a list that do not fit are left out, and shown with the single workspace. */
 const bytesAtOnce = 8 * 1024 * 1024;
 
-/** Two statements. */
 export async function readmesOf(
   tx: Tx,
   { vault }: { readonly vault: Vault },

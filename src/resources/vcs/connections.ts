@@ -27,7 +27,6 @@ export async function openConnection(
   return known && { ...known, token, provider: providerOf(known.serviceProvider) };
 }
 
-/** A failed request to a provider's API. */
 export class ApiFault extends Error {
   override readonly name = "ApiFault";
   /** Whether a retry would fail too. */

@@ -68,7 +68,6 @@ export const agentJobResource = implement(agentJobs, {
 /** The parameter types are lost in a path that is composed from parts. */
 const idIn = (params: object): string => (params as { agentJobId: string }).agentJobId;
 
-/** Raises `bad-request`. */
 function numberIn(parameter: string, sent: string | undefined): number {
   if (sent !== undefined && /^\d{1,15}$/.test(sent)) return Number(sent);
   throw new AppError("bad-request", [{ parameter, detail: `${parameter} must be a whole number` }]);

@@ -46,14 +46,12 @@ async function loadCurrentAttempt(tx: Tx, by: Serving, { id, attempt }: Report, 
   return phase;
 }
 
-/** Raises `not-found`. */
 async function loadClaimed(tx: Tx, by: Serving, id: string, lock = false): Promise<Held> {
   const phase = await findHeldPhase(tx, by, id, lock);
   if (phase === undefined) throw notFound("job");
   return phase;
 }
 
-/** Raises `conflict`. */
 function requireCurrentAttempt(phase: HeldPhase, attempt: number): void {
   if (phase.attempt !== attempt || phase.status !== "running") throw staleReport(attempt, phase);
 }
@@ -168,7 +166,6 @@ export async function getContent(
   return { size: content.size, bytes: readContent(context, content) };
 }
 
-/** Raises `not-found`. */
 function kindIn(kind: string, allowed: readonly ContentKind[] = []): ContentKind {
   const known = contentKinds.find((each) => each === kind);
   if (known === undefined || !allowed.includes(known)) throw notFound("content");

@@ -6,14 +6,12 @@ import { textParameter } from "../../../jsonapi/query.ts";
 import { text, timestamp } from "../../../jsonapi/schemas.ts";
 
 export interface AgentView extends AgentTable {
-  /** `unknown` if the agent has not pinged for a while. */
   readonly shownStatus: string;
 }
 
 const agentStatuses = ["idle", "busy", "exited", "errored"] as const;
 
 const engineVersion = text({ min: 1, max: 64 });
-/** Installed versions by product. */
 const engines = z.object({
   terraform: z.array(engineVersion).max(500).optional(),
   tofu: z.array(engineVersion).max(500).optional(),

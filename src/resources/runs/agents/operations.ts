@@ -94,7 +94,6 @@ const grantAgent = (agent: FoundAgent) =>
     needs: agentPoolsNeed,
   });
 
-/** Raises `bad-request`. */
 function sinceOf(sent: string | undefined): string | undefined {
   if (sent === undefined) return undefined;
   const ms = Date.parse(sent);

@@ -45,7 +45,6 @@ export async function insertSiteOperations(
 
 const removedAfterMs = 24 * 3_600_000;
 
-/** Removes at most `limit` agents. Returns their number. */
 export async function forgetVanished(
   tx: Tx,
   { context, capability }: Pick<JobWork, "context" | "capability">,

@@ -143,7 +143,6 @@ async function finish(
 
 type Figures = AssessmentHappening["now"];
 
-/** Several can apply. */
 function triggersOf({ succeeded, drifted, allChecksSucceeded }: Figures): AssessmentHappening["trigger"][] {
   if (!succeeded) return ["assessment:failed"];
   return [

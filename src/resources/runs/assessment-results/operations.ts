@@ -27,14 +27,12 @@ export const assessmentResultResource = implement(assessmentResults, {
   },
 });
 
-/** Raises `not-found`. */
 async function load(context: Context, id: string): Promise<AssessmentResultView> {
   const result = await findResult(context.database.reader, context.actor, id);
   if (result === undefined) throw notFound("assessment result");
   return result;
 }
 
-/** Raises `forbidden`, or `not-found`. */
 async function forAdmins(context: Context, id: string): Promise<AssessmentResultView> {
   const result = await load(context, id);
   return grant(result, {

@@ -15,7 +15,6 @@ import { findDue } from "./store.ts";
 
 const batch = 100;
 
-/** Returns the number of handled workspaces. */
 export async function destroyDue({ context, capability, signal, step }: JobWork): Promise<number> {
   let handled = 0;
   for (;;) {

@@ -134,9 +134,7 @@ export function backingDataObstacle(
   const { from, to } = backingDataMoves[move];
   const refused = (why: string) => new AppError("bad-request", `Status transition not allowed: ${why}.`);
   if (version.status !== from)
-    return refused(
-      `the configuration version is ${version.status}, and only one that is ${from} can become ${to}`,
-    );
+    return refused(`the configuration version is ${version.status}, and only one that is ${from} can become ${to}`);
   if (move !== "soft-delete") return undefined;
   if (version.id === version.currentConfigurationVersionId)
     return refused("the configuration version is the workspace's current one. Upload a newer one first");

@@ -27,7 +27,6 @@ type VersionRow = ConfigurationVersionTable &
   Pick<ConfigurationVersionView, "currentConfigurationVersionId">;
 type ById = { id: string; principal: string };
 
-/** Workspaces, with the caller's access to them. */
 const workspacesForActor = (db: Kysely<Schema>, principal: string) =>
   db
     .selectFrom("workspaces as w")
@@ -207,7 +206,6 @@ export async function hasRunInProgress(tx: Tx, id: string): Promise<boolean> {
   return row !== undefined;
 }
 
-/** By the version's id. */
 export async function latestRunIds(tx: Tx, ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
   const rows = await tx.db
     .selectFrom("runs as r")

@@ -27,7 +27,6 @@ const uploadExpired = {
     "The configuration was not uploaded before its upload URL expired. Create a new configuration version, and upload the archive to its upload URL.",
 } as const;
 
-/** Returns the number of expired versions. */
 export async function giveUpUnsent({ context, capability, signal, step }: JobWork): Promise<number> {
   let handled = 0;
   while (!signal.aborted) {

@@ -6,7 +6,6 @@ import type { Granted } from "../../../access/granted.ts";
 import type { Context } from "../../shared/context.ts";
 import { checkSignedUrl, type Signed, signUrl } from "../../shared/signed-urls.ts";
 
-/** The caller presented a valid upload URL for this version. */
 export type UploadRight = Granted<{ readonly id: string }, "can-upload">;
 
 const signedParts = (id: string) => ["PUT", "configuration-versions", id];

@@ -16,7 +16,6 @@ export const publishedForm = (publicKey: KeyObject, kid: string): object => {
   return { kty, n, e, alg: "RS256", use: "sig", kid };
 };
 
-/** The vault's owner string for the private key. */
 export const privateKeyOwner = (id: string): string => `identity_keys/${id}/private_key`;
 
 /** The keys that may have signed a valid token. `keys` are newest first: each was replaced by the one before it. */
@@ -34,7 +33,6 @@ export interface IdentityFacts {
   readonly workspace: { readonly id: string; readonly name: string };
   readonly runId: string;
   readonly phase: "plan" | "apply";
-  /** The time limit of the phase, which is the token's lifetime. */
   readonly timeoutSeconds: number;
 }
 
@@ -72,7 +70,6 @@ export function signedToken(privateKey: KeyObject, kid: string, claims: object):
 
 const audienceVariable = /^TFC_WORKLOAD_IDENTITY_AUDIENCE(?:_([A-Za-z0-9_]+))?$/;
 
-/** The tokens that environment variables request: the variable to put each token in, and its audience. */
 export function askedIdentities(
   variables: readonly { readonly key: string; readonly value: string; readonly category: string }[],
 ): { readonly name: string; readonly audience: string }[] {

@@ -23,7 +23,6 @@ import {
 import { deleteKeys, findKeys, insertKey } from "./store.ts";
 
 export interface IdentityToken {
-  /** The environment variable for the token. */
   readonly name: string;
   readonly value: string;
 }

@@ -15,7 +15,6 @@ import { deleteLog, updateBackingData } from "./store.ts";
 
 const moves = backingDataMovesOf(dataPresent);
 
-/** The contents of a run that belong to each of its phases. */
 const kindsOf: Readonly<Record<PhaseKind, readonly string[]>> = {
   plan: ["plan", "plan-json", "provider-schemas", "lock-file", "generated-configuration"],
   apply: ["errored-state"],

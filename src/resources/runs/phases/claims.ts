@@ -9,7 +9,6 @@ import type { RunPhaseTable } from "../../../database/schema/runs.ts";
 import { servesWorkspace } from "../../connections/agent-pools/reads.ts";
 import { sitePool } from "./rules.ts";
 
-/** Permits an agent to change one run: it can claim, or has claimed, one of its phases. */
 const issueClaim = Capability.issuer("claim");
 export type Claim = Capability<"claim">;
 

@@ -9,7 +9,6 @@ import { flag, flags, text, wholeNumber } from "../../../jsonapi/schemas.ts";
 import { backingDataOperations } from "../../shared/backing-data.ts";
 
 export interface PhaseView extends RunPhaseTable, WorkspaceFacts {
-  /** `remote` or `agent`. */
   readonly executionMode: string;
   readonly agentPoolId: string | null;
   readonly runEndedAt: string | null;

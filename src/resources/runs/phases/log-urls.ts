@@ -8,7 +8,6 @@ import type { Granted } from "../../../access/granted.ts";
 import type { Context } from "../../shared/context.ts";
 import { checkSignedUrl, signUrl } from "../../shared/signed-urls.ts";
 
-/** The caller presented a valid log URL for this phase. */
 export type LogRight = Granted<{ readonly phaseId: string; readonly tokenId: string }, "has-log-url">;
 
 const dayMs = 24 * 3_600_000;

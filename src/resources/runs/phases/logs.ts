@@ -115,7 +115,6 @@ export async function loggedPhase(tx: Tx, id: string): Promise<LoggedPhase | und
   return phase;
 }
 
-/** The offset at which the current attempt's bytes start. */
 async function startOf(tx: Tx, phase: LoggedPhase): Promise<number> {
   if (phase.attempt <= 1) return 1;
   return Math.max((await findStartOfAttempt(tx, phase)) ?? phase.logBytes, 1);

@@ -4,7 +4,6 @@ import type { RunPhaseTable, RunTable } from "../../../database/schema/runs.ts";
 export type PhaseKind = "plan" | "apply";
 export type PhaseStatus = "pending" | "queued" | "running" | "finished" | "errored" | "canceled" | "unreachable";
 
-/** The backing-data status while log and JSON output are not deleted. */
 export const dataPresent = "present";
 
 const finalPhaseStatuses = ["finished", "errored", "canceled", "unreachable"] as const;

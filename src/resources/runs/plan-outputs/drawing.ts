@@ -10,7 +10,6 @@ import { redactPlan, type SchemaUse, schemaUsesOf } from "./redaction.ts";
 export interface PlanBytes {
   readonly plan: Uint8Array;
   readonly schemas: Uint8Array | undefined;
-  /** The values of the run's sensitive variables. */
   readonly secrets: readonly SecretVariable[];
 }
 
@@ -83,7 +82,6 @@ function schemaMembers(uses: readonly SchemaUse[]): Wanted {
   ]);
 }
 
-/** Raises JsonError and TooManyValues. */
 function read(bytes: Uint8Array, selection: Wanted, json: ExactJson): unknown {
   const found: Record<string, unknown> = Object.create(null);
   const scanner = new JsonScanner(readerOf(selection, bytes.length, json, (value) => Object.assign(found, { value })));
@@ -107,7 +105,6 @@ function readerOf(selection: Wanted, bytesMax: number, json: ExactJson, give: (v
   };
 }
 
-/** Captures the text of one value. */
 class Whole extends Capture {
   readonly #give: (text: string) => void;
 

@@ -8,7 +8,6 @@ export class TooManyValues extends Error {}
 
 const [quote, minus, comma, array, object] = [0x22, 0x2d, 0x2c, 0x5b, 0x7b];
 const isDigit = (code: number): boolean => code >= 0x30 && code <= 0x39;
-/** Digits, sign, decimal point and exponent. */
 const isOfNumber = (code: number): boolean =>
   isDigit(code) || code === minus || code === 0x2b || code === 0x2e || code === 0x45 || code === 0x65;
 
@@ -63,7 +62,6 @@ const isPlain = (number: string): boolean =>
   (number.length <= plainDigitsMax && isDigit(number.charCodeAt(0)) && /^\d+$/.test(number)) ||
   String(Number(number)) === number;
 
-/** The index of the closing quote. */
 function endOfString(text: string, start: number): number {
   for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
     let escapes = 0;

@@ -35,7 +35,6 @@ export class PlanMask {
     return this.#matcher.isEmpty;
   }
 
-  /** For a value that is neither an object nor an array. */
   leaf(value: unknown): unknown {
     if (this.isEmpty) return value;
     const number = this.#json.numberIn(value);
@@ -59,7 +58,6 @@ export class PlanMask {
     return [...pieces, bytes.toString("utf8", at)].join("");
   }
 
-  /** Masks values recursively, but not keys. */
   values(value: unknown): unknown {
     if (Array.isArray(value)) return value.map((item: unknown) => this.values(item));
     if (typeof value !== "object" || value === null) return this.leaf(value);

@@ -44,7 +44,6 @@ const answerWith = (context: Context, content: StoredContent): ContentAnswer => 
   bytes: readContent(context, content),
 });
 
-/** Raises `forbidden`, or `not-found`. */
 async function forAdmins(
   context: Context,
   by: { readonly id: string } | { readonly runId: string },

@@ -206,7 +206,6 @@ class ChangeSide {
     );
   }
 
-  /** The part of a path that leads to values that are not secret. */
   reachable(path: readonly unknown[], marks: Marks, shape: Shape): unknown[] {
     const steps: unknown[] = [];
     let [here, form] = [marks, shape];
@@ -246,7 +245,6 @@ class ChangeSide {
 type SchemaKind = "resource_schemas" | "data_source_schemas" | "action_schemas";
 type Providers = { readonly [provider: string]: { readonly [kind: string]: { readonly [type: string]: unknown } } };
 
-/** A resource change or action invocation, and which schema describes it. */
 export interface SchemaUse {
   readonly user: unknown;
   readonly provider: string;
@@ -264,7 +262,6 @@ const useOfChange = (change: unknown): SchemaUse =>
   useOf(change, within(change, "mode") === "data" ? "data_source_schemas" : "resource_schemas");
 const useOfInvocation = (invocation: unknown): SchemaUse => useOf(invocation, "action_schemas");
 
-/** Everything in a plan that engines render with a schema. */
 export const schemaUsesOf = (plan: unknown): SchemaUse[] => [
   ...listOf(within(plan, "resource_changes")).map(useOfChange),
   ...listOf(within(plan, "resource_drift")).map(useOfChange),

@@ -51,7 +51,6 @@ function shapeOfType(type: unknown): Shape {
   return { each: shapeOfType(of) };
 }
 
-/** Whether the schema declares a key of an object. */
 export const isDeclared = (shape: Shape, name: string): boolean =>
   shape !== undefined && "members" in shape && shape.members.has(name);
 

@@ -18,7 +18,6 @@ export interface RunEvent {
   readonly commentId?: string | null;
 }
 
-/** One statement, for events of any number of runs. */
 export async function recordRunEvents(
   tx: Tx,
   _by: RunTransition,

@@ -35,14 +35,12 @@ interface LogText {
 export const logEvent = ({ kind, offset, nextOffset, text, isEnd }: LogText, position: StreamPosition): string =>
   frame("log", { phase: kind, offset, "next-offset": nextOffset, text, ended: isEnd }, position);
 
-/** The last event: the run has ended, or the caller can no longer read it. */
 export const endEvent = (reason: "finished" | "access", position: StreamPosition): string =>
   frame("end", { reason }, position);
 
 /** A comment that keeps proxies from closing an idle connection. */
 export const heartbeat = ":\n\n";
 
-/** The number of bytes up to the last complete UTF-8 character. */
 export function wholeCharacters(bytes: Uint8Array): number {
   for (let back = 1; back <= Math.min(3, bytes.length); back += 1) {
     const byte = bytes[bytes.length - back]!;

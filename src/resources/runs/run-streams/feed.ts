@@ -34,7 +34,6 @@ interface FollowedRun {
   readonly wakes: Set<() => void>;
 }
 
-/** One stream's subscription to a run. */
 export interface Following {
   /** Waits for a change since the last call, at most `forMs`. */
   changed(forMs: number): Promise<void>;
@@ -97,7 +96,6 @@ class RunFeed {
     this.#isPolling = false;
   }
 
-  /** Returns whether the run has changed. */
   #note(progress: RunProgress): boolean {
     const run = this.#runs.get(progress.id);
     if (run === undefined) return false;

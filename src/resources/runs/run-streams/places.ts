@@ -7,7 +7,6 @@ import type { StreamLimits } from "../../shared/context.ts";
 
 class StreamPlaces {
   #count = 0;
-  /** Keys are callers and organizations. */
   readonly #counts = new Map<string, number>();
 
   /** Returns the function to call when the stream closes. Raises `too-many-requests` and `unavailable`. */

@@ -39,7 +39,6 @@ const pieceBytes = 32 * 1024;
 const wakeMs = 250;
 const [stx, etx] = [0x02, 0x03];
 
-/** A hash of the run's document and the statuses of its phases. */
 const versionOf = (view: RunView): string =>
   createHash("sha256")
     .update(`${writeResource(runs, view)}${view.planStatus} ${view.applyStatus}`)

@@ -63,7 +63,6 @@ export const runTriggerResource = implement(runTriggers, {
   },
 });
 
-/** Raises `not-found`. */
 async function load(tx: Tx, context: Context, id: string, lock = false): Promise<RunTriggerForActor> {
   const trigger = await findRunTrigger(tx, context.actor, id, lock);
   if (trigger === undefined) throw notFound("run trigger");

@@ -30,7 +30,6 @@ interface Sent {
   readonly targetAddrs?: readonly string[] | null;
 }
 
-/** Combinations of attributes that are refused. */
 function bodyFaults(body: Sent): Fault[] {
   const faults: Fault[] = [];
   if (body.isDestroy && body.refreshOnly)

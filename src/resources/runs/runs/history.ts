@@ -30,7 +30,6 @@ export interface HistoricPhase {
   readonly invocations: number;
 }
 
-/** A run that has ended. */
 export interface HistoricRun {
   readonly status: (typeof finalStatuses)[number];
   readonly timestamps: Readonly<Record<string, string>>;

@@ -161,7 +161,6 @@ async function insertNewRun(
   return { ...inserted, ...columns };
 }
 
-/** The permission or capability that each event requires. */
 interface TransitionPermissions {
   apply: "can-apply";
   discard: "can-discard";
@@ -222,7 +221,6 @@ export async function released(
 
 export interface PassedRuns {
   readonly holder: RunInPlace;
-  /** The pending runs before it. */
   readonly waiting: readonly RunInPlace[];
   readonly comment?: string | null | undefined;
 }
@@ -284,7 +282,6 @@ async function discardOvertaken(
 
 const unreachable = { status: "unreachable", queuedMs: null, tokenHash: null } as const;
 
-/** Raises `conflict`. */
 function requireTransition(facts: RunFacts, event: Happening["event"]): Step {
   const transition = stepOf(facts, event);
   if (transition === undefined) throw conflict(refusalOf(facts, event));

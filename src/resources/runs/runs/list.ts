@@ -97,7 +97,6 @@ export async function pageOfOrganizationRuns(
   return { views: rows.slice(0, page.size).map((row) => toRunView(row, context)), hasMore: rows.length > page.size };
 }
 
-/** Runs that wait for an agent, in queue order. */
 export async function pageOfQueue(
   tx: Tx,
   context: Caller,
@@ -121,7 +120,6 @@ export interface AdminSearch {
   readonly part: string | undefined;
 }
 
-/** Runs of all organizations, for site admins. */
 export async function pageOfSiteRuns(
   tx: Tx,
   context: Caller,
@@ -153,7 +151,6 @@ export interface RunFilters {
 
 const nothing = sql<SqlBool>`1 = 0`;
 
-/** Combined with `and`. An unknown value matches nothing. */
 function conditionsOf({ dialect }: Tx, organizationId: string | undefined, filters: RunFilters): Condition[] {
   const isOneOf = (column: string, values: readonly string[]) => dialect.isOneOf(sql.ref(column), values);
   const conditions: Condition[] = [];

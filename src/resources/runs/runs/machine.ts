@@ -69,7 +69,6 @@ export const runEventNames = [
 ] as const;
 export type RunEventName = (typeof runEventNames)[number];
 
-/** What a transition depends on besides the event. */
 export interface RunFacts {
   readonly status: RunStatus;
   readonly planOnly: boolean;
@@ -93,7 +92,6 @@ export interface Beside {
   readonly apply?: PhaseStatus;
   /** Every final status has `freed`; it has no effect on a run without the lock. */
   readonly lock?: "taken" | "freed";
-  /** Sent to the agent that executes the run. */
   readonly signal?: "cancel" | "kill";
 }
 
@@ -216,7 +214,6 @@ const verbs: Readonly<Partial<Record<RunEventName, string>>> = {
   "force-execute": "force-executed",
 };
 
-/** Why an event is refused, and what to do instead. */
 export function refusalOf(facts: RunFacts, event: RunEventName): string {
   const { status } = facts;
   const cant = `The run can't be ${verbs[event] ?? "changed"}`;
@@ -235,7 +232,6 @@ export function refusalOf(facts: RunFacts, event: RunEventName): string {
   return `${cant}: it is ${status}.`;
 }
 
-/** The name of a status in `status-timestamps`. */
 export const stampOf = (status: RunStatus): string =>
   status === "pending"
     ? "plan-queueable-at"

@@ -27,7 +27,6 @@ export async function holdRun(tx: Tx, context: Context, id: string): Promise<Gra
   return grantReadable(await findRun(tx, context, id, true));
 }
 
-/** Raises `not-found`. */
 function grantReadable(run: RunView | undefined): Granted<RunView, "can-read-run"> {
   if (run === undefined) throw notFound("run");
   return grantOnWorkspace("run", run, "can-read-run");

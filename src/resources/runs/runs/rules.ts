@@ -17,13 +17,11 @@ import { runs } from "./definition.ts";
 import { isFinal, type RunEventName, type RunStatus, stampOf, type Step } from "./machine.ts";
 import { coolOffMs, type RunInPlace } from "./view.ts";
 
-/** A request for a run, by a caller, a schedule or another run. */
 export interface RunInput extends CreateAttributes<typeof runs> {
   /** Absent: the workspace's current configuration. */
   readonly configurationVersionId?: string | null | undefined;
   readonly source: string;
   readonly triggerReason: "manual" | "vcs" | "run_trigger" | "auto_destroy" | "assessment";
-  /** The run whose apply caused it. */
   readonly causedBy?: Pick<RunTable, "id" | "chainLength"> | undefined;
   /** Created by a schedule, version control or another run: it has no creator, and needs no permission to apply. */
   readonly byNobody?: boolean;
@@ -128,7 +126,6 @@ export const untouched = {
   version: 1,
 } as const;
 
-/** The workspace's engine, or the site's default. */
 export const engineOf = ({ engine }: Pick<WorkspaceView, "engine">, { options }: Pick<Context, "options">): string =>
   engine ?? options.engine ?? "terraform";
 
@@ -215,15 +212,11 @@ export interface Happening {
   readonly event: RunEventName;
   /** Columns of the current phase: the agent that claimed it, its resource counts, its error. */
   readonly phase?: Partial<RunPhaseTable>;
-  /** Only for a finished plan. */
   readonly hasChanges?: boolean;
-  /** The reason, for the run event. */
   readonly description?: string | null;
-  /** The user's comment. */
   readonly comment?: string | null | undefined;
 }
 
-/** The columns that a transition changes. */
 export interface Moved {
   readonly run: Partial<RunTable>;
   readonly plan: Partial<RunPhaseTable> | undefined;

@@ -223,7 +223,6 @@ export interface FoundConfiguration extends UsableConfiguration, WorkspaceAccess
   readonly workspaceId: string;
 }
 
-/** A configuration of the organization, with the caller's access to its workspace. */
 export async function findConfiguration(
   tx: Tx,
   { actor }: Pick<Context, "actor">,
@@ -343,7 +342,6 @@ const ended = prepared<Pick<RunTable, "organizationId" | "workspaceId"> & { limi
       .limit(limit),
 );
 
-/** The latest applied or errored runs, by the time they ended. */
 export const findEndedRuns = (
   tx: Tx,
   { organizationId, workspaceId }: Pick<RunTable, "organizationId" | "workspaceId">,

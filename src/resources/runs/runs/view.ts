@@ -13,7 +13,6 @@ import {
   type RunStatus,
 } from "./machine.ts";
 
-/** The columns of a run's workspace and phases that transitions depend on. */
 export interface RunPlace extends Pick<
   WorkspaceTable,
   | "projectId"
@@ -43,7 +42,6 @@ export interface RunInPlace extends RunTable, RunPlace {
   readonly configurationApprovedAt: string | null;
 }
 
-/** Columns of other rows that a run's document shows. */
 export interface RunSurroundings {
   readonly workspaceName: string;
   readonly agentPoolName: string | null;
@@ -61,7 +59,6 @@ export interface RunSurroundings {
 }
 
 export interface RunView extends RunInPlace, RunSurroundings, WorkspaceFacts, OrganizationFacts {
-  /** From `runPermissions`. */
   readonly permissions: Readonly<Record<string, boolean>>;
   /** Null also if the caller can't read that workspace's runs. */
   readonly triggeringSourceName: string | null;

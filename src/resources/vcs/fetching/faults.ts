@@ -3,7 +3,6 @@ import { ForbiddenAddress, type OutgoingFault } from "../../../outgoing/request.
 
 export class FetchFault extends Error {
   override readonly name = "FetchFault";
-  /** An error code. */
   readonly word: string;
   /** Whether a retry would fail too. */
   readonly isFinal: boolean;

@@ -17,7 +17,6 @@ export const treesAlone = ["--filter=blob:none"];
 /** If the server does not serve commits by SHA, the commit is searched in this many commits from the tip. */
 const depthBelowTip = 50;
 
-/** From a SHA or a branch name. */
 export const wantedOf = (text: string): Wanted =>
   isWhole(text) ? { sha: text, ref: undefined } : { sha: undefined, ref: `refs/heads/${text}` };
 

@@ -6,7 +6,6 @@ import { FetchFault } from "./faults.ts";
 import { isRef, isWhole, treesAlone, type Wanted } from "./one.ts";
 import type { Workshop } from "./workshop.ts";
 
-/** In commits. A pull request with an older merge base is not compared. */
 const depths = [50, 1000];
 const names = ["refs/cadastre/head", "refs/cadastre/target"] as const;
 

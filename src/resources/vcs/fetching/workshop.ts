@@ -16,7 +16,6 @@ import { claimUids } from "../../../sandbox/uids.ts";
 import { addressFault, FetchFault, faultOf } from "./faults.ts";
 
 export interface WorkshopOptions {
-  /** Private addresses that the operator allows. */
   readonly allowed: readonly string[];
   /** A file of SSH host keys; without one, any host key is accepted. */
   readonly knownHosts: string | undefined;
@@ -65,7 +64,6 @@ function sandboxForGit(requested: SandboxKind | undefined): Promise<Sandbox> {
   return chosen.sandbox;
 }
 
-/** For the log at startup. */
 export async function describeFetching(requested: SandboxKind | undefined): Promise<string> {
   if (findGit() === undefined) return "git is not installed: connected repositories can't be fetched until it is";
   const { kind } = await sandboxForGit(requested);
@@ -127,7 +125,6 @@ export class Workshop {
   readonly #setup: Parts;
   readonly #mounts: Mounts;
   readonly #mark = `CADASTRE_FETCH=${randomUUID()}`;
-  /** Values of the `Authorization` header by origin. */
   readonly #authorizations = new Map<string, string>();
 
   constructor(setup: Parts) {
@@ -161,7 +158,6 @@ export class Workshop {
     this.#authorizations.set(origin, authorization);
   }
 
-  /** Writes a file for git or its child processes; returns its path inside the sandbox. */
   async write(name: string, text: string): Promise<string> {
     const path = join(this.#setup.folder, name);
     await mkdir(join(path, ".."), { recursive: true });
@@ -180,19 +176,16 @@ export class Workshop {
     return this.write("ssh/known-hosts", text);
   }
 
-  /** Returns its output. Raises FetchFault. */
   async git(args: readonly string[]): Promise<string> {
     const { out, errors, code } = await this.#run(args);
     if (code !== 0) throw this.#faultOf(errors);
     return out.toString("utf8");
   }
 
-  /** Returns whether it succeeded. */
   async tryGit(args: readonly string[]): Promise<boolean> {
     return (await this.#run(args)).code === 0;
   }
 
-  /** Streams its output. Raises FetchFault. */
   async *stream(args: readonly string[]): AsyncGenerator<Uint8Array> {
     const running = this.#start(args);
     const errors = readAll(running.stderr, errorBytesMax);
@@ -276,7 +269,6 @@ export class Workshop {
     return join(this.#setup.sandbox.inside(this.#mounts).job, name);
   }
 
-  /** Changes the owner to git's user. */
   async #chown(...paths: string[]): Promise<void> {
     const uid = this.#setup.sandbox.uidOf(this.#setup.slot);
     if (uid !== undefined) for (const path of paths) chownSync(path, uid, uid);

@@ -134,7 +134,6 @@ export const states: Readonly<Record<CommitState, string>> = {
   canceled: "FAILED",
 };
 
-/** Keys have at most 40 characters. */
 export const keyOf = (context: string): string =>
   context.length <= 40 ? context : hmacHex(Buffer.from(context), "key").slice(0, 40);
 

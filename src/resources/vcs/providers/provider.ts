@@ -7,7 +7,6 @@ import { z } from "zod";
 import type { VcsSource } from "../../runs/configuration-versions/definition.ts";
 import type { Happening } from "../triggers/happening.ts";
 
-/** The URLs of an organization's connection. */
 export interface Connection {
   readonly serviceProvider: string;
   readonly apiUrl: string;
@@ -19,7 +18,6 @@ export interface Inbound {
   readonly body: Uint8Array;
 }
 
-/** The content of a verified webhook request. */
 export interface Received {
   /** `ORGANIZATION/REPOSITORY`, as in a workspace's settings. */
   readonly repository: string;
@@ -29,7 +27,6 @@ export interface Received {
   readonly events: readonly Happening[];
 }
 
-/** A request to the provider's API. */
 export interface ApiCall {
   readonly method: "GET" | "POST" | "PUT" | "DELETE";
   readonly url: string;
@@ -57,9 +54,7 @@ export interface Provider {
   readonly source: VcsSource;
   /** Whether the request was signed with this secret. Must not parse the body. */
   isAuthentic(inbound: Inbound, secret: string): boolean;
-  /** Undefined for an unknown payload. */
   read(inbound: Inbound, payload: unknown, connection: Connection): Received | undefined;
-  /** Over HTTPS. */
   cloneUrl(connection: Connection, repository: string): string;
   /** Values of the `Authorization` header, for git and for the API. */
   gitAuthorization(token: string): string;
@@ -74,10 +69,8 @@ export interface Provider {
   addWebhooks(connection: Connection, repository: string, webhook: Webhook): readonly ApiCall[];
   removeWebhook(connection: Connection, repository: string, webhookId: string): ApiCall;
   readonly webhookId: (answer: unknown) => string | undefined;
-  /** Pages count from 1. */
   repositories(connection: Connection, page: number): ApiCall;
   branches(connection: Connection, repository: string, page: number): ApiCall;
-  /** The names in a response to these. */
   readonly names: {
     readonly repositories: (answer: unknown, connection: Connection) => readonly string[];
     readonly branches: (answer: unknown) => readonly string[];
@@ -88,7 +81,6 @@ export interface Provider {
 
 export const pageSize = 100;
 
-/** Without trailing slashes. */
 export const base = (url: string): string => url.replace(/\/+$/, "");
 
 /** Encodes each segment: `acme/my repo` → `acme/my%20repo`. */

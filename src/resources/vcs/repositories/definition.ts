@@ -24,11 +24,9 @@ const repository: Parameter<string> = {
   },
 };
 const meta = z.object({
-  "is-cut-short": z
-    .boolean()
-    .meta({
-      description: "Whether the list may be incomplete, because the provider has more items than were requested.",
-    }),
+  "is-cut-short": z.boolean().meta({
+    description: "Whether the list may be incomplete, because the provider has more items than were requested.",
+  }),
 });
 const list = {
   method: "GET",

@@ -3,7 +3,6 @@ import { expression, expressionFault, globs } from "../../../kernel/patterns.ts"
 import { quoted } from "../../../kernel/text.ts";
 import type { Happening, PullRequest, Push, TagPush } from "./happening.ts";
 
-/** The settings of a workspace that decide which events start runs. */
 export interface Watch {
   readonly executionMode: string;
   /** Null for the repository's default branch. */
@@ -23,7 +22,6 @@ export interface Known {
   readonly defaultBranch?: string | null | undefined;
   /** Changed files. Undefined until they were looked up; null if that failed. */
   readonly files?: readonly string[] | null | undefined;
-  /** Whether a user has ever queued a run. */
   readonly hasManualRun: boolean;
   /** Whether the operator allows plans for forks. */
   readonly plansForks: boolean;

@@ -23,7 +23,6 @@ interface Common {
 export interface Push extends Common, Commit {
   readonly kind: "push";
   readonly branch: string;
-  /** The previous commit of the branch; null for a new branch. */
   readonly before: string | null;
   readonly isDeleted: boolean;
   /** All added, changed and removed files, including old names; null if the list is missing or incomplete. */
@@ -45,7 +44,6 @@ export interface PullRequest extends Common, Commit {
   readonly source: string;
   readonly target: string;
   readonly targetSha: string | null;
-  /** The source repository, if it is a fork. */
   readonly fork: string | null;
   /** For fetching the commit from providers that do not serve commits by SHA. */
   readonly ref: string | null;

@@ -10,14 +10,12 @@ import type { Outcome } from "./definition.ts";
 import { lockUndecided, updateEvent, type WaitingEvent } from "./store.ts";
 import type { JobWork } from "../../shared/job-work.ts";
 
-/** An event with its workspace and connection. */
 export interface Doing {
   readonly event: WaitingEvent;
   readonly workspace: WorkspaceView;
   readonly connection: OpenConnection;
 }
 
-/** A label for messages. */
 export function subjectOf({ kind, happening, repository }: WaitingEvent): string {
   if (happening === null) return kind === "connection" ? `connecting ${repository}` : kind;
   return nameOf(JSON.parse(happening) as Happening);
@@ -28,7 +26,6 @@ export interface Ending {
   readonly why: string;
 }
 
-/** The event must be locked. */
 export async function end(tx: Tx, by: Capability<"job">, event: WaitingEvent, { outcome, why }: Ending): Promise<void> {
   await updateEvent(tx, by, event.id, {
     outcome,

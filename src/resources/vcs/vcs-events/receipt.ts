@@ -19,13 +19,11 @@ import { holdWorkspacesOf, insertDeliveries, insertEvents } from "./store.ts";
 
 const issueCapability = Capability.issuer("webhook");
 
-/** The job that processes events. */
 export const workingOffJob = "vcs-events";
 
 /** GitHub's maximum, which is the largest of all providers. */
 export const deliveryBytesMax = 25 * 1024 * 1024;
 
-/** Undefined if there is no such connection. */
 export const connectionOf = (context: Context, id: string): Promise<KnownConnection | undefined> =>
   knownConnection(context.database.reader, context, id);
 

@@ -81,7 +81,6 @@ export async function insertDeliveries(
   return new Set(inserted.map(({ id }) => id));
 }
 
-/** Permits writing events: a webhook, a job, or a workspace that is being connected. */
 export type EventSource =
   | Capability<"webhook" | "job">
   | Granted<ConnectedWorkspace, "can-update" | "can-create-workspace">;
@@ -154,7 +153,6 @@ export async function findEarlier(
     .execute();
 }
 
-/** Undefined if the event has an outcome. */
 export async function lockUndecided(tx: Tx, id: string): Promise<VcsEventTable | undefined> {
   return tx.db
     .selectFrom("vcsEvents as e")
@@ -209,7 +207,6 @@ export async function earlierRun(
   return row?.runId ?? undefined;
 }
 
-/** Unfinished runs of earlier commits of a pull request. */
 export async function outdatedRuns(tx: Tx, workspaceId: string, pullRequest: number): Promise<string[]> {
   const rows = await tx.db
     .selectFrom("vcsEvents as e")
@@ -235,7 +232,6 @@ export async function hasManualRun(tx: Tx, workspaceId: string, organizationId: 
   return row !== undefined;
 }
 
-/** Returns the number of deleted rows. */
 export async function deleteOlder(tx: Tx, _by: Capability<"job">, before: string, limit: number): Promise<number> {
   const events = await sql`delete from vcs_events where id in (
     select id from vcs_events where created_at < ${before} order by created_at limit ${limit})`.execute(tx.db);

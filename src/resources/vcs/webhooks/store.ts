@@ -10,7 +10,6 @@ export interface WantedWebhook {
   readonly repository: string;
 }
 
-/** Connected repositories without a webhook. */
 export async function findMissing(tx: Tx, limit: number): Promise<WantedWebhook[]> {
   const { rows } = await sql<WantedWebhook>`
     select distinct t.organization_id, t.oauth_client_id, lower(w.vcs_identifier) as repository
@@ -31,11 +30,9 @@ export async function insertWebhooks(tx: Tx, _by: Capability<"job">, rows: reado
 }
 
 export interface DueWebhook extends VcsWebhookTable {
-  /** A token of a connected workspace; null if none is connected any more. */
   readonly oauthTokenId: string | null;
   /** Any token of the connection, for removing a webhook. */
   readonly anyTokenId: string | null;
-  /** In the workspaces' spelling. */
   readonly identifier: string | null;
   readonly wantedNumber: number;
 }
