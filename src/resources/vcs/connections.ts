@@ -31,7 +31,6 @@ export class ApiFault extends Error {
   override readonly name = "ApiFault";
   /** Whether a retry would fail too. */
   readonly isFinal: boolean;
-  /** Undefined if there was no response. */
   readonly status: number | undefined;
 
   constructor(sentence: string, isFinal: boolean, status?: number) {

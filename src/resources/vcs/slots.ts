@@ -2,7 +2,6 @@
 
 export interface Slots<Item> {
   readonly slots: number;
-  /** The items that can start now, given those in progress. */
   next(inProgress: readonly Item[]): Promise<readonly Item[]>;
   work(item: Item): Promise<void>;
 }

@@ -20,7 +20,6 @@ const requeuesMax = 3;
 /** Agents enforce the time limit themselves; the server steps in this much later. */
 const lateMs = 10 * 60_000;
 
-/** Returns the number of resolved jobs. */
 export async function decideLostJobs({ context, capability, signal, step }: JobWork): Promise<number> {
   const limits = {
     silentMs,

@@ -222,7 +222,6 @@ export async function finish(context: Context, by: Serving, report: Report, resu
   if (ended?.status === "applied") context.wake?.(triggeringJob);
 }
 
-/** The duration counts from the claim. */
 export const endedPhaseOf = (
   { kind, claimedMs }: Pick<RunPhaseTable, "kind" | "claimedMs">,
   result: string,

@@ -2,7 +2,6 @@
 import { sql } from "kysely";
 import type { Tx } from "../../../database/database.ts";
 
-/** The versions of an engine that a pool's agents have; those of the site's agents if `agentPoolId` is null. */
 export async function offeredVersions(
   tx: Tx,
   product: "terraform" | "tofu",

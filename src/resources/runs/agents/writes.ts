@@ -9,7 +9,6 @@ import type { JobWork } from "../../shared/job-work.ts";
 import type { AgentActor } from "../phases/claims.ts";
 import { deleteVanishedAgents, touchAgent } from "./store.ts";
 
-/** The caller has a token of an agent pool, and can act as its agent. */
 export type Serving = Granted<AgentActor, "can-serve">;
 
 /** Raises `not-found` for all other callers. */

@@ -23,7 +23,6 @@ export const nothingFound: Findings = {
   checksUnknown: 0,
 };
 
-/** `resourceCount` is the number of resources in the workspace's state. */
 export function findingsOf({ drifted, checks }: PlanSummary, resourceCount: number): Findings {
   return {
     drifted: Number(drifted > 0),

@@ -94,7 +94,6 @@ function scheduledMs(workspace: WorkspaceView): number | undefined {
 }
 
 const hourMs = 3_600_000;
-/** When reminders are sent, in hours before the destroy. */
 const stagesHours = [12, 24] as const;
 const earliestMs = Math.max(...stagesHours) * hourMs;
 
@@ -112,7 +111,6 @@ function stageOf(workspace: WorkspaceView, nowMs: number): (typeof stagesHours)[
 
 const trigger = "workspace:auto_destroy_reminder";
 
-/** Returns the number of reminders. `onceKey` prevents sending one twice. */
 export async function remindOfDestroys({ context, signal, step }: JobWork): Promise<number> {
   let [count, afterId] = [0, ""];
   while (!signal.aborted) {

@@ -12,9 +12,7 @@ const msOfDuration = (column: string): RawBuilder<number> => {
 
 export interface Search {
   readonly limit: number;
-  /** Also workspaces that become due within this time. */
   readonly withinMs?: number;
-  /** Only workspaces with a subscriber to this trigger, and only after this id. */
   readonly remind?: { readonly trigger: string; readonly afterId: string };
 }
 

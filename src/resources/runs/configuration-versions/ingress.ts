@@ -10,7 +10,6 @@ export interface Ingress {
   readonly commitSha: string;
   readonly commitUrl: string;
   readonly compareUrl: string | null;
-  /** `ORGANIZATION/REPOSITORY`. */
   readonly identifier: string;
   readonly isPullRequest: boolean;
   readonly onDefaultBranch: boolean;
@@ -24,7 +23,6 @@ export interface Ingress {
   readonly senderHtmlUrl: string | null;
 }
 
-/** Null if the configuration was uploaded. */
 function ingressOf<Row extends { readonly ingress: string | null }>({ ingress }: Row): Ingress | null {
   return ingress === null ? null : (JSON.parse(ingress) as Ingress);
 }

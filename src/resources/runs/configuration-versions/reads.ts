@@ -57,6 +57,5 @@ export const configurationsBeside: LoadMany<ConfiguredParent> = async (tx, _cont
   });
 };
 
-/** Commits are part of their configuration's row. */
 export const commitsBeside: LoadMany<IngressView> = (_tx, _context, _ids, versions) =>
   Promise.resolve([...versions.values()]);

@@ -25,7 +25,6 @@ export const ofConfigurationVersion = (id: string): ContentOwner => ({ column: "
 
 export type NewConfiguration = Partial<CreateAttributes<typeof configurationVersions>>;
 
-/** The commit of a configuration that is fetched from version control. */
 export interface Commit {
   readonly source: VcsSource;
   readonly ingress: Ingress;
@@ -109,7 +108,6 @@ interface Situation extends Pick<ConfigurationVersionTable, "id" | "status" | "i
   readonly currentConfigurationVersionId: string | null;
 }
 
-/** Why a version can't be archived; undefined if it can. */
 export function archiveObstacle(version: Situation, hasRunInProgress: boolean): AppError | undefined {
   const refused = (why: string) =>
     conflict(`Status transition not allowed: configuration could not be archived because ${why}.`);
@@ -125,7 +123,6 @@ export function archiveObstacle(version: Situation, hasRunInProgress: boolean): 
 
 export const backingDataMoves = backingDataMovesOf("uploaded");
 
-/** Why the archive can't be soft-deleted, restored or permanently deleted; undefined if it can. */
 export function backingDataObstacle(
   move: BackingDataMove,
   version: Situation,

@@ -87,7 +87,6 @@ const toView = (row: VersionRow, actor: Context["actor"]): ConfigurationVersionV
 export type ConfiguredParent = WorkspaceFacts &
   Pick<ConfigurationVersionView, "organizationId" | "currentConfigurationVersionId">;
 
-/** For a workspace that is already loaded. */
 export function inWorkspace(row: ConfigurationVersionTable, workspace: ConfiguredParent): ConfigurationVersionView {
   const { access, owner, allowForceDeleteWorkspaces, currentConfigurationVersionId } = workspace;
   return { ...row, access, owner, allowForceDeleteWorkspaces, currentConfigurationVersionId, uploadUrl: null };
@@ -238,7 +237,6 @@ export async function findVersions(
     .execute();
 }
 
-/** A pending version whose upload URL has expired. */
 export async function findAwaitedTooLong(tx: Tx, at: string): Promise<string | undefined> {
   const row = await tx.db
     .selectFrom("configurationVersions as v")

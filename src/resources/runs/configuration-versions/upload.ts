@@ -175,7 +175,7 @@ interface Arrived extends Received {
   readonly startedAt: string;
 }
 
-/** Attaches the archive to its version, in the lock order version → contents → workspace → audit log → run. False if it was not needed. */
+/** Attaches the archive to its version. False if the version already has the same archive. */
 async function finalize(
   tx: Tx,
   context: Context,

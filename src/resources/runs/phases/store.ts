@@ -93,7 +93,6 @@ export async function insertPieces(tx: Tx, chunks: readonly RunLogChunkTable[]):
   await tx.db.insertInto("runLogChunks").values(chunks).execute();
 }
 
-/** Undefined while the attempt has written nothing. */
 export async function findStartOfAttempt(tx: Tx, { id, attempt }: LoggedPhase): Promise<number | undefined> {
   const row = await tx.db
     .selectFrom("runLogChunks")

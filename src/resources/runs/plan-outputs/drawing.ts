@@ -62,9 +62,6 @@ function withPlanFaults<T>(task: () => T): T {
   }
 }
 
-// --- reading
-
-/** The members of an object to read, recursively; true for everything. */
 type Wanted = true | ReadonlyMap<string, Wanted>;
 
 const membersOf = (names: readonly string[]): Wanted => new Map(names.map((name) => [name, true]));
@@ -123,7 +120,6 @@ export interface PlanSummary {
   readonly checks: Readonly<Record<"pass" | "fail" | "error" | "unknown", number>>;
 }
 
-/** Needs only the members `resource_drift` and `checks`. */
 export function summaryOf(plan: unknown): PlanSummary {
   const drifted = listIn(plan, "resource_drift").filter((each) => {
     const actions = isObject(each) ? listIn(each["change"], "actions") : [];

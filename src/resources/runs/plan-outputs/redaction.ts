@@ -67,8 +67,6 @@ const entriesOf = (value: unknown): [string, unknown][] => (isObject(value) ? Ob
 const membersOf = (value: unknown, names: readonly string[]): object =>
   Object.fromEntries(entriesOf(value).filter(([name]) => names.includes(name)));
 
-// --- changes
-
 /** Members of a resource besides its change. They come from the configuration, and are not secret. */
 const resourceMembers = [
   "address",
@@ -91,7 +89,6 @@ function redactResource(change: unknown, shape: Shape, reading: PlanReading): ob
   };
 }
 
-/** Members of a change besides its two sides. */
 const changeMembers = ["importing", "generated_config", "before_identity", "after_identity"];
 
 function redactChange(change: unknown, shape: Shape, reading: PlanReading): object {
@@ -116,7 +113,6 @@ function redactChange(change: unknown, shape: Shape, reading: PlanReading): obje
   };
 }
 
-/** Members of an action invocation, and of its trigger, that are not secret. */
 const invocationMembers = ["address", "type", "name", "provider_name"];
 const triggerMembers = {
   lifecycle_action_trigger: [
@@ -239,8 +235,6 @@ class ChangeSide {
     return number;
   }
 }
-
-// --- schemas
 
 type SchemaKind = "resource_schemas" | "data_source_schemas" | "action_schemas";
 type Providers = { readonly [provider: string]: { readonly [kind: string]: { readonly [type: string]: unknown } } };

@@ -16,7 +16,6 @@ const isObject = (value: unknown): value is Loose =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 const entriesOf = (value: unknown): [string, unknown][] => (isObject(value) ? Object.entries(value) : []);
 
-/** For a resource: `{ block: { attributes, block_types } }`. */
 export function shapeOfSchema(schema: unknown): Shape {
   return isObject(schema) && isObject(schema["block"]) ? shapeOfBlock(schema["block"]) : undefined;
 }

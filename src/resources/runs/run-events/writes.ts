@@ -12,7 +12,6 @@ import type { RunTransition } from "../proofs.ts";
 export interface RunEvent {
   readonly id?: string;
   readonly run: { readonly id: string; readonly organizationId: string };
-  /** `created`, `queued`, `planning`, … */
   readonly action: string;
   readonly description?: string | null;
   readonly commentId?: string | null;

@@ -1,6 +1,5 @@
 /** Formats the server-sent events of a run's stream, and the event ids by which a client resumes. Pure. */
 
-/** What a client has received: bytes of each log, and the version of the run. */
 export interface StreamPosition {
   readonly plan: number;
   readonly apply: number;
@@ -11,7 +10,6 @@ export type LogKind = "plan" | "apply";
 
 const idOf = ({ plan, apply, version }: StreamPosition): string => `${plan}.${apply}.${version}`;
 
-/** Undefined for an invalid id. */
 export function parsePosition(id: string): StreamPosition | undefined {
   const match = /^(\d{1,15})\.(\d{1,15})\.([\w-]{0,32})$/.exec(id);
   return match === null ? undefined : { plan: Number(match[1]), apply: Number(match[2]), version: match[3]! };

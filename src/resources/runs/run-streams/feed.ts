@@ -35,7 +35,6 @@ interface FollowedRun {
 }
 
 export interface Following {
-  /** Waits for a change since the last call, at most `forMs`. */
   changed(forMs: number): Promise<void>;
   progress(): RunProgress | undefined;
   stop(): void;

@@ -9,12 +9,10 @@ export interface RunTriggerView extends RunTriggerTable {
   /** Null if the caller can't read the workspace. */
   readonly workspaceName: string | null;
   readonly sourceableName: string | null;
-  /** Version numbers of the shown columns of the two workspaces. */
   readonly workspaceFacts: number;
   readonly sourceableFacts: number;
 }
 
-/** With the caller's access to the workspace in which runs are started. */
 export type RunTriggerForActor = RunTriggerView & WorkspaceFacts;
 
 const readers = "read access to the workspace's runs";

@@ -88,7 +88,6 @@ export async function pageOfTriggers(
   return { views: found.rows.map((row) => toView(row, actor)), totalCount: found.totals.totalCount };
 }
 
-/** At most twenty. */
 export async function findSourceIds(tx: Tx, workspaceId: string): Promise<string[]> {
   const rows = await tx.db
     .selectFrom("runTriggers")

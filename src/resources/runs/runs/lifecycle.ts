@@ -329,7 +329,6 @@ function phaseChanges(run: RunInPlace, { plan, apply }: Moved): PhaseChange[] {
   return changes;
 }
 
-/** The changes to the workspace row: lock, current run and, at the end of an apply, current state. */
 async function workspaceChanges(
   transaction: RunTransaction,
   run: RunInPlace,

@@ -193,7 +193,7 @@ function timeCondition(timeframe: string): Condition {
 }
 
 function searchConditions(dialect: Tx["dialect"], { user, commit, basic }: RunFilters): Condition[] {
-  // `lower` of SQLite only changes ASCII letters.
+  // `lower` of both databases only changes ASCII letters.
   const folded = (text: string) => text.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase());
   const textOf = (column: string) => sql<string>`lower(coalesce(${sql.ref(column)}, ''))`;
   const has = (columns: readonly string[], search: string) =>

@@ -18,7 +18,6 @@ import { isFinal, type RunEventName, type RunStatus, stampOf, type Step } from "
 import { coolOffMs, type RunInPlace } from "./view.ts";
 
 export interface RunInput extends CreateAttributes<typeof runs> {
-  /** Absent: the workspace's current configuration. */
   readonly configurationVersionId?: string | null | undefined;
   readonly source: string;
   readonly triggerReason: "manual" | "vcs" | "run_trigger" | "auto_destroy" | "assessment";
@@ -207,7 +206,6 @@ function commitOf({ ingress }: UsableConfiguration): string | null {
   return ingress === null ? null : ((JSON.parse(ingress) as Partial<Ingress>).commitSha ?? null);
 }
 
-/** An event for the state machine, with the data that comes with it. */
 export interface Happening {
   readonly event: RunEventName;
   /** Columns of the current phase: the agent that claimed it, its resource counts, its error. */

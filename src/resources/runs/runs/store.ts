@@ -35,7 +35,6 @@ const livingMs = 30_000;
 /** Bounds the ids in a run's document; the full list has its own route. */
 const linkedMax = 1000;
 
-/** Runs with the columns that transitions depend on. */
 function runsInPlace(db: Kysely<Schema>) {
   return db
     .selectFrom("runs as r")
@@ -348,7 +347,6 @@ export const findEndedRuns = (
   limit: number,
 ): Promise<EndedRun[]> => ended(tx, { organizationId, workspaceId, limit });
 
-/** The id of any run, in any organization, with a saved plan that was created before a time. */
 export async function findOldSavedPlan(tx: Tx, before: string): Promise<string | undefined> {
   const row = await tx.db
     .selectFrom("runs")

@@ -44,7 +44,6 @@ export class RunTransaction {
     this.#announce(run, "run:created", "pending");
   }
 
-  /** Adds an event for each status that has one; a notification only for the last status. */
   reached(run: NotifiedRun, { to }: Step, description: string | null = null): void {
     const last = to.at(-1);
     const trigger = last === undefined ? undefined : triggerOf(last);

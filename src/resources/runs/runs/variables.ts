@@ -25,7 +25,6 @@ export function openRunVariables(
   return JSON.parse(Buffer.from(vault.open(ownOwner(id), variables)).toString()) as OwnVariables;
 }
 
-/** Of all variables that apply to its workspace. One statement. */
 export async function variableSnapshot(
   tx: Tx,
   { vault }: Vault,

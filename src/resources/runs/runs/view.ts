@@ -69,7 +69,6 @@ export interface RunView extends RunInPlace, RunSurroundings, WorkspaceFacts, Or
 /** How long an interrupted engine has to stop before a cancel can be forced. */
 export const coolOffMs = 15_000;
 
-/** The state machine's input, without what comes with the event. */
 export function factsOf(run: RunInPlace): RunFacts {
   return {
     status: run.status as RunStatus,

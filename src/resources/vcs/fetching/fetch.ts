@@ -39,7 +39,6 @@ export async function fetchCommit<T>(
   });
 }
 
-/** Two commits, or a branch and a commit; or a pull request and its target, compared from their merge base. */
 export type Range = { readonly before: string; readonly after: Wanted } | Sides;
 
 /** Includes both names of a renamed file. Raises FetchFault. */

@@ -20,7 +20,6 @@ const depthBelowTip = 50;
 export const wantedOf = (text: string): Wanted =>
   isWhole(text) ? { sha: text, ref: undefined } : { sha: undefined, ref: `refs/heads/${text}` };
 
-/** Returns the full SHA. */
 export async function fetchOne(
   gitSandbox: Workshop,
   url: string,

@@ -31,7 +31,6 @@ export function readRemote(text: string): URL {
   return url;
 }
 
-/** Prepares a fetch, and returns the URL for git. */
 export async function reach(gitSandbox: Workshop, remote: URL, credentials: Keys): Promise<string> {
   if (remote.protocol !== "ssh:") return remote.href;
   if (credentials.sshKey === undefined)

@@ -122,7 +122,6 @@ function of({ apiUrl }: Connection, repository: string): string {
   const { project, slug } = partsOf(repository);
   return `${base(apiUrl)}/rest/api/1.0/projects/${project}/repos/${slug}`;
 }
-/** The API pages by offset. */
 const from = (page: number) => `limit=${pageSize}&start=${(page - 1) * pageSize}`;
 
 const cloneLinks = z.object({

@@ -44,7 +44,6 @@ const requestShape = z.object({
   object_attributes: z.object({
     iid: z.int().positive(),
     action: z.string().nullish(),
-    /** Only present if there are new commits. */
     oldrev: z.string().nullish(),
     title: wordsShape,
     description: wordsShape,

@@ -21,9 +21,7 @@ export interface Inbound {
 export interface Received {
   /** `ORGANIZATION/REPOSITORY`, as in a workspace's settings. */
   readonly repository: string;
-  /** Undefined if the provider sends none. */
   readonly deliveryId: string | undefined;
-  /** In order; empty if no event is relevant. */
   readonly events: readonly Happening[];
 }
 
@@ -38,7 +36,6 @@ export type CommitState = "pending" | "running" | "needs-confirmation" | "succes
 export interface CommitStatus {
   readonly sha: string;
   readonly state: CommitState;
-  /** Distinguishes it from other statuses of the same commit. */
   readonly context: string;
   readonly description: string;
   readonly url: string;
@@ -50,7 +47,6 @@ export interface Webhook {
 }
 
 export interface Provider {
-  /** The `source` of configuration versions. */
   readonly source: VcsSource;
   /** Whether the request was signed with this secret. Must not parse the body. */
   isAuthentic(inbound: Inbound, secret: string): boolean;
@@ -102,9 +98,8 @@ export const bearer = (token: string): string => `Bearer ${token}`;
 
 // --- shapes of webhook payloads
 
-/** SHA-1 or SHA-256. */
 export const shaShape = z.string().regex(/^([0-9a-f]{40}|[0-9a-f]{64})$/);
-/** Bounded, because it is stored; PostgreSQL can't store NUL characters or lone surrogates. */
+/** Bounded, because it is stored; neither database stores NUL characters or lone surrogates. */
 export const nameShape = z
   .string()
   .min(1)

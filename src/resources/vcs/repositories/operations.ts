@@ -75,7 +75,6 @@ function refusalOf({ status, isFinal, message }: ApiFault): AppError {
   return new AppError("unavailable", `${message} Try again shortly.`, { retryAfterSeconds: 10 });
 }
 
-/** The maximum number of the provider's pages to request. */
 const callsMax = 20;
 const totalMs = 20_000;
 
@@ -89,7 +88,6 @@ export interface Listing {
 export interface Found {
   readonly names: readonly string[];
   readonly hasMore: boolean;
-  /** Whether the provider may have more items than were requested. */
   readonly isCutShort: boolean;
 }
 

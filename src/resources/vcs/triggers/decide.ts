@@ -23,7 +23,6 @@ export interface Known {
   /** Changed files. Undefined until they were looked up; null if that failed. */
   readonly files?: readonly string[] | null | undefined;
   readonly hasManualRun: boolean;
-  /** Whether the operator allows plans for forks. */
   readonly plansForks: boolean;
 }
 

@@ -88,7 +88,6 @@ async function createConfiguration(
   return id;
 }
 
-/** Starts the run, if any, and ends the event, in one transaction. */
 async function startRun(
   tx: Tx,
   { context, capability }: JobWork,

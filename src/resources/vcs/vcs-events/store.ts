@@ -111,7 +111,6 @@ const undecided = (tx: Tx) =>
 
 export interface InProgress {
   readonly workspaceIds: readonly string[];
-  /** Connections that have no slot left. */
   readonly oauthClientIds: readonly string[];
 }
 
@@ -182,7 +181,6 @@ export async function postponeEvent(
   await updateRow(tx, "vcsEvents", id, { attempts, detail, dueMs: sql`${tx.dialect.nowMs} + ${waitMs}` });
 }
 
-/** The run that the same kind of event has already started for this commit in this workspace. */
 export async function earlierRun(
   tx: Tx,
   { id, workspaceId, commitSha, kind, tag, pullRequest }: VcsEventTable,

@@ -31,7 +31,6 @@ export async function insertWebhooks(tx: Tx, _by: Capability<"job">, rows: reado
 
 export interface DueWebhook extends VcsWebhookTable {
   readonly oauthTokenId: string | null;
-  /** Any token of the connection, for removing a webhook. */
   readonly anyTokenId: string | null;
   readonly identifier: string | null;
   readonly wantedNumber: number;
