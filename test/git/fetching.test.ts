@@ -56,10 +56,10 @@ describe("submodules", () => {
   });
 
   it.each([
-    ["a path of this machine", "/etc", "only https and ssh"],
-    ["a file address", "file:///etc", "only https and ssh"],
-    ["a program", "ext::sh -c touch% /tmp/pwned", "only https and ssh"],
-    ["an option", "--upload-pack=touch /tmp/pwned", "only https and ssh"],
+    ["a path of this machine", "/etc", "can only be fetched over https and ssh"],
+    ["a file address", "file:///etc", "can only be fetched over https and ssh"],
+    ["a program", "ext::sh -c touch% /tmp/pwned", "can only be fetched over https and ssh"],
+    ["an option", "--upload-pack=touch /tmp/pwned", "can only be fetched over https and ssh"],
     ["an address inside the network", "http://10.0.0.1/x.git", "private address"],
     ["SSH without a key", "git@git.example:x/y.git", "no SSH key"],
   ])("%s is refused", async (title, url, sentence) => {
@@ -83,7 +83,7 @@ describe("a fetch", () => {
   });
 
   it("has messages for a missing repository and a refused token", async () => {
-    await expect(fetched("a/nothing")).rejects.toThrow("there is no such repository");
+    await expect(fetched("a/nothing")).rejects.toThrow("the repository, branch or commit does not exist");
     server.authorization = "Basic another";
     await expect(fetched("a/plain")).rejects.toThrow("refuses the connection's token");
     server.authorization = undefined;

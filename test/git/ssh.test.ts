@@ -67,7 +67,9 @@ describe("a fetch over SSH", () => {
   });
 
   it("that finds no repository has a message", async () => {
-    await expect(fetched("a/nothing", { key: ssh.key })).rejects.toThrow("there is no such repository");
+    await expect(fetched("a/nothing", { key: ssh.key })).rejects.toThrow(
+      "the repository, branch or commit does not exist",
+    );
   });
 
   it("fetches submodules with the same key and rules, also relative ones", async () => {
