@@ -1,4 +1,4 @@
-/** Fetching from a real Git server: submodules under the same rules, and repositories that are up to no good. */
+/** Fetching from a real Git server: submodules, and malicious repositories. */
 import { gunzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { fetchCommit } from "../../src/resources/vcs/fetching/fetch.ts";
@@ -32,7 +32,7 @@ async function fetched(name: string, { withSubmodules = true, allowed = options.
 }
 
 describe("submodules", () => {
-  it("are put in their places, relative ones and nested ones too, and left out where they are not asked for", async () => {
+  it("are added, also relative and nested ones, and left out if not requested", async () => {
     const [inner, middle, outer] = ["a/inner", "a/middle", "a/outer"].map((name) => server.repository(name));
     const innerSha = inner!.push({ "inner.tf": "# in the inner one" });
     addSubmodule(middle!.work, "deep", "../inner.git", innerSha);
@@ -45,21 +45,21 @@ describe("submodules", () => {
     expect(await fetched("a/outer", { withSubmodules: false })).not.toContain("middle.tf");
   });
 
-  it("are found by what the repository says alone: a file of this machine that it names is not read", async () => {
+  it("are only read from the repository: a local file that it includes is not read", async () => {
     const [inner, outer] = ["b/inner", "b/outer"].map((name) => server.repository(name));
     const sha = inner!.push({ "inner.tf": "# in the inner one" });
     addSubmodule(outer!.work, "inner", "../inner.git", sha);
-    // There in every sandbox, and nothing that git could read as settings.
+    // Exists in every sandbox, and is not valid git configuration.
     git(outer!.work, "config", "--file", ".gitmodules", "include.path", findGit() ?? "");
     outer!.push({ "outer.tf": "# in the outer one" });
     expect(await fetched("b/outer")).toContain("inner/inner.tf");
   });
 
   it.each([
-    ["a path of this machine", "/etc", "only https and ssh"],
-    ["a file address", "file:///etc", "only https and ssh"],
-    ["a program", "ext::sh -c touch% /tmp/pwned", "only https and ssh"],
-    ["an option", "--upload-pack=touch /tmp/pwned", "only https and ssh"],
+    ["a path of this machine", "/etc", "can only be fetched over https and ssh"],
+    ["a file address", "file:///etc", "can only be fetched over https and ssh"],
+    ["a program", "ext::sh -c touch% /tmp/pwned", "can only be fetched over https and ssh"],
+    ["an option", "--upload-pack=touch /tmp/pwned", "can only be fetched over https and ssh"],
     ["an address inside the network", "http://10.0.0.1/x.git", "private address"],
     ["SSH without a key", "git@git.example:x/y.git", "no SSH key"],
   ])("%s is refused", async (title, url, sentence) => {
@@ -72,7 +72,7 @@ describe("submodules", () => {
 });
 
 describe("a fetch", () => {
-  it("sends the token to the connection's own origin, and calls no private address that was not named", async () => {
+  it("sends the token only to the connection's origin, and connects to no private address that is not allowed", async () => {
     server.repository("a/plain").push({ "main.tf": "" });
     server.asked.length = 0;
     await fetched("a/plain");
@@ -82,8 +82,8 @@ describe("a fetch", () => {
     expect(server.asked).toEqual([]);
   });
 
-  it("tells in a sentence that a repository is not there, and that the token is refused", async () => {
-    await expect(fetched("a/nothing")).rejects.toThrow("there is no such repository");
+  it("has messages for a missing repository and a refused token", async () => {
+    await expect(fetched("a/nothing")).rejects.toThrow("the repository, branch or commit does not exist");
     server.authorization = "Basic another";
     await expect(fetched("a/plain")).rejects.toThrow("refuses the connection's token");
     server.authorization = undefined;
@@ -99,7 +99,7 @@ describe("addresses", () => {
     "https://user:password@host/x",
     "git://host/x",
     "ssh://-oProxyCommand=x/y",
-  ])("%s is none", (text) => {
+  ])("%s is refused as a remote", (text) => {
     expect(() => readRemote(text)).toThrow();
   });
   it("git@host:path is SSH", () => {

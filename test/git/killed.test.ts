@@ -1,6 +1,6 @@
 /**
- * Servers that are killed, as real processes, between what arrives and what follows from it: nothing is lost, and nothing is done
- * twice but told. And two servers that are told the same.
+ * Server processes that are killed between receiving and processing an event: nothing is lost, and nothing but status requests is done
+ * twice. And two servers that receive the same event.
  */
 import { createServer, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -46,7 +46,7 @@ async function kill(service: Service): Promise<void> {
   await service.ended;
 }
 
-/** A workspace whose repository was fetched when it was connected, and the webhook with it. */
+/** A workspace whose repository was fetched at connection, and its webhook. */
 async function connected(admin: Caller) {
   const organization = unique("org");
   const name = `acme/${unique("repository")}`;
@@ -72,7 +72,7 @@ async function connected(admin: Caller) {
   return { name, repository, before, workspace };
 }
 
-/** The events of a workspace, once so many are decided. */
+/** Waits until this many events of a workspace are decided. */
 const decided = (admin: Caller, workspace: Json, count: number): Promise<Json[]> =>
   until(async () => {
     const events: Json[] = data(await admin.get(`/workspaces/${workspace.id}/vcs-events`));
@@ -83,7 +83,7 @@ const decided = (admin: Caller, workspace: Json, count: number): Promise<Json[]>
 const runsOf = async (admin: Caller, workspace: Json): Promise<string[]> =>
   data(await admin.get(`/workspaces/${workspace.id}/runs`)).map(({ attributes }: Json) => attributes.message);
 
-/** Whoever fetches waits until they are let go; `asked` when somebody does. */
+/** Blocks fetches until released; `asked` resolves with the first one. */
 function holdFetches(): { asked: Promise<void>; release: () => void } {
   const { promise, resolve: release } = Promise.withResolvers<void>();
   git.held = promise;
@@ -99,7 +99,7 @@ function holdFetches(): { asked: Promise<void>; release: () => void } {
 }
 
 it(
-  "a server that is killed while it fetches what was pushed loses nothing, and there is one run",
+  "a server that is killed during a fetch loses nothing, and one run starts",
   { timeout: scaled(600_000) },
   async () => {
     const first = await start();
@@ -119,7 +119,7 @@ it(
 );
 
 it(
-  "a notice is told again where the server was killed before it was answered, under the same id",
+  "a notification is sent again with the same id if the server was killed before the response",
   { timeout: scaled(600_000) },
   async () => {
     const heard: { id: string; trigger: string }[] = [];
@@ -137,7 +137,13 @@ it(
     try {
       const first = await start();
       const { workspace, name, repository, before } = await connected(first.admin);
-      const attributes = { name: "told", "destination-type": "generic", enabled: true, url, triggers: ["run:created"] };
+      const attributes = {
+        name: "notified",
+        "destination-type": "generic",
+        enabled: true,
+        url,
+        triggers: ["run:created"],
+      };
       const path = `/workspaces/${workspace.id}/notification-configurations`;
       const configuration = data(await first.admin.post(path, resource("notification-configurations", attributes)));
       isHeld = true;
@@ -163,25 +169,19 @@ it(
   },
 );
 
-it(
-  "two servers that are sent the same delivery, and work together, start one run",
-  { timeout: scaled(600_000) },
-  async () => {
-    const servers = [await start(), await start()] as const;
-    const { admin } = servers[0];
-    const { name, repository, before, workspace } = await connected(admin);
-    const after = repository.push({ "main.tf": "# 2" }, { message: "Pushed" });
-    const payload = github.push({ repository: name, before, after });
-    const deliveryId = unique("delivery");
-    const sent = [0, 1, 0, 1].map((at) =>
-      provider.deliver(name, "push", payload, { to: servers[at]!.url, deliveryId }),
-    );
-    expect((await Promise.all(sent)).toSorted()).toEqual([202, 204, 204, 204]);
-    // And as another delivery of the same, as providers send it again by hand.
-    expect(await provider.deliver(name, "push", payload, { to: servers[1].url })).toBe(202);
-    const events = await decided(admin, workspace, 3);
-    expect(events.map(({ attributes }) => attributes.outcome).toSorted()).toEqual(["ignored", "started", "started"]);
-    expect(await runsOf(admin, workspace)).toEqual(["Pushed", "A change"]);
-    for (const server of servers) await stopService(server);
-  },
-);
+it("two servers that receive the same delivery start one run", { timeout: scaled(600_000) }, async () => {
+  const servers = [await start(), await start()] as const;
+  const { admin } = servers[0];
+  const { name, repository, before, workspace } = await connected(admin);
+  const after = repository.push({ "main.tf": "# 2" }, { message: "Pushed" });
+  const payload = github.push({ repository: name, before, after });
+  const deliveryId = unique("delivery");
+  const sent = [0, 1, 0, 1].map((at) => provider.deliver(name, "push", payload, { to: servers[at]!.url, deliveryId }));
+  expect((await Promise.all(sent)).toSorted()).toEqual([202, 204, 204, 204]);
+  // And as another delivery of the same event, as after a manual redelivery.
+  expect(await provider.deliver(name, "push", payload, { to: servers[1].url })).toBe(202);
+  const events = await decided(admin, workspace, 3);
+  expect(events.map(({ attributes }) => attributes.outcome).toSorted()).toEqual(["ignored", "started", "started"]);
+  expect(await runsOf(admin, workspace)).toEqual(["Pushed", "A change"]);
+  for (const server of servers) await stopService(server);
+});

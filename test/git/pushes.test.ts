@@ -1,4 +1,4 @@
-/** From a push to a run, with a real Git server: code is fetched, becomes a configuration, and a run begins. */
+/** From a push to a run, with a real Git server: fetch, configuration version, run. */
 import { gunzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Json, useApi } from "../support/api.ts";
@@ -41,7 +41,7 @@ async function prepare(attributes: object = {}, more: object = {}) {
 const runsOf = async (org: Org, workspace: Json): Promise<Json[]> =>
   data(await org.owner.get(`/workspaces/${workspace.id}/runs`));
 
-/** The run that the latest event started; the list of runs has no plans alone. */
+/** The run that the latest event started; lists do not contain plan-only runs. */
 async function runOf(org: Org, workspace: Json): Promise<Json> {
   const [event] = await eventsOf(org.owner, workspace.id);
   return data(await org.owner.get(`/runs/${event.relationships.run.data.id}`));
@@ -107,7 +107,7 @@ describe("a push", () => {
       "on-default-branch": true,
       "sender-username": "ada",
     });
-    // Also what the repository's own attributes would leave out.
+    // Also files that .gitattributes would leave out.
     expect(await filesOf(org, run)).toEqual([".gitattributes", "README.md", "main.tf"]);
     expect(data(await org.owner.get(`/organizations/${org.name}/runs?search[commit]=${after}`))).toHaveLength(1);
     const shown = data(await org.owner.get(`/workspaces/${workspace.id}?include=readme`));
@@ -116,7 +116,7 @@ describe("a push", () => {
     );
   });
 
-  it("starts none where no changed file matches, and one where one does", async () => {
+  it("starts a run only if a changed file matches", async () => {
     const { org, connection, name, repository, workspace } = await prepare({ "trigger-patterns": ["modules/**"] });
     const first = repository.push({ "README.md": "1" });
     await pushTo(api, connection, { repository: name, after: first, files: ["README.md"] });
@@ -130,7 +130,7 @@ describe("a push", () => {
     expect(await runsOf(org, workspace)).toHaveLength(1);
   });
 
-  it("has its files looked up where the provider does not name them", async () => {
+  it("compares commits if the provider sends no file list", async () => {
     const { org, connection, name, repository, workspace } = await prepare({ "trigger-prefixes": ["modules"] });
     const [first, second] = [repository.push({ "a.md": "1" }), repository.push({ "b.md": "1" })];
     const third = repository.push({ "modules/c.tf": "" });
@@ -144,12 +144,12 @@ describe("a push", () => {
     };
     expect(await pushed(first, second)).toContain("no changed file matches trigger-prefixes");
     expect(await pushed(second, third)).toContain("started a run");
-    // A commit that is not there any more can't be compared with: that counts as a match.
+    // A comparison with a missing commit counts as a match.
     const fourth = repository.push({ "d.md": "1" });
     expect(await pushed("f".repeat(40), fourth)).toContain("started a run");
   });
 
-  it("is not run twice, whatever the delivery is called", async () => {
+  it("does not start two runs, whatever the delivery id", async () => {
     const { org, connection, name, repository, workspace } = await prepare();
     const after = repository.push({ "main.tf": "" });
     for (const _ of [1, 2]) {
@@ -159,11 +159,11 @@ describe("a push", () => {
     const [run, ...others] = await runsOf(org, workspace);
     expect(others).toEqual([]);
     expect(await latestDetail(org.owner, workspace.id)).toBe(
-      `push ${after.slice(0, 7)} started no run: this commit had its run before, ${run.id}`,
+      `push ${after.slice(0, 7)} started no run: this commit already has the run ${run.id}`,
     );
   });
 
-  it("waits for a person where queue-all-runs is false, and its configuration is there for them", async () => {
+  it("starts no run if queue-all-runs is false, but fetches the configuration", async () => {
     const { org, connection, name, repository, workspace } = await prepare({ "queue-all-runs": false });
     const first = repository.push({ "main.tf": "# 1" });
     await pushTo(api, connection, { repository: name, after: first });
@@ -179,7 +179,7 @@ describe("a push", () => {
     expect(await runsOf(org, workspace)).toHaveLength(2);
   });
 
-  it("of a tag starts a run where tags-regex matches", async () => {
+  it("of a tag starts a run if tags-regex matches", async () => {
     const { org, connection, name, repository, workspace } = await prepare({}, { "tags-regex": "^v\\d" });
     const after = repository.push({ "main.tf": "" });
     const body = github.tag("v1.0.0", after);
@@ -217,7 +217,7 @@ describe("a pull request", () => {
     expect(shown.relationships["current-configuration-version"]?.data ?? null).toBeNull();
   });
 
-  it("is looked at by its files", async () => {
+  it("is filtered by its files", async () => {
     const { org, connection, name, repository, workspace } = await prepare({ "trigger-patterns": ["modules/**"] });
     const targetSha = repository.push({ "main.tf": "" });
     const sha = repository.push({ "docs/a.md": "1" }, { branch: "feature" });
@@ -228,7 +228,7 @@ describe("a pull request", () => {
     );
   });
 
-  it("is not told by what its target has got since they parted", async () => {
+  it("is compared with its merge base, not with its target's newer commits", async () => {
     const { org, connection, name, repository, workspace } = await prepare({ "trigger-patterns": ["modules/**"] });
     const parted = repository.push({ "modules/a.tf": "# 1" });
     const target = repository.push({ "modules/a.tf": "# 2" });
@@ -237,7 +237,7 @@ describe("a pull request", () => {
     await request(connection, name, { sha, targetSha: target });
     await work();
     expect(await latestDetail(org.owner, workspace.id)).toContain("no changed file matches trigger-patterns");
-    // Also where the target has moved on since it was told of, so that its commit is nowhere any more.
+    // Also if the target branch was rewritten, so that its commit does not exist any more.
     const other = repository.push({ "docs/b.md": "1" }, { branch: "feature" });
     await request(connection, name, { sha: other, targetSha: "e".repeat(40) });
     await work();
@@ -251,7 +251,7 @@ describe("a pull request", () => {
 });
 
 describe("connecting a workspace", () => {
-  it("fetches the tip of its branch, and starts a run where all are to be queued", async () => {
+  it("fetches the tip of its branch, and starts a run if queue-all-runs is set", async () => {
     const org = await makeOrganization(api);
     const connection = await makeConnection(org, { "http-url": server.url, "api-url": server.url });
     const name = nameOf();
@@ -274,7 +274,7 @@ describe("connecting a workspace", () => {
     expect((await runsOf(org, runs)).map((run) => run.attributes.message)).toEqual(["On dev"]);
     expect(await runsOf(org, waits)).toEqual([]);
     expect(await latestDetail(org.owner, waits.id)).toBe(
-      `connecting ${name} started no run: queue-all-runs is false. Its configuration was fetched, and is there for a run that somebody starts`,
+      `connecting ${name} started no run: queue-all-runs is false. Its configuration was fetched, and can be used for a run that a user starts`,
     );
     const shown = data(await org.owner.get(`/workspaces/${waits.id}`));
     expect(shown.relationships["current-configuration-version"].data).not.toBeNull();
@@ -282,7 +282,7 @@ describe("connecting a workspace", () => {
 });
 
 describe("a fetch that fails", () => {
-  /** The server is unreachable for a moment: an error that a later attempt may not see. */
+  /** The server is temporarily unreachable: an error that is not final. */
   async function whileDown<T>(repository: { readonly bare: string }, work: () => Promise<T>): Promise<T> {
     server.unavailable = repository.bare;
     try {
@@ -295,7 +295,7 @@ describe("a fetch that fails", () => {
   const makeDue = () =>
     api.database.write((tx) => tx.db.updateTable("vcsEvents").set({ dueMs: 0 }).where("outcome", "is", null).execute());
 
-  it("is final where the branch does not exist, and the push that creates it starts a run at once", async () => {
+  it("is final if the branch does not exist, and the push that creates it starts a run immediately", async () => {
     const { org, connection, name, repository, workspace } = await prepare({}, { branch: "release" });
     repository.push({ "main.tf": "" });
     const vcsRepo = { identifier: name, "oauth-token-id": connection.tokenId, branch: "later" };
@@ -312,7 +312,7 @@ describe("a fetch that fails", () => {
   it.each([
     ["a private address", "http://10.1.2.3/modules.git"],
     ["a refused scheme", "file:///etc"],
-  ])("is final where a submodule is at %s", async (_, url) => {
+  ])("is final if a submodule is at %s", async (_, url) => {
     const { org, connection, name, repository, workspace } = await prepare({}, { "ingress-submodules": true });
     addSubmodule(repository.work, "modules", url, "a".repeat(40));
     const after = repository.commit();
@@ -322,7 +322,7 @@ describe("a fetch that fails", () => {
     expect(event.attributes).toMatchObject({ outcome: "failed" });
   });
 
-  it("is final where the provider refuses the credential", async () => {
+  it("is final if the provider refuses the credential", async () => {
     const { org, connection, name, repository, workspace } = await prepare();
     const after = repository.push({ "main.tf": "" });
     server.authorization = "Basic of-somebody-else";
@@ -354,7 +354,7 @@ describe("a fetch that fails", () => {
     expect(await runsOf(org, workspace)).toHaveLength(1);
   });
 
-  it("is tried again, and starts its run, where the newer push changed no file that the workspace watches", async () => {
+  it("is retried, and starts its run, if the newer push changed no matching file", async () => {
     const { org, connection, name, repository, workspace } = await prepare({ "trigger-patterns": ["modules/**"] });
     const first = repository.push({ "modules/a.tf": "" });
     await pushTo(api, connection, { repository: name, after: first, files: ["modules/a.tf"] });

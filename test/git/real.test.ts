@@ -1,6 +1,6 @@
 /**
- * From a push to people, with nothing made up but the provider's API: a real Git server, a webhook that the service made itself, real
- * Terraform, the commit's status and the notice. It needs engines (`npm run test:real` names them), and skips itself without.
+ * From a push to a notification, with only the provider's API faked: a real Git server, a webhook created by the server, real
+ * Terraform, the commit status and the notification. Needs engines (see `npm run test:real`), and is skipped without them.
  */
 import { createHmac } from "node:crypto";
 import { join } from "node:path";
@@ -74,7 +74,7 @@ describe.runIf(isThere)("with real Terraform", () => {
     git.stop();
   });
 
-  /** Connected, with somebody who is told, once the service has made its webhook. */
+  /** A connected workspace with a subscriber, once the server has created its webhook. */
   async function connect(name: string, more: object = {}): Promise<Json> {
     const body = resource("workspaces", {
       name: name.replace("/", "-"),
@@ -86,7 +86,7 @@ describe.runIf(isThere)("with real Terraform", () => {
     });
     const workspace = data(await admin.post("/organizations/acme/workspaces", body));
     const configuration = resource("notification-configurations", {
-      name: "told",
+      name: "notified",
       "destination-type": "generic",
       enabled: true,
       url: receiver.url,
@@ -110,7 +110,7 @@ describe.runIf(isThere)("with real Terraform", () => {
       () => `an outcome of ${sha}: ${service.out()}`,
     );
 
-  /** The run that an event started, when it has ended. */
+  /** Waits for the end of the run that an event started. */
   async function runOf(event: Json): Promise<Json> {
     expect(event.attributes.detail).toContain("started");
     return until(
@@ -122,7 +122,7 @@ describe.runIf(isThere)("with real Terraform", () => {
     );
   }
 
-  const told = (sha: string): Promise<string> =>
+  const commitStatus = (sha: string): Promise<string> =>
     until(
       () => provider.statesOf(sha).find((state) => state !== "pending"),
       () => `a status of ${sha}: ${JSON.stringify(provider.statuses)}`,
@@ -134,7 +134,7 @@ describe.runIf(isThere)("with real Terraform", () => {
       () => `a notice of ${run.id}`,
     );
 
-  /** Connected to a repository with one commit, which was applied. */
+  /** A workspace connected to a repository with one applied commit. */
   async function begin(name: string): Promise<{ workspace: Json; repository: TestRepository; first: string }> {
     const repository = git.repository(name);
     const first = repository.push({ "main.tf": main("begun") });
@@ -145,7 +145,7 @@ describe.runIf(isThere)("with real Terraform", () => {
   }
 
   it(
-    "a push is applied, its commit gets a status, and somebody is told; a request gets a plan",
+    "a push is applied, its commit gets a status, and somebody is commitStatus; a request gets a plan",
     { timeout: scaled(600_000) },
     async () => {
       const name = "acme/network";
@@ -154,7 +154,7 @@ describe.runIf(isThere)("with real Terraform", () => {
       expect(await provider.deliver(name, "push", github.push({ repository: name, before: first, after }))).toBe(202);
       const run = await runOf(await eventOf(workspace, after));
       expect(run.attributes, service.out()).toMatchObject({ status: "applied", message: "Push it" });
-      expect(await told(after)).toBe("success");
+      expect(await commitStatus(after)).toBe("success");
       expect(provider.statuses.findLast(({ sha }) => sha === after)).toMatchObject({
         repository: name,
         context: "Cadastre/acme/acme-network",
@@ -180,12 +180,12 @@ describe.runIf(isThere)("with real Terraform", () => {
         "plan-only": true,
         "has-changes": true,
       });
-      expect(await told(sha)).toBe("success");
+      expect(await commitStatus(sha)).toBe("success");
       expect(receiver.heard.filter(({ body }) => body.run_id === plan.id)).toEqual([]);
     },
   );
 
-  it("a tag that matches is applied, and one that does not is not", { timeout: scaled(600_000) }, async () => {
+  it("a matching tag is applied, and another is not", { timeout: scaled(600_000) }, async () => {
     const name = "acme/tagged";
     const repository = git.repository(name);
     repository.push({ "main.tf": main("tagged") });
@@ -210,7 +210,7 @@ describe.runIf(isThere)("with real Terraform", () => {
     const sha = await deliver("v1.0.0");
     const run = await runOf(await eventOf(workspace, sha));
     expect(run.attributes.status, service.out()).toBe("applied");
-    expect(await told(sha)).toBe("success");
+    expect(await commitStatus(sha)).toBe("success");
     expect((await heard(run)).body.notifications[0].trigger).toBe("run:completed");
   });
 });

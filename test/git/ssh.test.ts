@@ -1,4 +1,4 @@
-/** Fetching over SSH from a real server: the connection's key, which hosts are believed, and submodules by the same rules. */
+/** Fetching over SSH from a real server: the connection's key, host keys, and submodules. */
 import { gunzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { fetchCommit } from "../../src/resources/vcs/fetching/fetch.ts";
@@ -29,7 +29,7 @@ interface Fetching {
   readonly allowed?: readonly string[];
 }
 
-/** The names and contents of everything that is fetched, as one text. */
+/** The names and contents of all fetched files, as one string. */
 async function fetched(name: string, { key, knownHosts, allowed = ["127.0.0.1"] }: Fetching): Promise<string> {
   const { signal } = new AbortController();
   const keys = { authorization: undefined, sshKey: key };
@@ -48,7 +48,7 @@ async function fetched(name: string, { key, knownHosts, allowed = ["127.0.0.1"] 
 describe("a fetch over SSH", () => {
   beforeAll(() => void server.repository("a/plain").push({ "main.tf": "# over SSH" }));
 
-  it("goes with the connection's key, from a host that is known or where none are named", async () => {
+  it("uses the connection's key, from a known host or without a list of hosts", async () => {
     expect(await fetched("a/plain", { key: ssh.key })).toContain("# over SSH");
     expect(await fetched("a/plain", { key: ssh.key, knownHosts: ssh.knownHosts })).toContain("# over SSH");
   });
@@ -62,15 +62,17 @@ describe("a fetch over SSH", () => {
       "not among those in CADASTRE_SSH_KNOWN_HOSTS",
     ],
     ["inside the network", () => ({ key: ssh.key, allowed: [] }), "CADASTRE_ALLOW_PRIVATE_ADDRESSES"],
-  ])("%s is refused, in a sentence", async (_, how, sentence) => {
+  ])("%s is refused, with a message", async (_, how, sentence) => {
     await expect(fetched("a/plain", how())).rejects.toThrow(sentence);
   });
 
-  it("that finds no repository says so", async () => {
-    await expect(fetched("a/nothing", { key: ssh.key })).rejects.toThrow("there is no such repository");
+  it("that finds no repository has a message", async () => {
+    await expect(fetched("a/nothing", { key: ssh.key })).rejects.toThrow(
+      "the repository, branch or commit does not exist",
+    );
   });
 
-  it("brings submodules by the same key and the same rules, relative ones too", async () => {
+  it("fetches submodules with the same key and rules, also relative ones", async () => {
     const inner = server.repository("s/inner").push({ "inner.tf": "# inside" });
     const outer = server.repository("s/outer");
     addSubmodule(outer.work, "near", "../inner.git", inner);
@@ -86,7 +88,7 @@ describe("a fetch over SSH", () => {
 });
 
 describe("a connection with an SSH key", () => {
-  /** Where the provider says that its repository is, as Bitbucket Data Center does. */
+  /** The provider's response with the SSH URL, as from Bitbucket Data Center. */
   function tellClone(name: string): void {
     const clone = [{ name: "ssh", href: addressOf(name) }];
     server.api = (_, response) =>
@@ -108,7 +110,7 @@ describe("a connection with an SSH key", () => {
     return { org, workspace };
   }
 
-  /** Also what is tried again after a while. */
+  /** Also events that wait for a retry. */
   async function workOff(): Promise<void> {
     for (let attempt = 0; attempt < 5; attempt += 1) {
       await api.database.write((tx) =>
@@ -118,14 +120,14 @@ describe("a connection with an SSH key", () => {
     }
   }
 
-  it("has what is pushed fetched with it", async () => {
+  it("fetches pushes with it", async () => {
     const { org, workspace } = await pushed(ssh.key, "NET/network");
     await workOff();
     const [event] = await eventsOf(org.owner, workspace.id);
     expect(event.attributes).toMatchObject({ outcome: "started", detail: expect.stringContaining("started a run") });
   });
 
-  it("that is refused fails, and says so", async () => {
+  it("that is refused fails, with the reason", async () => {
     const { org, workspace } = await pushed(ssh.otherKey, "NET/refused");
     await workOff();
     const [event] = await eventsOf(org.owner, workspace.id);

@@ -1,4 +1,4 @@
-/** How busy what executes an organization's runs is: counts that follow from its runs. */
+/** The capacity of an organization: the numbers of its queued and running jobs. */
 import { sql } from "kysely";
 import { principalOf } from "../../access/actor.ts";
 import { standingOf } from "../../access/organization.ts";
@@ -18,11 +18,11 @@ interface CapacityView {
 
 const organizationCapacities = defineResource<CapacityView>()(({ readOnly, toOne }) => ({
   type: "organization-capacity",
-  doc: "How busy what executes an organization's runs is.",
+  doc: "The numbers of an organization's queued and running plans and applies.",
   id: ({ organizationName }) => organizationName,
   attributes: {
-    pending: readOnly(wholeNumber(), "How many plans and applies wait to be executed."),
-    running: readOnly(wholeNumber(), "How many are executed."),
+    pending: readOnly(wholeNumber(), "The number of queued plans and applies."),
+    running: readOnly(wholeNumber(), "The number of running plans and applies."),
   },
   relationships: {
     organization: toOne("organizations", "The organization.", { id: ({ organizationName }) => organizationName }),
@@ -31,7 +31,7 @@ const organizationCapacities = defineResource<CapacityView>()(({ readOnly, toOne
     showOrganizationCapacity: {
       method: "GET",
       path: "/organizations/:organization_name/capacity",
-      summary: "Show how busy what executes an organization's runs is",
+      summary: "Show the numbers of an organization's queued and running jobs",
       needs: "a member of the organization, or a token of it or of one of its teams",
       answer: "document",
     },
@@ -46,7 +46,7 @@ export const organizationCapacityResource = implement(organizationCapacities, {
   },
 });
 
-/** How many jobs of an organization wait, and how many are executed. One statement; undefined where the caller may not know of it. */
+/** One statement; undefined if the caller is not a member of the organization. */
 async function capacityOf(
   tx: Tx,
   { actor }: Pick<Context, "actor">,

@@ -1,11 +1,11 @@
-/** Whom the functions ask for that change runs and what belongs to them. */
+/** The capabilities and grants that functions require to change runs and their parts. */
 import type { Capability } from "../../access/capability.ts";
 import type { Granted } from "../../access/granted.ts";
 
-/** A step of the life cycle of runs; only `RunTransaction` issues it. */
+/** Permits a transition of the state machine; only `RunTransaction` issues it. */
 export type RunTransition = Capability<"run-transition">;
 
-/** A workspace or a run that was granted, or that a job or an agent's claim may move. */
+/** A grant on a workspace or run that permits a transition: a permission, a job's capability or an agent's claim. */
 export type RunMover = Granted<
   object,
   | "can-queue-run"

@@ -1,11 +1,11 @@
-/** Task stages, at which other services are asked about a run. There are none here; clients list them before they follow a run. */
+/** The task stages of a run. Not supported; the list is always empty, for clients that request it. */
 import { defineResource } from "../../jsonapi/define.ts";
 import { implement } from "../shared/context.ts";
 import { loadRun } from "./runs/reads.ts";
 
 const taskStages = defineResource<{ readonly id: string }>()(() => ({
   type: "task-stages",
-  doc: "A stage of a run at which other services are asked. The service has none: the list is there for clients that look for them, and is empty.",
+  doc: "A stage of a run at which run tasks are executed. Run tasks are not supported: the list is always empty.",
   id: (stage) => stage.id,
   attributes: {},
   relationships: {},
@@ -13,7 +13,7 @@ const taskStages = defineResource<{ readonly id: string }>()(() => ({
     listTaskStages: {
       method: "GET",
       path: "/runs/:run_id/task-stages",
-      summary: "List a run's stages of tasks, of which there are none",
+      summary: "List a run's task stages; always empty",
       needs: "read access to the workspace's runs",
       query: { paged: true },
       answer: "list",

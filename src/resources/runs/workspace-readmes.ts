@@ -1,4 +1,4 @@
-/** A workspace's readme: that of its current configuration. It is shown beside the workspace, and has no routes of its own. */
+/** The readme of a workspace's current configuration, available as an included resource of the workspace. */
 import type { Tx } from "../../database/database.ts";
 import type { Vault } from "../../database/vault.ts";
 import { defineResource } from "../../jsonapi/define.ts";
@@ -6,7 +6,6 @@ import { text } from "../../jsonapi/schemas.ts";
 import { readSmallContents } from "../shared/contents/contents.ts";
 
 interface WorkspaceReadmeView {
-  /** The configuration version that it was found in. */
   readonly id: string;
   readonly rawMarkdown: string;
 }
@@ -15,15 +14,14 @@ export const workspaceReadmes = defineResource<WorkspaceReadmeView>()(({ readOnl
   type: "workspace-readme",
   doc: "The readme in the working directory of a workspace's current configuration.",
   id: ({ id }) => id,
-  attributes: { "raw-markdown": readOnly(text(), "Its text.") },
+  attributes: { "raw-markdown": readOnly(text(), "The readme's text.") },
   relationships: {},
   operations: {},
 }));
 
-/** One has at most 1 MiB; of a page of them, those are shown that fit. The others are there for whoever shows one workspace. */
+/** For one response. A readme has at most 1 MiB; those of a list that do not fit are left out, and shown with the single workspace. */
 const bytesAtOnce = 8 * 1024 * 1024;
 
-/** Two statements. */
 export async function readmesOf(
   tx: Tx,
   { vault }: { readonly vault: Vault },

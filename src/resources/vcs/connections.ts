@@ -1,4 +1,4 @@
-/** A workspace's connection as it is used: which provider, which repository, and the keys to it. */
+/** Opens a workspace's connection to its VCS provider: provider, credentials, API calls and the repository for git. */
 import type { Tx } from "../../database/database.ts";
 import { parseBounded } from "../../kernel/bounded-json.ts";
 import { callOut, ForbiddenAddress, OutgoingFault } from "../../outgoing/request.ts";
@@ -16,7 +16,7 @@ export interface OpenConnection extends KnownConnection {
   readonly token: OpenedToken;
 }
 
-/** Undefined where the token, and with it the connection, is gone. */
+/** Undefined if the token, and with it the connection, was deleted. */
 export async function openConnection(
   tx: Tx,
   context: Context,
@@ -27,12 +27,10 @@ export async function openConnection(
   return known && { ...known, token, provider: providerOf(known.serviceProvider) };
 }
 
-/** What a provider answered to a request that it did not carry out. */
 export class ApiFault extends Error {
   override readonly name = "ApiFault";
-  /** Whether the same once more would be answered the same. */
+  /** Whether a retry would fail too. */
   readonly isFinal: boolean;
-  /** Undefined where it did not answer. */
   readonly status: number | undefined;
 
   constructor(sentence: string, isFinal: boolean, status?: number) {
@@ -44,12 +42,11 @@ export class ApiFault extends Error {
 
 const apiTimeoutMs = 15_000;
 const apiBytesMax = 4 * 1024 * 1024;
-const worthAnother = [408, 425, 429];
+const retryableStatuses = [408, 425, 429];
 
-/** Whom to call, and as whom. */
 export type Callee = Pick<OpenConnection, "provider"> & { readonly token: Pick<OpenedToken, "secret"> };
 
-/** The answer, read as JSON where it is. Raises ApiFault. */
+/** Returns the response's JSON; undefined if it is not JSON. Raises ApiFault. */
 export async function callApi(
   context: Pick<Context, "options">,
   { provider, token }: Callee,
@@ -61,7 +58,7 @@ export async function callApi(
     ...(call.body !== undefined && { "content-type": "application/json" }),
   };
   const body = call.body === undefined ? {} : { body: JSON.stringify(call.body) };
-  const answer = await callOut(
+  const response = await callOut(
     call.url,
     { method: call.method, headers, ...body },
     { allowed, timeoutMs: apiTimeoutMs, bytesMax: apiBytesMax },
@@ -69,17 +66,17 @@ export async function callApi(
     if (error instanceof OutgoingFault) throw new ApiFault(error.message, error instanceof ForbiddenAddress);
     throw error;
   });
-  const { status, body: text } = answer;
+  const { status, body: text } = response;
   const { host } = new URL(call.url);
   if (status < 200 || status >= 300) {
-    const isFinal = status >= 300 && status < 500 && !worthAnother.includes(status);
-    throw new ApiFault(`${host} answered with the status ${status}${reasonIn(text)}.`, isFinal, status);
+    const isFinal = status >= 300 && status < 500 && !retryableStatuses.includes(status);
+    throw new ApiFault(`${host} responded with status ${status}${reasonIn(text)}.`, isFinal, status);
   }
-  if (answer.isCut) throw new ApiFault(`${host} answers with more than ${apiBytesMax} bytes.`, true, status);
+  if (response.isCut) throw new ApiFault(`The response of ${host} has more than ${apiBytesMax} bytes.`, true, status);
   return parsed(text);
 }
 
-/** Undefined for what is no JSON, or too much of it. */
+/** Undefined for invalid or oversized JSON. */
 function parsed(text: string): unknown {
   try {
     return parseBounded(Buffer.from(text));
@@ -88,7 +85,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** What most of them say about it; nothing where it is not that simple. */
+/** Most providers have a `message`; empty without one. */
 function reasonIn(text: string): string {
   const { message } = (parsed(text) ?? {}) as { message?: unknown };
   return typeof message === "string" && message !== "" ? ` (${message.slice(0, 200)})` : "";
@@ -101,7 +98,7 @@ export const workshopOf = ({ options }: Context, signal: AbortSignal): WorkshopO
   signal,
 });
 
-/** Over SSH where the provider has it so and the connection has a key; the same key serves submodules. Raises FetchFault. */
+/** Over SSH if the provider supports it and the connection has a key, which is also used for submodules. Raises FetchFault. */
 export async function repositoryOf(context: Context, connection: OpenConnection, name: string): Promise<Repository> {
   const { provider, token } = connection;
   const over = token.sshKey === undefined ? undefined : provider.overSsh;
@@ -126,7 +123,7 @@ async function sshUrl(context: Context, connection: OpenConnection, name: string
     if (!(error instanceof ApiFault)) throw error;
     throw new FetchFault("provider", error.message, { isFinal: error.isFinal });
   }
-  throw new FetchFault("provider", "the provider does not say where the repository is fetched over SSH", {
+  throw new FetchFault("provider", "the provider's API returned no SSH URL for the repository", {
     isFinal: true,
   });
 }

@@ -1,4 +1,4 @@
-/** What providers are told: webhooks that are made and taken away, and the statuses of commits, against a stand-in of each one's API. */
+/** Requests to providers: creating and removing webhooks, and commit statuses, against a fake API of each provider. */
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
@@ -80,7 +80,7 @@ const statusPaths: Record<string, [string, string, string]> = {
 };
 
 describe.each(Object.entries(providers))("%s", (name, provider) => {
-  it("is asked for a webhook once, with address and secret, and to take it away with the last workspace", async () => {
+  it("gets one request for a webhook, with URL and secret, and one to remove it with the last workspace", async () => {
     const { org, connection } = await connect(provider);
     const workspace = await makeConnected(api, org, connection, {}, { identifier: provider.repository });
     await keepWebhooks(work());
@@ -102,7 +102,7 @@ describe.each(Object.entries(providers))("%s", (name, provider) => {
     expect(calls).toEqual([]);
   });
 
-  it("is told that a run waits and how it ended, each once, with a link", async () => {
+  it("gets the pending and the final status of a run, each once, with a link", async () => {
     const { org, connection } = await connect(provider);
     const workspace = await makeRunnable(api, org.name);
     const run = await makeRun(org.owner, workspace.id, {});
@@ -125,14 +125,16 @@ describe.each(Object.entries(providers))("%s", (name, provider) => {
 });
 
 describe("a provider that refuses", () => {
-  it("is told of among the events, with what to do by hand; a secret that is replaced makes the webhook anew", async () => {
+  it("is recorded as an event, with instructions; a rotated secret creates the webhook again", async () => {
     const github = providers["github"]!;
     const { org, connection } = await connect(github);
     await makeConnected(api, org, connection);
     status = 403;
     await keepWebhooks(work());
     const [event] = data(await org.owner.get(`/organizations/${org.name}/vcs-events?filter[levels]=error`));
-    expect(event.attributes.detail).toMatch(/could not be made: .* answered with the status 403 \(as asked\).*by hand/);
+    expect(event.attributes.detail).toMatch(
+      /could not be created: .* responded with status 403 \(as asked\).*Create it at the provider/,
+    );
     await api.database.write((tx) => tx.db.updateTable("vcsWebhooks").set({ dueMs: 0 }).execute());
     status = 201;
     await keepWebhooks(work());

@@ -1,4 +1,4 @@
-/** What a connection can see at its provider, against a stand-in of each one's API. */
+/** Repositories and branches of a connection, against a fake API of each provider. */
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
@@ -11,7 +11,7 @@ const api = useApi();
 let http: Server;
 let url = "";
 let asked: { readonly path: string; readonly authorization: string | undefined }[] = [];
-/** The path, without its host, to what is answered. */
+/** Responses by path. */
 let answer: (path: URL) => { readonly status?: number; readonly body: Json };
 
 beforeAll(async () => {
@@ -28,7 +28,7 @@ beforeEach(() => {
   asked = [];
 });
 
-/** How each lists, by its documents: where, how a page is asked for, and what an entry looks like. */
+/** The list API of each provider, by its documentation. */
 interface Lists {
   readonly repositories: string;
   readonly branches: string;
@@ -36,9 +36,9 @@ interface Lists {
   readonly repository: (name: string) => Json;
   readonly branch: (name: string) => Json;
   readonly wrap?: (entries: Json[]) => Json;
-  /** As it names a repository. */
+  /** The provider's format of a repository's name. */
   readonly name: (short: string) => string;
-  /** What it answers with at most. */
+  /** The maximum page size. */
   readonly cap?: number;
 }
 
@@ -90,7 +90,7 @@ const lists: Readonly<Record<string, Lists>> = {
   "azure devops": {
     repositories: "/_apis/git/repositories",
     branches: "/acme/infra/_apis/git/repositories/network/refs",
-    // It knows no pages.
+    // No paging.
     pageOf: () => ({ number: 1, size: Number.POSITIVE_INFINITY }),
     repository: (name) => ({ remoteUrl: `${url}/${name}` }),
     branch: (name) => ({ name: `refs/heads/${name}` }),
@@ -107,7 +107,7 @@ async function connect(provider: string, credentials: object = {}) {
   return { org, path: `/oauth-tokens/${tokenId}` };
 }
 
-/** What the stand-in has. */
+/** The data of the fake provider. */
 function serve(list: Lists, repositories: readonly string[], branches: readonly string[] = []): void {
   const wrap = list.wrap ?? ((entries: Json[]) => entries);
   const part = (all: readonly Json[], query: URLSearchParams) => {
@@ -129,7 +129,7 @@ const counted = (count: number, of: (short: string) => string) =>
 describe.each(Object.entries(lists))("%s", (provider, list) => {
   const repository = list.name("network");
 
-  it("lists repositories, a page at a time and by a part of the name", async () => {
+  it("lists repositories by page and by a part of the name", async () => {
     const { org, path } = await connect(provider);
     const all = [repository, ...counted(120, list.name)];
     serve(list, all);
@@ -157,10 +157,10 @@ describe.each(Object.entries(lists))("%s", (provider, list) => {
   });
 });
 
-describe("what is asked of a provider", () => {
+describe("a request to a provider", () => {
   const github = lists["github"] as Lists;
 
-  it("is bounded: what lies further back is not looked for, and that is told", async () => {
+  it("is limited to a number of pages, and the response says so", async () => {
     const { org, path } = await connect("github");
     serve(github, counted(2100, github.name));
     const found = await org.owner.get(`${path}/repositories?search[name]=repository-2099`);
@@ -169,7 +169,7 @@ describe("what is asked of a provider", () => {
     expect(asked).toHaveLength(20);
   });
 
-  it("is asked anew each time", async () => {
+  it("is not cached", async () => {
     const { org, path } = await connect("github");
     serve(github, ["acme/one"]);
     expect(namesIn(await org.owner.get(`${path}/repositories`))).toEqual(["acme/one"]);
@@ -182,7 +182,7 @@ describe("what is asked of a provider", () => {
     [302, 409, /status 302/],
     [500, 503, /status 500.* Try again shortly\.$/],
     [429, 503, /status 429.* Try again shortly\.$/],
-  ])("and answered with %i is %i here, with a sentence", async (status, ours, sentence) => {
+  ])("with the response %i leads to %i, with a message", async (status, ours, sentence) => {
     const { org, path } = await connect("github");
     answer = () => ({ status, body: { message: "no" } });
     const refused = await org.owner.get(`${path}/repositories`);
@@ -190,7 +190,7 @@ describe("what is asked of a provider", () => {
     expect(refused.body.errors[0].detail).toMatch(sentence);
   });
 
-  it("and answered with too much is refused", async () => {
+  it("with a too large response is refused", async () => {
     const { org, path } = await connect("github");
     answer = () => ({ body: [{ full_name: "x".repeat(5 * 1024 * 1024) }] });
     const refused = await org.owner.get(`${path}/repositories`);
@@ -198,7 +198,7 @@ describe("what is asked of a provider", () => {
     expect(refused.body.errors[0].detail).toContain("more than 4194304 bytes");
   });
 
-  it("409: at an address that the operator does not allow, however often it is asked", async () => {
+  it("409: to an address that the operator does not allow, every time", async () => {
     const org = await makeOrganization(api);
     const { tokenId } = await makeConnection(org, {
       "api-url": "https://10.11.12.13/api",
@@ -209,14 +209,14 @@ describe("what is asked of a provider", () => {
     expect(refused.body.errors[0].detail).toContain("CADASTRE_ALLOW_PRIVATE_ADDRESSES");
   });
 
-  it("400: a repository that is none, or none at all", async () => {
+  it("400: an invalid repository, or none", async () => {
     const { org, path } = await connect("github");
     for (const query of ["", "?repository=../x", "?repository=x"])
       expect((await org.owner.get(`${path}/branches${query}`)).status).toBe(400);
     expect(asked).toEqual([]);
   });
 
-  it("is for those who may use connections", async () => {
+  it("needs permission to use connections", async () => {
     const { org, path } = await connect("github");
     serve(github, ["acme/one"]);
     const team = await makeTeam(api, org.name, { "organization-access": { "manage-workspaces": true } });

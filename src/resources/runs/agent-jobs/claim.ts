@@ -1,4 +1,4 @@
-/** How an agent comes to a job: the first in line that it may have, by one transaction that makes it the agent's alone. */
+/** Lets an agent claim the next job that it can execute, waiting for one if necessary. */
 import type { Tx } from "../../../database/database.ts";
 import { newToken, tokenHash } from "../../../kernel/ids.ts";
 import type { Context } from "../../shared/context.ts";
@@ -18,36 +18,36 @@ export interface Claim {
   };
 }
 
-/** Waits for as long as is asked; undefined when nothing came. Raises `not-found` for an agent that has to register again. */
+/** Waits at most `waitMs`; undefined if there was no job. Raises `not-found` for an agent that has to register again. */
 export async function claim(
   context: Context,
   by: Serving,
   { agentId, waitMs, engines }: Claim,
 ): Promise<AgentJob | undefined> {
   const { database, isGone = () => false } = context;
-  const words = (["terraform", "tofu"] as const).flatMap((engine) =>
+  const engineKeys = (["terraform", "tofu"] as const).flatMap((engine) =>
     (engines[engine] ?? []).map((version) => engineWord(engine, version)),
   );
-  const end = performance.now() + waitMs;
+  const deadline = performance.now() + waitMs;
   const engineList = JSON.stringify(engines);
   const agent = await database.write((tx) => hear(tx, by, agentId, { status: "idle", engines: engineList }));
   for (;;) {
-    const job = await database.write((tx) => take(tx, context, by, agent, words));
-    const leftMs = end - performance.now();
+    const job = await database.write((tx) => claimNextPhase(tx, context, by, agent, engineKeys));
+    const leftMs = deadline - performance.now();
     if (job !== undefined || leftMs <= 0 || isGone()) return job;
-    const known = new Set(words);
+    const known = new Set(engineKeys);
     const sees = ({ waiting }: { waiting: readonly { pool: string; engine: string; engineVersion: string }[] }) =>
       waiting.some((kind) => kind.pool === poolOf(by) && known.has(engineWord(kind.engine, kind.engineVersion)));
     await lookoutOf(database).wait({ jobId: undefined, sees }, leftMs, isGone);
-    // It is not taken for somebody who went away meanwhile.
+    // Do not claim a job for a client that has disconnected.
     if (isGone()) return undefined;
   }
 }
 
 const triesMax = 3;
 
-/** Compare and set, with the workspace held: of many who claim at once each gets another. */
-async function take(
+/** Compare and set under the workspace lock, so that concurrent claims get different jobs. */
+async function claimNextPhase(
   tx: Tx,
   context: Context,
   by: Serving,
@@ -59,7 +59,7 @@ async function take(
     if (candidate === undefined) return undefined;
     const run = candidate.claim.grant(await lockRun(tx, candidate.runId));
     const kind = candidate.kind === "plan" ? "plan" : "apply";
-    // Somebody may have had it between the two statements.
+    // Another agent may have claimed it between the two statements.
     if ((kind === "plan" ? run.planStatus : run.applyStatus) !== "queued") continue;
     const attempt = (kind === "plan" ? run.planAttempt : run.applyAttempt) + 1;
     const token = newToken();

@@ -1,6 +1,6 @@
 /**
- * A job: a plan or an apply in the hands of an agent. This is the protocol of agents: claim one, say that it goes on, send its log and
- * what comes of it, and say how it ended. Every report names its attempt, and any but the current one's is refused.
+ * The agent protocol: claim a job (a plan or an apply), send heartbeats, log and contents, and finish it. Every report names its attempt; only
+ * reports of the current attempt are accepted.
  */
 import { z } from "zod";
 import { defineResource, type Operation } from "../../../jsonapi/define.ts";
@@ -11,7 +11,7 @@ import type { AgentJob } from "./job.ts";
 
 const ofJob = "/agent-jobs/:agent_job_id";
 const attempt = wholeNumber();
-const attemptParameter = textParameter("The attempt that the claim gave.");
+const attemptParameter = textParameter("The attempt number from the claim.");
 const waitSecondsMax = { claim: 25, heartbeat: 8 } as const;
 export const contentKinds = [
   "plan",
@@ -39,46 +39,49 @@ const variables = z.array(z.object({ key: text(), value: text(), category: text(
 
 export const agentJobs = defineResource<AgentJob>()(({ readOnly }) => ({
   type: "agent-jobs",
-  doc: "A plan or an apply, with everything that an agent needs to execute it. Its id is that of the plan or apply.",
+  doc: "A plan or an apply, with everything that an agent needs to execute it. Its id is the id of the plan or apply.",
   id: (job) => job.id,
   hasExpiring: true,
   attributes: {
-    attempt: readOnly(attempt, "How often it was claimed; every report carries it."),
+    attempt: readOnly(attempt, "How many times the job was claimed. Every report must send this number."),
     phase: readOnly(text(), "`plan` or `apply`."),
-    "run-id": readOnly(text(), "The run."),
-    "workspace-id": readOnly(text(), "The workspace."),
-    "workspace-name": readOnly(text(), "Its name."),
-    "organization-name": readOnly(text(), "The organization."),
-    "project-id": readOnly(text(), "The workspace's project."),
-    "project-name": readOnly(text(), "Its name."),
+    "run-id": readOnly(text(), "The run's id."),
+    "workspace-id": readOnly(text(), "The workspace's id."),
+    "workspace-name": readOnly(text(), "The workspace's name."),
+    "organization-name": readOnly(text(), "The organization's name."),
+    "project-id": readOnly(text(), "The id of the workspace's project."),
+    "project-name": readOnly(text(), "The name of the workspace's project."),
     engine: readOnly(text(), "`terraform` or `tofu`."),
-    "engine-version": readOnly(text(), "The exact version."),
-    "working-directory": readOnly(text(), "Where in the configuration the engine works; empty for its top."),
-    structured: readOnly(flag(), "Whether the engine is to speak JSON."),
-    "is-destroy": readOnly(flag(), "Whether everything is to be destroyed."),
+    "engine-version": readOnly(text(), "The exact engine version."),
+    "working-directory": readOnly(text(), "The engine's directory within the configuration; empty for its root."),
+    structured: readOnly(flag(), "Whether the engine writes JSON output."),
+    "is-destroy": readOnly(flag(), "Whether the run destroys all managed resources."),
     refresh: readOnly(flag(), "Whether the state is refreshed before planning."),
-    "refresh-only": readOnly(flag(), "Whether nothing but that is planned."),
-    "allow-config-generation": readOnly(flag(), "Whether configuration may be generated for imports."),
-    "debugging-mode": readOnly(flag(), "Whether the engine is to tell everything."),
-    "target-addrs": readOnly(z.array(text()).nullable(), "The only resources to look at; null for all."),
-    "replace-addrs": readOnly(z.array(text()).nullable(), "Resources to replace; null for none."),
-    variables: readOnly(variables, "The variables in force, the run's own among them."),
-    token: readOnly(text(), "The run's token, good until the phase ends."),
-    server: readOnly(text(), "Where the service is reached."),
-    "configuration-url": readOnly(text(), "The configuration, fetched with the run's token."),
+    "refresh-only": readOnly(flag(), "Whether the run only updates the state to match the real resources."),
+    "allow-config-generation": readOnly(flag(), "Whether configuration can be generated for imported resources."),
+    "debugging-mode": readOnly(flag(), "Whether the engine writes debug output to the log."),
+    "target-addrs": readOnly(z.array(text()).nullable(), "Addresses of the only resources to plan; null for all."),
+    "replace-addrs": readOnly(z.array(text()).nullable(), "Addresses of resources to replace; null for none."),
+    variables: readOnly(variables, "The run's effective variables."),
+    token: readOnly(text(), "The run's token, valid until the phase ends."),
+    server: readOnly(text(), "The URL of the server."),
+    "configuration-url": readOnly(text(), "The URL of the configuration archive, to be fetched with the run's token."),
     "state-url": readOnly(
       text().nullable(),
-      "The state to begin with, fetched with the run's token; null when there is none.",
+      "The URL of the input state, to be fetched with the run's token; null if the workspace has no state.",
     ),
-    "input-state-version-id": readOnly(text().nullable(), "Which state that is."),
-    "timeout-seconds": readOnly(wholeNumber(), "How long it may take."),
-    "ssh-key": readOnly(text().nullable(), "The workspace's private key for modules."),
+    "input-state-version-id": readOnly(text().nullable(), "The id of the input state version."),
+    "timeout-seconds": readOnly(wholeNumber(), "The time limit of the phase, in seconds."),
+    "ssh-key": readOnly(text().nullable(), "The workspace's private SSH key for fetching modules."),
     commit: readOnly(
       z.object({ branch: text().nullable(), sha: text().nullable(), tag: text().nullable() }).nullable(),
-      "The commit that the configuration comes from.",
+      "The commit of the configuration.",
     ),
-    "identity-tokens": readOnly(z.array(z.object({ name: text(), value: text() })), "Signed identities of the run."),
-    "log-bytes-max": readOnly(wholeNumber(), "No log is longer."),
+    "identity-tokens": readOnly(
+      z.array(z.object({ name: text(), value: text() })),
+      "Signed workload identity tokens of the run, by environment variable.",
+    ),
+    "log-bytes-max": readOnly(wholeNumber(), "The maximum size of the log, in bytes."),
   },
   relationships: {},
   operations: {
@@ -86,22 +89,22 @@ export const agentJobs = defineResource<AgentJob>()(({ readOnly }) => ({
       ...byAgents,
       method: "POST",
       path: "/agents/:agent_id/actions/claim",
-      summary: "Wait for a job and take it; 204 when none came",
+      summary: "Wait for a job and claim it; 204 if there is none",
       body: { custom: z.object({ wait: z.number().min(0).max(waitSecondsMax.claim).optional(), engines }) },
       answer: "document",
-      elseNothing: "No job came.",
+      elseNothing: "There was no job.",
       example: { wait: 0, engines: { terraform: ["1.5.7"] } },
     },
     heartbeatJob: {
       ...action("heartbeat"),
-      summary: "Say that a job goes on, and wait for a signal: null, `cancel` or `kill`",
+      summary: "Send a heartbeat for a job, and wait for a signal: null, `cancel` or `kill`",
       body: { custom: z.object({ attempt, wait: z.number().min(0).max(waitSecondsMax.heartbeat).optional() }) },
       answer: "content",
       example: { attempt: 1, wait: 0 },
     },
     startJob: {
       ...action("start"),
-      summary: "Say that the engine is about to be started",
+      summary: "Report that the engine is about to start",
       body: { custom: z.object({ attempt }) },
       answer: "nothing",
       example: { attempt: 1 },
@@ -110,11 +113,11 @@ export const agentJobs = defineResource<AgentJob>()(({ readOnly }) => ({
       ...byAgents,
       method: "PUT",
       path: `${ofJob}/log`,
-      summary: "Send a piece of a job's log; one that was sent before is let pass",
+      summary: "Append to a job's log; bytes that were already sent are ignored",
       query: {
         parameters: {
           attempt: attemptParameter,
-          offset: textParameter("Where the piece begins, in bytes of this attempt."),
+          offset: textParameter("The offset of the first byte sent, counted in this attempt."),
         },
       },
       body: { stream: true },
@@ -123,20 +126,20 @@ export const agentJobs = defineResource<AgentJob>()(({ readOnly }) => ({
     putJobContent: {
       ...contents,
       method: "PUT",
-      summary: "Send something that a job made",
+      summary: "Upload an output of a job",
       body: { stream: true },
       answer: "nothing",
     },
     getJobContent: {
       ...contents,
       method: "GET",
-      summary: "Fetch what the plan of an apply has left",
+      summary: "Download an output of the plan, for its apply",
       answer: "content",
       mediaType: "application/octet-stream",
     },
     finishJob: {
       ...action("finish"),
-      summary: "Say how a job ended",
+      summary: "Report the result of a job",
       body: {
         custom: z.object({
           attempt,

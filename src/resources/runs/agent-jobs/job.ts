@@ -1,4 +1,4 @@
-/** What an agent is given with a job: everything that it needs, put together when it claims it. */
+/** Builds the job document that an agent receives with its claim. */
 import type { Tx } from "../../../database/database.ts";
 import { prepared } from "../../../database/prepared.ts";
 import type { RunTable } from "../../../database/schema/runs.ts";
@@ -13,7 +13,6 @@ import { openRunVariables, openVariableSnapshot } from "../runs/variables.ts";
 const planSecondsByDefault = 2 * 3600;
 const applySecondsByDefault = 24 * 3600;
 
-/** How long a phase may take. */
 export function timeoutSecondsOf(options: Context["options"], phase: string): number {
   return phase === "plan"
     ? (options.planTimeoutSeconds ?? planSecondsByDefault)
@@ -60,7 +59,7 @@ interface Place {
   readonly sshKeyValue: Uint8Array | null;
 }
 
-const findPlace = prepared<{ workspaceId: string; configurationVersionId: string }, Place>(
+const findJobWorkspace = prepared<{ workspaceId: string; configurationVersionId: string }, Place>(
   (db, { workspaceId, configurationVersionId }) =>
     db
       .selectFrom("workspaces as w")
@@ -81,16 +80,16 @@ export interface ClaimedPhase {
   readonly token: string;
 }
 
-/** In the transaction of the claim. One statement; more where identities are asked for. */
+/** In the claim's transaction. One statement, and more if identity tokens are requested. */
 export async function putTogether(tx: Tx, context: Context, run: RunTable, phase: ClaimedPhase): Promise<AgentJob> {
   const { vault, options } = context;
   const { configurationVersionId, inputStateVersionId } = run;
-  const [place] = await findPlace(tx, {
+  const [workspace] = await findJobWorkspace(tx, {
     workspaceId: run.workspaceId,
     configurationVersionId: configurationVersionId ?? "",
   });
-  if (place === undefined) throw new Error(`the workspace of ${run.id} is gone`);
-  const secondsMax = withinOrganization(place, phase.kind, timeoutSecondsOf(options, phase.kind));
+  if (workspace === undefined) throw new Error(`The workspace of run ${run.id} does not exist.`);
+  const secondsMax = limitByOrganization(workspace, phase.kind, timeoutSecondsOf(options, phase.kind));
   const variables = variablesOf(vault, run);
   const server = options.publicUrl;
   return {
@@ -99,34 +98,38 @@ export async function putTogether(tx: Tx, context: Context, run: RunTable, phase
     attempt: phase.attempt,
     phase: phase.kind,
     runId: run.id,
-    workspaceName: place.workspaceName,
-    organizationName: place.organizationName,
-    projectId: place.projectId,
-    projectName: place.projectName,
-    workingDirectory: place.workingDirectory ?? "",
+    workspaceName: workspace.workspaceName,
+    organizationName: workspace.organizationName,
+    projectId: workspace.projectId,
+    projectName: workspace.projectName,
+    workingDirectory: workspace.workingDirectory ?? "",
     targetAddrs: listIn(run.targetAddrs),
     replaceAddrs: listIn(run.replaceAddrs),
     variables,
     token: phase.token,
     server,
-    // By the run: the configuration may be another workspace's that was promoted.
+    // By the run's route: the configuration may have been promoted from another workspace.
     configurationUrl: `${server}/api/v2/runs/${run.id}/configuration-version/download`,
     stateUrl: inputStateVersionId && `${server}/api/v2/state-versions/${inputStateVersionId}/download`,
     timeoutSeconds: secondsMax,
-    sshKey: sshKeyIn(vault, place),
-    commit: commitIn(place.ingress),
-    identityTokens: await signIdentity(tx, vault, identityOf(server, run, place, phase.kind, secondsMax), variables),
+    sshKey: sshKeyIn(vault, workspace),
+    commit: commitIn(workspace.ingress),
+    identityTokens: await signIdentity(
+      tx,
+      vault,
+      identityOf(server, run, workspace, phase.kind, secondsMax),
+      variables,
+    ),
     logBytesMax,
   };
 }
 
-/** What site admins set for an organization only shortens what the site allows: a job that is lost is given up by the site's. */
-function withinOrganization(place: Place, kind: ClaimedPhase["kind"], allowed: number): number {
-  const own = Math.floor(timeoutSeconds(place[`${kind}Timeout`] ?? ""));
+/** An organization's limit can only shorten the site's, because the lost-job check uses the site's. */
+function limitByOrganization(workspace: Place, kind: ClaimedPhase["kind"], allowed: number): number {
+  const own = Math.floor(timeoutSeconds(workspace[`${kind}Timeout`] ?? ""));
   return own > 0 ? Math.min(own, allowed) : allowed;
 }
 
-/** The snapshot of its admission, with its own. */
 function variablesOf(vault: Context["vault"], run: RunTable): AgentJob["variables"] {
   const inForce = withRunVariables(openVariableSnapshot({ vault }, run), openRunVariables({ vault }, run));
   return inForce.map(({ key, value, category, hcl, sensitive }) => ({ key, value, category, hcl, sensitive }));
@@ -135,14 +138,14 @@ function variablesOf(vault: Context["vault"], run: RunTable): AgentJob["variable
 const identityOf = (
   issuer: string,
   run: RunTable,
-  place: Place,
+  workspace: Place,
   phase: "plan" | "apply",
   timeoutSeconds: number,
 ): Parameters<typeof signIdentity>[2] => ({
   issuer,
-  organization: { id: run.organizationId, name: place.organizationName },
-  project: { id: place.projectId, name: place.projectName },
-  workspace: { id: run.workspaceId, name: place.workspaceName },
+  organization: { id: run.organizationId, name: workspace.organizationName },
+  project: { id: workspace.projectId, name: workspace.projectName },
+  workspace: { id: run.workspaceId, name: workspace.workspaceName },
   runId: run.id,
   phase,
   timeoutSeconds,

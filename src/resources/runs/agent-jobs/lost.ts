@@ -1,6 +1,6 @@
 /**
- * Jobs whose agent was lost, or that take longer than they may: each is decided once, and never hangs. A plan whose engine was not
- * started goes back to the queue, a few times; everything else has failed, because nobody knows what the engine did.
+ * The background job that ends jobs whose agent is silent or whose time limit is exceeded. A plan whose engine was not started is queued again,
+ * a few times; every other job fails, because it is unknown what the engine did.
  */
 import type { Tx } from "../../../database/database.ts";
 import { silentMs } from "../../connections/agent-pools/reads.ts";
@@ -14,43 +14,42 @@ import { advance } from "../runs/lifecycle.ts";
 import { timeoutSecondsOf } from "./job.ts";
 import { endedPhaseOf } from "./reports.ts";
 
-const atOnce = 20;
-/** A plan that loses every agent may be the cause. */
-const returnsMax = 3;
-/** An agent ends a phase itself when its time is over; this long after that it is not believed any more. */
+const batch = 20;
+/** A plan that loses every agent may itself be the cause. */
+const requeuesMax = 3;
+/** Agents enforce the time limit themselves; the server steps in this much later. */
 const lateMs = 10 * 60_000;
 
-/** Gives how many were decided. */
 export async function decideLostJobs({ context, capability, signal, step }: JobWork): Promise<number> {
   const limits = {
     silentMs,
     planMs: timeoutSecondsOf(context.options, "plan") * 1000 + lateMs,
     applyMs: timeoutSecondsOf(context.options, "apply") * 1000 + lateMs,
   };
-  let decided = 0;
+  let resolved = 0;
   let failure: unknown;
   while (!signal.aborted) {
-    const lost = await findLostPhases(context.database.reader, limits, atOnce);
-    const before = decided;
+    const lost = await findLostPhases(context.database.reader, limits, batch);
+    const before = resolved;
     for (const phase of lost) {
       try {
-        const how = await step((tx) => decide(tx, context, capability, phase, limits));
-        if (how !== undefined) decided += 1;
+        const how = await step((tx) => resolve(tx, context, capability, phase, limits));
+        if (how !== undefined) resolved += 1;
         if (how === "ended") tellEndedPhase(endedPhaseOf(phase, "lost", phase.nowMs));
       } catch (error) {
-        // One that can't be decided must not keep the others waiting; it is told at the end.
+        // One failure must not block the other jobs; it is thrown at the end.
         failure ??= error;
         if (signal.aborted) break;
       }
     }
-    if (lost.length < atOnce || decided === before) break;
+    if (lost.length < batch || resolved === before) break;
   }
   if (failure !== undefined) throw failure;
-  return decided;
+  return resolved;
 }
 
-/** It is looked at again, now that it is held: its agent may have come back. */
-async function decide(
+/** Checks again under the lock: the agent may have reported in the meantime. */
+async function resolve(
   tx: Tx,
   context: Context,
   capability: JobWork["capability"],
@@ -61,17 +60,17 @@ async function decide(
   const [phase] = (await findLostPhases(tx, limits, 1_000)).filter(({ id }) => id === seen.id);
   if (phase === undefined || phase.attempt !== seen.attempt) return undefined;
   const isSilent = (phase.heardMs ?? 0) < phase.nowMs - limits.silentMs;
-  if (isSilent && phase.kind === "plan" && phase.engineStarted === 0 && phase.attempt <= returnsMax) {
+  if (isSilent && phase.kind === "plan" && phase.engineStarted === 0 && phase.attempt <= requeuesMax) {
     await advance(tx, context, run, { event: "phase-returned" });
     return "returned";
   }
   const errorMessage = isSilent
-    ? `The agent ${phase.agentName ?? ""} was lost: nothing was heard of it for ${limits.silentMs / 1000} seconds. ${
+    ? `The agent ${phase.agentName ?? ""} was lost: it sent no heartbeat for ${limits.silentMs / 1000} seconds. ${
         phase.kind === "apply"
-          ? "What it had changed by then may not be in the state; look at the state before you apply again."
+          ? "The state may be missing changes that the apply made. Check the state before you apply again."
           : "Start another run."
       }`
-    : `The ${phase.kind} took longer than it may (${timeoutSecondsOf(context.options, phase.kind)} seconds) and was given up.`;
+    : `The ${phase.kind} exceeded its time limit of ${timeoutSecondsOf(context.options, phase.kind)} seconds and was ended.`;
   await sayInLog(tx, context.vault, phase.id, errorMessage);
   await advance(tx, context, capability.grant(await lockRun(tx, seen.runId)), {
     event: "phase-errored",

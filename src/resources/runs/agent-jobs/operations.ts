@@ -1,4 +1,4 @@
-/** The protocol of agents, operation by operation. */
+/** Operations of the agent protocol. */
 import { AppError } from "../../../kernel/errors.ts";
 import { implement } from "../../shared/context.ts";
 import { servingAs } from "../agents/writes.ts";
@@ -65,10 +65,9 @@ export const agentJobResource = implement(agentJobs, {
   },
 });
 
-/** The types of parameters do not reach through a path that is put together. */
+/** The parameter types are lost in a path that is composed from parts. */
 const idIn = (params: object): string => (params as { agentJobId: string }).agentJobId;
 
-/** Raises `bad-request`. */
 function numberIn(parameter: string, sent: string | undefined): number {
   if (sent !== undefined && /^\d{1,15}$/.test(sent)) return Number(sent);
   throw new AppError("bad-request", [{ parameter, detail: `${parameter} must be a whole number` }]);

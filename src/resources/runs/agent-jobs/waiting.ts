@@ -1,45 +1,43 @@
 /**
- * Those who wait: agents for a job, agents for a signal. However many they are, a server looks for all of them by one or two narrow
- * statements: soon after it has itself committed something, else a few times a second, for what other servers did.
+ * Wakes agents' long polls, for a job or for a signal. A server polls the database with one or two narrow statements for all of them: soon after
+ * its own commits, and a few times a second for commits of other servers.
  */
 import { setTimeout as pause } from "node:timers/promises";
 import type { Database } from "../../../database/database.ts";
 import { findSignals, findWaiting, type Signalled, type WaitingKind } from "../phases/claims.ts";
 
 const tickMs = 40;
-const lookEveryMs = 320;
+const pollEveryMs = 320;
 
-/** What was seen at one look. */
 interface Sight {
   readonly waiting: readonly WaitingKind[];
   readonly signals: ReadonlyMap<string, Signalled>;
 }
 
 interface Waiter {
-  /** The job whose signals it waits for; undefined for one who waits for a job. */
+  /** The job whose signals it waits for; undefined if it waits for a job. */
   readonly jobId: string | undefined;
-  /** Tells whether it has seen what it waits for. */
-  readonly sees: (sight: Sight) => boolean;
+  readonly sees: (snapshot: Sight) => boolean;
   readonly wake: () => void;
 }
 
 class Lookout {
   readonly #database: Database;
   readonly #waiters = new Set<Waiter>();
-  #looking = false;
+  #isPolling = false;
 
   constructor(database: Database) {
     this.#database = database;
   }
 
-  /** Until it is seen, the time is over, or nobody waits any more. */
+  /** Resolves on a match, after `forMs`, or when the client has disconnected. */
   async wait(waiter: Omit<Waiter, "wake">, forMs: number, isGone: () => boolean): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     const entry = { ...waiter, wake: resolve };
     const timer = setTimeout(resolve, forMs);
     const watch = setInterval(() => isGone() && resolve(), 200);
     this.#waiters.add(entry);
-    if (!this.#looking) void this.#look();
+    if (!this.#isPolling) void this.#poll();
     try {
       await promise;
     } finally {
@@ -49,26 +47,26 @@ class Lookout {
     }
   }
 
-  async #look(): Promise<void> {
-    this.#looking = true;
-    let [lookedAt, commits] = [0, -1];
+  async #poll(): Promise<void> {
+    this.#isPolling = true;
+    let [polledAt, commits] = [0, -1];
     while (this.#waiters.size > 0) {
-      const isDue = performance.now() - lookedAt >= lookEveryMs;
+      const isDue = performance.now() - polledAt >= pollEveryMs;
       if (isDue || this.#database.commitCount() !== commits) {
-        lookedAt = performance.now();
+        polledAt = performance.now();
         commits = this.#database.commitCount();
-        // Whoever comes while it looks was not looked for: to him, a job that is not in sight would be one that is gone.
-        const those = [...this.#waiters];
-        // A database that does not answer is told by whoever asks next; those who wait go on.
-        const sight = await this.#see(those).catch(() => undefined);
-        if (sight !== undefined) for (const waiter of those) if (waiter.sees(sight)) waiter.wake();
+        // A waiter added during the query is left out: its job would be missing in the result, and look like one that has ended.
+        const waiters = [...this.#waiters];
+        // If the database is unavailable, the next request reports it; waiters keep waiting.
+        const snapshot = await this.#snapshotFor(waiters).catch(() => undefined);
+        if (snapshot !== undefined) for (const waiter of waiters) if (waiter.sees(snapshot)) waiter.wake();
       }
       await pause(tickMs);
     }
-    this.#looking = false;
+    this.#isPolling = false;
   }
 
-  async #see(waiters: readonly Waiter[]): Promise<Sight> {
+  async #snapshotFor(waiters: readonly Waiter[]): Promise<Sight> {
     const tx = this.#database.reader;
     const ids = waiters.flatMap(({ jobId }) => jobId ?? []);
     const wantsJobs = waiters.some(({ jobId }) => jobId === undefined);

@@ -1,4 +1,4 @@
-/** An agent: a program that executes runs. It registers with the token of its pool, and is known by that alone. */
+/** The agents resource: registration, pings, and lists of a pool's agents. */
 import { z } from "zod";
 import type { AgentTable } from "../../../database/schema/runs.ts";
 import { defineResource, type Operation } from "../../../jsonapi/define.ts";
@@ -6,14 +6,12 @@ import { textParameter } from "../../../jsonapi/query.ts";
 import { text, timestamp } from "../../../jsonapi/schemas.ts";
 
 export interface AgentView extends AgentTable {
-  /** As it is now: `unknown` where nothing was heard of it for a while. */
   readonly shownStatus: string;
 }
 
 const agentStatuses = ["idle", "busy", "exited", "errored"] as const;
 
 const engineVersion = text({ min: 1, max: 64 });
-/** By product, the versions that it has. */
 const engines = z.object({
   terraform: z.array(engineVersion).max(500).optional(),
   tofu: z.array(engineVersion).max(500).optional(),
@@ -45,7 +43,9 @@ const list = {
   query: {
     paged: true,
     parameters: {
-      "filter[last-ping-since]": textParameter("Only agents that were heard of since then: 2030-01-31T12:00:00Z."),
+      "filter[last-ping-since]": textParameter(
+        "Only agents that have pinged since this time, such as 2030-01-31T12:00:00Z.",
+      ),
     },
   },
   answer: "list",
@@ -53,28 +53,28 @@ const list = {
 
 export const agents = defineResource<AgentView>()(({ readOnly, toOne }) => ({
   type: "agents",
-  doc: "A program that executes runs for an agent pool. One that vanishes becomes unknown, and is removed a day later.",
+  doc: "A program that executes runs for an agent pool. An agent that stops pinging becomes `unknown`, and is removed after a day.",
   id: (agent) => agent.id,
-  // Whether it lives changes with time alone.
+  // `status` changes with time.
   hasExpiring: true,
   attributes: {
-    name: readOnly(text(), "What it calls itself."),
+    name: readOnly(text(), "The agent's name, from its registration."),
     status: readOnly(
       text(),
-      "`idle`, `busy`, `exited` or `errored`, as it said last; `unknown` when nothing was heard of it for 30 seconds.",
+      "The last reported status: `idle`, `busy`, `exited` or `errored`; `unknown` after 30 seconds without a ping.",
       { from: (agent) => agent.shownStatus, audited: false },
     ),
-    "ip-address": readOnly(text(), "Where it calls from."),
-    "last-ping-at": readOnly(timestamp(), "When it was last heard of.", { audited: false }),
-    version: readOnly(text(), "Its own version.", { from: (agent) => agent.agentVersion }),
-    engines: readOnly(engines, "The engines that it has, by product.", {
+    "ip-address": readOnly(text(), "The IP address of the agent's registration."),
+    "last-ping-at": readOnly(timestamp(), "When the agent last pinged.", { audited: false }),
+    version: readOnly(text(), "The agent's version.", { from: (agent) => agent.agentVersion }),
+    engines: readOnly(engines, "The agent's installed engine versions, by product.", {
       from: (agent) => JSON.parse(agent.engines) as unknown,
       audited: false,
     }),
-    "created-at": readOnly(timestamp(), "When it registered."),
+    "created-at": readOnly(timestamp(), "When the agent registered."),
   },
   relationships: {
-    "agent-pool": toOne("agent-pools", "Whose jobs it executes.", {
+    "agent-pool": toOne("agent-pools", "The agent's pool.", {
       id: (agent) => agent.agentPoolId ?? agent.siteAgentPoolId,
     }),
   },
@@ -98,7 +98,7 @@ export const agents = defineResource<AgentView>()(({ readOnly, toOne }) => ({
     pingAgent: {
       method: "POST",
       path: `${ofAgent}/actions/ping`,
-      summary: "Say that an agent lives, and what it does",
+      summary: "Report an agent's status",
       needs: protocol,
       callers: "agents",
       body: { custom: z.object({ status: z.enum(agentStatuses), engines: engines.optional() }) },
@@ -111,7 +111,7 @@ export const agents = defineResource<AgentView>()(({ readOnly, toOne }) => ({
     deleteAgent: {
       method: "DELETE",
       path: ofAgent,
-      summary: "Forget an agent that is unknown, errored or exited",
+      summary: "Delete an agent that is unknown, errored or exited",
       needs: managers,
       answer: "nothing",
     },

@@ -17,7 +17,7 @@ export const agentResource = implement(agents, {
   async registerAgent({ context, body }) {
     const by = servingAs(context);
     return context.database.write(async (tx) => {
-      // The organization comes first in the order of locks.
+      // Lock order: the organization is first.
       if (by.organizationId === null) await insertSiteOperations(tx, by);
       else await noteOperations(tx, by.organizationId);
       const { name, version, engines } = body.data.attributes;
@@ -76,7 +76,7 @@ export const agentResource = implement(agents, {
       if (agent.shownStatus === "idle" || agent.shownStatus === "busy")
         throw new AppError(
           "precondition-failed",
-          `The agent is ${agent.shownStatus}: only one that is unknown, errored or exited can be deleted. Stop it first.`,
+          `The agent is ${agent.shownStatus}. Only an agent that is unknown, errored or exited can be deleted. Stop it first.`,
         );
       await deleteAgentRow(tx, agent);
       await recordChange(tx, context, agents, { before: agent });
@@ -84,7 +84,7 @@ export const agentResource = implement(agents, {
   },
 });
 
-/** Raises `forbidden`, or `not-found` where the caller may not know of the agent. */
+/** Raises `forbidden`, or `not-found` if the caller can't see the agent. */
 const grantAgent = (agent: FoundAgent) =>
   grant(agent, {
     thing: "agent",
@@ -94,7 +94,6 @@ const grantAgent = (agent: FoundAgent) =>
     needs: agentPoolsNeed,
   });
 
-/** As it is stored. Raises `bad-request`. */
 function sinceOf(sent: string | undefined): string | undefined {
   if (sent === undefined) return undefined;
   const ms = Date.parse(sent);

@@ -1,8 +1,7 @@
-/** What neighbours ask of agents. */
+/** Reads of agents for other modules. */
 import { sql } from "kysely";
 import type { Tx } from "../../../database/database.ts";
 
-/** The versions of an engine that agents have said they have: those of a pool, or of the site where it is null. */
 export async function offeredVersions(
   tx: Tx,
   product: "terraform" | "tofu",

@@ -1,4 +1,4 @@
-/** SQL of agents. Every moment is of the database's clock. */
+/** SQL for agents. All times are by the database's clock. */
 import { type RawBuilder, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
 import type { Capability } from "../../../access/capability.ts";
@@ -26,7 +26,7 @@ export interface FoundAgent extends AgentView {
   readonly standing: Standing;
 }
 
-/** One statement: the agent, and what the caller is in its organization; to one of the site, site admins alone are somebody. */
+/** One statement: the agent, and the caller's role in its organization. Only site admins have one for a site agent. */
 export async function findAgent(tx: Tx, actor: Actor, id: string, lock = false): Promise<FoundAgent | undefined> {
   const row = await agentsOf(tx)
     .select(standingColumns(sql.ref("a.organizationId"), principalOf(actor)))
@@ -75,7 +75,7 @@ export async function deleteAgentRow(
   await tx.db.deleteFrom("agents").where("id", "=", id).execute();
 }
 
-/** An agent of the caller's pool was heard of. False where there is none: it has to register again. */
+/** Undefined if the caller's pool has no such agent: it has to register again. */
 export async function touchAgent(
   tx: Tx,
   by: Granted<AgentActor, "can-serve">,
@@ -91,7 +91,6 @@ export async function touchAgent(
     .executeTakeFirst();
 }
 
-/** Those of which nothing was heard for so long, as many as this. */
 export async function deleteVanishedAgents(tx: Tx, _by: Capability<"job">, forMs: number, limit: number) {
   const { nowMs, lockFreeRows } = tx.dialect;
   return tx.db

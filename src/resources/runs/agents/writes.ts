@@ -1,4 +1,4 @@
-/** What agents have done to their own rows, and what becomes of those that vanish. */
+/** Writes by agents to their own rows, and the removal of agents that stopped pinging. */
 import { grant, type Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
 import { now } from "../../../kernel/time.ts";
@@ -9,17 +9,16 @@ import type { JobWork } from "../../shared/job-work.ts";
 import type { AgentActor } from "../phases/claims.ts";
 import { deleteVanishedAgents, touchAgent } from "./store.ts";
 
-/** That a token of an agent pool calls: it may serve that pool. */
 export type Serving = Granted<AgentActor, "can-serve">;
 
-/** Raises `not-found` for everybody but agents. */
+/** Raises `not-found` for all other callers. */
 export function servingAs({ actor }: Pick<Context, "actor">): Serving {
   if (actor.kind !== "agent") throw notFound("thing");
   const check = { thing: "thing", permission: "can-serve", visible: true, allowed: true } as const;
   return grant(actor, { ...check, needs: "a token of an agent pool" });
 }
 
-/** Raises `not-found` for an agent that the pool does not have: it has to register again. */
+/** Raises `not-found` for an unknown agent, which has to register again. */
 export async function hear(
   tx: Tx,
   by: Serving,
@@ -31,7 +30,7 @@ export async function hear(
   return agent;
 }
 
-/** Something can execute for every organization from now on, those to come included. */
+/** Records that the site has had an agent, which enables runs for every organization, including future ones. */
 export async function insertSiteOperations(
   tx: Tx,
   _by: Granted<object, "can-serve" | "can-administer">,
@@ -43,15 +42,14 @@ export async function insertSiteOperations(
     .execute();
 }
 
-const forgottenAfterMs = 24 * 3_600_000;
+const removedAfterMs = 24 * 3_600_000;
 
-/** At most `limit` of those that vanished long ago. Gives how many. */
 export async function forgetVanished(
   tx: Tx,
   { context, capability }: Pick<JobWork, "context" | "capability">,
   limit: number,
 ): Promise<number> {
-  const gone = await deleteVanishedAgents(tx, capability, forgottenAfterMs, limit);
+  const gone = await deleteVanishedAgents(tx, capability, removedAfterMs, limit);
   await recordEvents(
     tx,
     context,

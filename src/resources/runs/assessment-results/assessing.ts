@@ -1,4 +1,4 @@
-/** The work of the job that assesses workspaces: a refresh plan beside everything else, what it found, and nothing left of it but that. */
+/** The background job that assesses workspaces: starts a refresh-only plan for each, and records its findings. */
 import type { Tx } from "../../../database/database.ts";
 import { AppError } from "../../../kernel/errors.ts";
 import { newId } from "../../../kernel/ids.ts";
@@ -33,26 +33,26 @@ const everyMs = 24 * 3_600_000;
 const batch = 50;
 const planBytesMax = 32 * 1024 * 1024;
 
-/** Gives how many were begun or told. Only the hosted edition assesses. */
+/** Returns the number of started and finished assessments. Only the hosted edition has assessments. */
 export async function assess({ context, capability, signal, step }: JobWork): Promise<number> {
   if (context.options.edition !== "hosted") return 0;
   let handled = 0;
-  for (const underway of await findUnderway(context.database.reader)) {
+  for (const running of await findUnderway(context.database.reader)) {
     if (signal.aborted) return handled;
-    const found = await lookInto(context, underway);
-    if (await step((tx) => settle(tx, context, capability, underway, found))) handled += 1;
+    const plan = await readPlan(context, running);
+    if (await step((tx) => finish(tx, context, capability, running, plan))) handled += 1;
   }
   const since = new Date(nowMs() - everyMs).toISOString();
   for (const id of await findDueWorkspaces(context.database.reader, since, batch)) {
     if (signal.aborted) return handled;
-    if (await step((tx) => begin(tx, context, capability, id))) handled += 1;
+    if (await step((tx) => start(tx, context, capability, id))) handled += 1;
   }
   return handled;
 }
 
-async function begin(tx: Tx, context: Context, by: JobWork["capability"], workspaceId: string): Promise<boolean> {
+async function start(tx: Tx, context: Context, by: JobWork["capability"], workspaceId: string): Promise<boolean> {
   const [workspace] = await loadWorkspaces(tx, context, [workspaceId]);
-  if (workspace === undefined || !mayAssess(workspace)) return false;
+  if (workspace === undefined || !canAssess(workspace)) return false;
   const input = {
     message: "Assessment of drift",
     planOnly: true,
@@ -77,57 +77,57 @@ async function begin(tx: Tx, context: Context, by: JobWork["capability"], worksp
     });
     return true;
   } catch (error) {
-    // A workspace whose configuration went is none to assess.
+    // For example, the workspace has no usable configuration any more.
     if (error instanceof AppError && error.code === "invalid") return false;
     throw error;
   }
 }
 
-const mayAssess = (workspace: WorkspaceView): boolean =>
+const canAssess = (workspace: WorkspaceView): boolean =>
   assessmentsEnabledOf(workspace) === true && executionModeOf(workspace) !== "local" && workspace.lockedByType === null;
 
-/** What the plan says, read before the transaction; undefined where there is none, or it can't be read. */
-async function lookInto(context: Context, { runId, organizationId }: Underway): Promise<PlanSummary | undefined> {
+/** Called outside of the transaction. Undefined if there is no plan, or it can't be read. */
+async function readPlan(context: Context, { runId, organizationId }: Underway): Promise<PlanSummary | undefined> {
   const content = await findContent(context.database.reader, { column: "runId", id: runId }, "plan-json");
   if (content === undefined || content.size > planBytesMax) return undefined;
   return summaryInThread(organizationId, () => bytesOf(context, content));
 }
 
-/** Tells what came of it, once it has ended. A run that began meanwhile cancels it, and then nothing is told. */
-async function settle(
+/** Records the result of an assessment that has ended. If another run has started, cancels the assessment without a result. */
+async function finish(
   tx: Tx,
   context: Context,
   by: JobWork["capability"],
-  underway: Underway,
+  running: Underway,
   plan: PlanSummary | undefined,
 ): Promise<boolean> {
-  const [workspace] = await loadWorkspaces(tx, context, [underway.workspaceId]);
+  const [workspace] = await loadWorkspaces(tx, context, [running.workspaceId]);
   if (workspace === undefined) return false;
-  const run = by.grant(await lockRun(tx, underway.runId));
-  const isPassed = workspace.lockedByType === "runs";
+  const run = by.grant(await lockRun(tx, running.runId));
+  const isOvertaken = workspace.lockedByType === "runs";
   if (!isFinal(run.status)) {
-    if (!isPassed || run.canceledAt !== null) return false;
-    await advance(tx, context, run, { event: "cancel", description: "Another run of the workspace has begun." });
+    if (!isOvertaken || run.canceledAt !== null) return false;
+    await advance(tx, context, run, { event: "cancel", description: "Another run of the workspace has started." });
     return false;
   }
   if (run.status === "canceled") {
-    await deleteResult(tx, by, underway.id);
+    await deleteResult(tx, by, running.id);
     return true;
   }
   const succeeded = run.status === "planned_and_finished" && plan !== undefined;
-  const told: Findings = succeeded ? findingsOf(plan, workspace.resourceCount) : nothingFound;
-  const errorMsg = succeeded ? null : "The plan failed; its log tells why.";
+  const findings: Findings = succeeded ? findingsOf(plan, workspace.resourceCount) : nothingFound;
+  const errorMsg = succeeded ? null : "The plan failed. See its log for the reason.";
   const at = now();
   const before = await findResultFigures(tx, workspace.currentAssessmentResultId);
-  await finishResult(tx, by, underway.id, { ...told, succeeded: Number(succeeded), errorMsg, createdAt: at });
-  await setRunColumns(tx, by, workspace.id, { currentAssessmentResultId: underway.id, lastAssessmentResultAt: at });
+  await finishResult(tx, by, running.id, { ...findings, succeeded: Number(succeeded), errorMsg, createdAt: at });
+  await setRunColumns(tx, by, workspace.id, { currentAssessmentResultId: running.id, lastAssessmentResultAt: at });
   await recordEvent(tx, context, {
     organizationId: workspace.organizationId,
     verb: "create",
-    subject: { type: "assessment-results", id: underway.id },
-    after: { workspace: workspace.id, succeeded, drifted: told.drifted === 1 },
+    subject: { type: "assessment-results", id: running.id },
+    after: { workspace: workspace.id, succeeded, drifted: findings.drifted === 1 },
   });
-  const figures = figuresOf({ ...told, id: underway.id, succeeded: Number(succeeded), createdAt: at });
+  const figures = figuresOf({ ...findings, id: running.id, succeeded: Number(succeeded), createdAt: at });
   const happening = {
     about: "assessment",
     now: figures,
@@ -143,7 +143,6 @@ async function settle(
 
 type Figures = AssessmentHappening["now"];
 
-/** Of what somebody is told: more than one may be so. */
 function triggersOf({ succeeded, drifted, allChecksSucceeded }: Figures): AssessmentHappening["trigger"][] {
   if (!succeeded) return ["assessment:failed"];
   return [

@@ -1,4 +1,4 @@
-/** An assessment: whether what is really there still is what the state says, by a plan that is thrown away. Hosted edition. */
+/** The assessment-results resource: whether real resources still match the state. Hosted edition only. */
 import type { WorkspaceFacts } from "../../../access/permissions/workspace.ts";
 import type { AssessmentResultTable } from "../../../database/schema/runs.ts";
 import { defineResource, type Operation } from "../../../jsonapi/define.ts";
@@ -18,23 +18,23 @@ const linked = ["json-output", "json-schema", "log-output"] as const;
 
 export const assessmentResults = defineResource<AssessmentResultView>()(({ readOnly }) => ({
   type: "assessment-results",
-  doc: "Whether what is really there still is what the state says. Made by itself about once a day, in the hosted edition.",
+  doc: "The result of a drift assessment: whether real resources still match the state. Created automatically about once a day, in the hosted edition.",
   id: (result) => result.id,
   version: (result) => result.version,
   attributes: {
-    drifted: readOnly(flag(), "Whether something differs."),
-    succeeded: readOnly(flag(), "Whether it could be told."),
-    "error-msg": readOnly(text().nullable(), "Why it could not."),
-    "created-at": readOnly(timestamp(), "When it was made."),
-    "all-checks-succeeded": readOnly(flag(), "Whether no check failed, erred or is unknown.", {
+    drifted: readOnly(flag(), "Whether any resource has drifted."),
+    succeeded: readOnly(flag(), "Whether the assessment succeeded."),
+    "error-msg": readOnly(text().nullable(), "Why the assessment failed."),
+    "created-at": readOnly(timestamp(), "When the assessment finished."),
+    "all-checks-succeeded": readOnly(flag(), "Whether no check failed, errored or is unknown.", {
       from: ({ checksFailed, checksErrored, checksUnknown }) => checksFailed + checksErrored + checksUnknown === 0,
     }),
-    "resources-drifted": readOnly(wholeNumber(), "How many resources differ."),
-    "resources-undrifted": readOnly(wholeNumber(), "How many do not."),
-    "checks-passed": readOnly(wholeNumber(), "How many checks passed."),
-    "checks-failed": readOnly(wholeNumber(), "How many failed."),
-    "checks-errored": readOnly(wholeNumber(), "How many erred."),
-    "checks-unknown": readOnly(wholeNumber(), "How many nobody can tell."),
+    "resources-drifted": readOnly(wholeNumber(), "The number of resources that have drifted."),
+    "resources-undrifted": readOnly(wholeNumber(), "The number of resources that have not drifted."),
+    "checks-passed": readOnly(wholeNumber(), "The number of checks that passed."),
+    "checks-failed": readOnly(wholeNumber(), "The number of checks that failed."),
+    "checks-errored": readOnly(wholeNumber(), "The number of checks that errored."),
+    "checks-unknown": readOnly(wholeNumber(), "The number of checks with an unknown result."),
   },
   relationships: {},
   links: ({ id }) => {
@@ -49,11 +49,15 @@ export const assessmentResults = defineResource<AssessmentResultView>()(({ readO
       needs: "read access to the workspace's runs",
       answer: "document",
     },
-    showAssessmentJson: { ...content, path: `${byId}/json-output`, summary: "Fetch the plan of an assessment in JSON" },
+    showAssessmentJson: {
+      ...content,
+      path: `${byId}/json-output`,
+      summary: "Fetch the JSON output of an assessment's plan",
+    },
     showAssessmentSchemas: {
       ...content,
       path: `${byId}/json-schema`,
-      summary: "Fetch the schemas of the providers that an assessment used",
+      summary: "Fetch the provider schemas of an assessment's plan",
     },
     showAssessmentLog: {
       ...content,

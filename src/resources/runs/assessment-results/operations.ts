@@ -1,4 +1,4 @@
-/** Showing assessments: the result to whoever reads the workspace, what the engine said to its admins. */
+/** Operations on assessment results. Workspace readers see the result; only workspace admins see the engine's output. */
 import { grant } from "../../../access/granted.ts";
 import { workspacePermissions } from "../../../access/permissions/workspace.ts";
 import { mayReadWholePlan } from "../../../access/plans.ts";
@@ -27,14 +27,12 @@ export const assessmentResultResource = implement(assessmentResults, {
   },
 });
 
-/** Raises `not-found`. */
 async function load(context: Context, id: string): Promise<AssessmentResultView> {
   const result = await findResult(context.database.reader, context.actor, id);
   if (result === undefined) throw notFound("assessment result");
   return result;
 }
 
-/** Raises `forbidden`, or `not-found`. */
 async function forAdmins(context: Context, id: string): Promise<AssessmentResultView> {
   const result = await load(context, id);
   return grant(result, {
@@ -53,7 +51,6 @@ async function output(context: Context, id: string, kind: string): Promise<Conte
   return { size: content.size, bytes: readContent(context, content) };
 }
 
-/** Piece by piece: logs may be long. */
 async function* wholeLog(
   { database, vault }: Context,
   phase: { readonly id: string; readonly logBytes: number },

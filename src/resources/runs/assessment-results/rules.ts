@@ -1,4 +1,4 @@
-/** What an assessment found. Pure. */
+/** The findings of an assessment. Pure. */
 import type { AssessmentResultTable } from "../../../database/schema/runs.ts";
 import type { PlanSummary } from "../plan-outputs/drawing.ts";
 
@@ -23,7 +23,6 @@ export const nothingFound: Findings = {
   checksUnknown: 0,
 };
 
-/** `resourceCount`: how many the workspace manages. */
 export function findingsOf({ drifted, checks }: PlanSummary, resourceCount: number): Findings {
   return {
     drifted: Number(drifted > 0),

@@ -1,4 +1,4 @@
-/** SQL of assessments: their results, those that are under way, and workspaces whose turn it is. */
+/** SQL for assessments: results, running assessments, and workspaces that are due. */
 import { principalOf, type Actor } from "../../../access/actor.ts";
 import type { Tx } from "../../../database/database.ts";
 import { insertRow, prepared } from "../../../database/prepared.ts";
@@ -43,8 +43,8 @@ export async function findUnderway(tx: Tx): Promise<Underway[]> {
 }
 
 /**
- * Workspaces that want assessments, whose latest run ended well, which were applied once and were not assessed since. None is under
- * way there.
+ * Unlocked workspaces with assessments enabled, at least one applied run, a successful latest run, no result since a time, and no running
+ * assessment.
  */
 export async function findDueWorkspaces(tx: Tx, since: string, limit: number): Promise<string[]> {
   const rows = await tx.db
@@ -102,7 +102,6 @@ export async function deleteResult(tx: Tx, _by: Capability<"job">, id: string): 
 
 export type ResultFigures = Findings & Pick<AssessmentResultTable, "id" | "succeeded" | "createdAt">;
 
-/** What another one found, to compare with; undefined where there is none. */
 export async function findResultFigures(tx: Tx, id: string | null): Promise<ResultFigures | undefined> {
   if (id === null) return undefined;
   return tx.db.selectFrom("assessmentResults").selectAll().where("id", "=", id).executeTakeFirst();

@@ -1,4 +1,4 @@
-/** Scheduled destroys: the job that starts them, each time exactly one run or a word on why there is none, and the one that reminds of them. */
+/** The background jobs that start scheduled destroy runs and send reminders. Each due time leads to exactly one run or one recorded error. */
 import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
 import { AppError } from "../../../kernel/errors.ts";
@@ -15,7 +15,6 @@ import { findDue } from "./store.ts";
 
 const batch = 100;
 
-/** Gives how many had their time. */
 export async function destroyDue({ context, capability, signal, step }: JobWork): Promise<number> {
   let handled = 0;
   for (;;) {
@@ -28,13 +27,13 @@ export async function destroyDue({ context, capability, signal, step }: JobWork)
   }
 }
 
-/** The due moment is used up and the run begun in one transaction. Somebody may have changed the schedule meanwhile. */
+/** Starts the run and clears the due time in one transaction. Checks the schedule again under the lock. */
 async function destroy(tx: Tx, context: Context, capability: JobWork["capability"], id: string): Promise<boolean> {
   const [workspace] = await loadWorkspaces(tx, context, [id]);
   if (workspace === undefined || !isDue(workspace)) return false;
-  const outcome = await begin(tx, context, capability.grant(workspace));
-  const autoDestroyStatus = "runId" in outcome ? "queued" : "errored";
-  // A time that somebody chose is for once; a duration counts again.
+  const result = await startRun(tx, context, capability.grant(workspace));
+  const autoDestroyStatus = "runId" in result ? "queued" : "errored";
+  // A fixed time applies once; a duration starts over.
   const used = workspace.autoDestroyActivityDuration === null ? { autoDestroyAt: null } : {};
   await setRunColumns(tx, capability, id, { ...used, autoDestroyStatus });
   await recordEvent(tx, context, {
@@ -42,9 +41,9 @@ async function destroy(tx: Tx, context: Context, capability: JobWork["capability
     verb: "auto-destroy",
     subject: { type: "workspaces", id },
     before: { "auto-destroy-at": autoDestroyAtOf(workspace) },
-    after: { "auto-destroy-status": autoDestroyStatus, ...outcome },
+    after: { "auto-destroy-status": autoDestroyStatus, ...result },
   });
-  if ("error" in outcome) await announce(tx, context, [{ workspaceId: id, happening: notBegun(workspace, outcome) }]);
+  if ("error" in result) await announce(tx, context, [{ workspaceId: id, happening: startFailure(workspace, result) }]);
   return true;
 }
 
@@ -53,8 +52,8 @@ function isDue(workspace: WorkspaceView): boolean {
   return atMs !== undefined && atMs <= nowMs();
 }
 
-/** A run that begins notifies of its own end. */
-const notBegun = (workspace: WorkspaceView, { error }: { readonly error: string }) =>
+/** Only for a destroy that could not start; a started run sends its own notifications. */
+const startFailure = (workspace: WorkspaceView, { error }: { readonly error: string }) =>
   ({
     about: "auto-destroy",
     trigger: "workspace:auto_destroy_run_results",
@@ -67,11 +66,10 @@ const notBegun = (workspace: WorkspaceView, { error }: { readonly error: string 
 
 type Outcome = { readonly runId: string } | { readonly error: string };
 
-async function begin(tx: Tx, context: Context, workspace: Granted<WorkspaceView, "job">): Promise<Outcome> {
+async function startRun(tx: Tx, context: Context, workspace: Granted<WorkspaceView, "job">): Promise<Outcome> {
   const input = {
     message: "Scheduled destroy",
     isDestroy: true,
-    // Nobody is there to confirm it.
     autoApply: true,
     source: "tfe-api",
     triggerReason: "auto_destroy",
@@ -80,13 +78,13 @@ async function begin(tx: Tx, context: Context, workspace: Granted<WorkspaceView,
   try {
     return { runId: (await createRun(tx, context, workspace, input)).id };
   } catch (error) {
-    // What can't be run is refused before anything is written.
+    // `invalid` is raised before anything is written.
     if (!(error instanceof AppError) || error.code !== "invalid") throw error;
     return { error: error.message };
   }
 }
 
-/** Undefined where none is to come: as the search has it, a duration is about what is there. */
+/** Must match the conditions of `store.ts`. Undefined if no destroy is scheduled: a duration only counts while there are resources. */
 function scheduledMs(workspace: WorkspaceView): number | undefined {
   const at = autoDestroyAtOf(workspace);
   const { autoDestroyStatus: status, resourceCount, stateEncrypted } = workspace;
@@ -96,26 +94,23 @@ function scheduledMs(workspace: WorkspaceView): number | undefined {
 }
 
 const hourMs = 3_600_000;
-/** The first and the last word, in hours before. */
 const stagesHours = [12, 24] as const;
 const earliestMs = Math.max(...stagesHours) * hourMs;
 
 /**
- * How many hours before a destroy it is now, as reminders count them; undefined where there is nothing to be reminded of. Something that is
- * always to be destroyed that soon after it was used reminds nobody: each use would.
+ * The reminder that is due now, if any. There is none for a duration that is shorter than the stage: every use of the workspace would send one.
  */
 function stageOf(workspace: WorkspaceView, nowMs: number): (typeof stagesHours)[number] | undefined {
   const atMs = scheduledMs(workspace);
   if (atMs === undefined || atMs <= nowMs) return undefined;
   const stage = stagesHours.find((hours) => atMs - nowMs <= hours * hourMs);
   const { autoDestroyActivityDuration: duration } = workspace;
-  const isAlwaysSo = stage !== undefined && duration !== null && activityDurationMs(duration) <= stage * hourMs;
-  return isAlwaysSo ? undefined : stage;
+  const isShortDuration = stage !== undefined && duration !== null && activityDurationMs(duration) <= stage * hourMs;
+  return isShortDuration ? undefined : stage;
 }
 
 const trigger = "workspace:auto_destroy_reminder";
 
-/** Gives how many reminders there are. One that was told already is known by its key, for as long as it matters. */
 export async function remindOfDestroys({ context, signal, step }: JobWork): Promise<number> {
   let [count, afterId] = [0, ""];
   while (!signal.aborted) {
@@ -137,7 +132,7 @@ async function remind(tx: Tx, context: Context, ids: readonly string[]): Promise
   return announce(tx, context, announcements);
 }
 
-/** Whoever changes the time is reminded again. */
+/** The key contains the time, so that a changed schedule sends reminders again. */
 function reminderOf(workspace: WorkspaceView, stage: number) {
   const autoDestroyAt = autoDestroyAtOf(workspace);
   const nothing = { runId: null, runStatus: null, runCreatedAt: null, error: null } as const;

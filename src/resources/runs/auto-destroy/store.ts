@@ -1,4 +1,4 @@
-/** SQL that finds workspaces whose time to be destroyed has come. */
+/** SQL for finding workspaces whose scheduled destroy is due. */
 import { type RawBuilder, sql } from "kysely";
 import type { Tx } from "../../../database/database.ts";
 import { nowMs as presentMs } from "../../../kernel/time.ts";
@@ -12,16 +12,13 @@ const msOfDuration = (column: string): RawBuilder<number> => {
 
 export interface Search {
   readonly limit: number;
-  /** Also those whose time comes within so long. */
   readonly withinMs?: number;
-  /** Only those that somebody may want to be reminded of, behind one that was looked at already. */
   readonly remind?: { readonly trigger: string; readonly afterId: string };
 }
 
 /**
- * By the time that somebody chose; or by a duration, of the workspace's own or of its project, since the latest of its making, its
- * states and its runs. A duration counts only while there is something to destroy, and not again after a failure until something
- * happens. The run that it started goes first.
+ * Due by a fixed time; or by a duration, of the workspace or its project, since the latest of its creation, state change and run. A duration only
+ * counts while there are resources, and after a failure not until there is new activity. Never while a destroy run is queued.
  */
 export async function findDue(tx: Tx, { limit, withinMs = 0, remind }: Search): Promise<string[]> {
   const { msOf, nowMs, contains } = tx.dialect;

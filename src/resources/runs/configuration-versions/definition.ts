@@ -1,4 +1,4 @@
-/** A configuration version: one state of a workspace's configuration, as an archive that was sent or fetched. */
+/** The configuration-versions resource: attributes, relationships and operations. */
 import { z } from "zod";
 import type { WorkspaceFacts } from "../../../access/permissions/workspace.ts";
 import type { ConfigurationVersionTable } from "../../../database/schema/runs.ts";
@@ -24,9 +24,9 @@ export type VcsSource = (typeof vcsSources)[number];
 
 export interface ConfigurationVersionView extends ConfigurationVersionTable, WorkspaceFacts {
   readonly currentConfigurationVersionId: string | null;
-  /** Where the archive is to be sent; only in the answer to whoever made the version. */
+  /** Only in the response to the creation. */
   readonly uploadUrl: string | null;
-  /** The latest run with it, null without one; undefined where it was not asked for. */
+  /** The latest run with it; null without one, undefined if it was not loaded. */
   readonly runId?: string | null;
 }
 
@@ -48,7 +48,7 @@ const show = {
 const download = {
   method: "GET",
   path: `${byId}/download`,
-  summary: "Fetch the archive, as it was sent",
+  summary: "Download the archive, as it was uploaded",
   needs: readers,
   callers: "runs",
   answer: "content",
@@ -59,42 +59,44 @@ const backingData = backingDataOperations(byId, "done", { thing: "a configuratio
 
 export const configurationVersions = defineResource<ConfigurationVersionView>()(({ fixed, readOnly, toOne }) => ({
   type: "configuration-versions",
-  doc: "One state of a workspace's configuration: a gzip tar archive of a directory, stored as it was sent, and encrypted.",
+  doc: "A version of a workspace's configuration: a gzip-compressed tar archive of a directory, stored unchanged and encrypted.",
   id: (version) => version.id,
   version: (version) => version.version,
   attributes: {
-    "auto-queue-runs": fixed(flag(), "Whether a run is queued as soon as the archive is there.", { default: true }),
-    speculative: fixed(flag(), "Whether it is for plans alone.", { default: false }),
+    "auto-queue-runs": fixed(flag(), "Whether a run is queued automatically when the archive is uploaded.", {
+      default: true,
+    }),
+    speculative: fixed(flag(), "Whether it is for plan-only runs.", { default: false }),
     provisional: fixed(
       flag(),
-      "Whether it becomes the workspace's current one only when a run with it is applied, unless a newer one is by then.",
+      "Whether it becomes the workspace's current configuration only when a run with it is applied, and only if no newer one is current by then.",
       { default: false },
     ),
     source: readOnly(
       text(),
-      `Where it comes from: \`tfe-api\`, \`tfe-ui\`, \`terraform\`, ${vcsSources.map((each) => `\`${each}\``).join(", ")}.`,
+      `The source of the configuration: \`tfe-api\`, \`tfe-ui\`, \`terraform\`, ${vcsSources.map((each) => `\`${each}\``).join(", ")}.`,
     ),
-    status: readOnly(text(), `One of ${statuses.join(", ")}. Only one that is uploaded can start runs.`),
+    status: readOnly(text(), `One of ${statuses.join(", ")}. Only an uploaded configuration version can start runs.`),
     "status-timestamps": readOnly(
       z.record(z.string(), z.string()),
-      "When it was `queued-at`, `fetching-at`, `started-at`, `finished-at`, `archived-at`; what has not happened is not there.",
+      "The times `queued-at`, `fetching-at`, `started-at`, `finished-at` and `archived-at`, as far as they have happened.",
       { from: ({ statusTimestamps }) => new JsonText(statusTimestamps), audited: false },
     ),
-    error: readOnly(text().nullable(), "Why it is errored, as a word for machines."),
-    "error-message": readOnly(text().nullable(), "The same as a sentence."),
+    error: readOnly(text().nullable(), "A code that says why it is errored."),
+    "error-message": readOnly(text().nullable(), "A message that says why it is errored."),
     "upload-url": readOnly(
       text().nullable(),
-      "Where the archive is to be sent with PUT, without a token, within an hour; only shown when the version is made.",
+      "The URL to upload the archive to with PUT, without a token. It expires after an hour, and is only shown when the version is created.",
       { audited: false },
     ),
   },
   relationships: {
-    "ingress-attributes": toOne("ingress-attributes", "The commit that it comes from; null when it was sent by hand.", {
+    "ingress-attributes": toOne("ingress-attributes", "The commit of the configuration; null if it was uploaded.", {
       nullable: true,
       id: ({ ingressId }) => ingressId,
       related: ({ id }) => `/api/v2/configuration-versions/${id}/ingress-attributes`,
     }),
-    run: toOne("runs", "The latest run with it; named where `include` asks for it.", {
+    run: toOne("runs", "The latest run with it; only set if `include` requests it.", {
       nullable: true,
       id: ({ runId }) => runId,
     }),
@@ -107,7 +109,7 @@ export const configurationVersions = defineResource<ConfigurationVersionView>()(
     listConfigurationVersions: {
       method: "GET",
       path: byWorkspace,
-      summary: "List a workspace's configuration versions, the newest first",
+      summary: "List a workspace's configuration versions, newest first",
       needs: readers,
       query: { paged: true, include },
       answer: "list",
@@ -115,7 +117,7 @@ export const configurationVersions = defineResource<ConfigurationVersionView>()(
     createConfigurationVersion: {
       method: "POST",
       path: byWorkspace,
-      summary: "Announce a configuration, which is then sent to the upload URL",
+      summary: "Create a configuration version, and get the URL to upload its archive to",
       needs: "'plan' on the workspace's runs; not with an organization's token",
       body: "optional-create",
       answer: "created",
@@ -131,19 +133,19 @@ export const configurationVersions = defineResource<ConfigurationVersionView>()(
     downloadConfigurationOfRun: {
       ...download,
       path: `${ofRun}/download`,
-      summary: "Fetch the archive of a run's configuration, as it was sent",
+      summary: "Download the archive of a run's configuration, as it was uploaded",
     },
     uploadConfiguration: {
       method: "PUT",
       path: `${byId}/upload`,
-      summary: "Send the archive: a gzip tar of a directory",
-      needs: "a signed URL that has not expired, as the configuration version's creation gave it; no token",
+      summary: "Upload the archive: a gzip-compressed tar of a directory",
+      needs: "the upload-url of the configuration version, which expires; no token",
       signed: true,
       body: { stream: true },
       query: {
         parameters: {
-          expires: textParameter("Until when the URL is good."),
-          signature: textParameter("Our proof that we made it."),
+          expires: textParameter("When the URL expires."),
+          signature: textParameter("The signature of the URL."),
         },
       },
       answer: "done",
@@ -151,7 +153,7 @@ export const configurationVersions = defineResource<ConfigurationVersionView>()(
     archiveConfigurationVersion: {
       method: "POST",
       path: `${byId}/actions/archive`,
-      summary: "Remove the archive of a configuration that is not needed any more",
+      summary: "Delete the archive of a configuration version that is no longer needed",
       needs: "'plan' on the workspace's runs; not with an organization's token",
       answer: "accepted",
     },

@@ -1,4 +1,4 @@
-/** The commit that a configuration was fetched from. It is kept in the row of its configuration version, and shown as a resource of its own. */
+/** The ingress-attributes resource: the commit of a configuration version, stored as JSON in its row. */
 import type { ConfigurationVersionTable } from "../../../database/schema/runs.ts";
 import { defineResource } from "../../../jsonapi/define.ts";
 import { flag, text, wholeNumber } from "../../../jsonapi/schemas.ts";
@@ -10,7 +10,6 @@ export interface Ingress {
   readonly commitSha: string;
   readonly commitUrl: string;
   readonly compareUrl: string | null;
-  /** `ORGANIZATION/REPOSITORY`. */
   readonly identifier: string;
   readonly isPullRequest: boolean;
   readonly onDefaultBranch: boolean;
@@ -24,12 +23,10 @@ export interface Ingress {
   readonly senderHtmlUrl: string | null;
 }
 
-/** Null where the configuration was sent by hand. */
 function ingressOf<Row extends { readonly ingress: string | null }>({ ingress }: Row): Ingress | null {
   return ingress === null ? null : (JSON.parse(ingress) as Ingress);
 }
 
-/** A configuration version that has one. */
 export type IngressView = Pick<ConfigurationVersionTable, "id" | "ingressId" | "ingress">;
 
 const of =
@@ -38,36 +35,38 @@ const of =
     ingressOf(view)?.[name] ?? null;
 
 export const ingressAttributes = defineResource<IngressView>()(({ readOnly, toOne }) => {
-  const words = (name: keyof Ingress, doc: string) => readOnly(text().nullable(), doc, { from: of(name) });
+  const textOf = (name: keyof Ingress, doc: string) => readOnly(text().nullable(), doc, { from: of(name) });
   return {
     type: "ingress-attributes",
     doc: "The commit that a configuration was fetched from.",
     id: ({ ingressId }) => ingressId ?? "",
     attributes: {
-      branch: words("branch", "The branch that it is on."),
-      "clone-url": words("cloneUrl", "Where the repository is fetched from."),
-      "commit-message": words("commitMessage", "What its author says about it."),
-      "commit-sha": words("commitSha", "Its id."),
-      "commit-url": words("commitUrl", "Where people look at it."),
-      "compare-url": words("compareUrl", "Where people look at what it changes."),
-      identifier: words("identifier", "The repository: ORGANIZATION/REPOSITORY."),
-      "is-pull-request": readOnly(flag(), "Whether it is of a pull request.", { from: of("isPullRequest") }),
-      "on-default-branch": readOnly(flag(), "Whether its branch is the repository's default one.", {
+      branch: textOf("branch", "The branch of the commit."),
+      "clone-url": textOf("cloneUrl", "The URL that the repository is cloned from."),
+      "commit-message": textOf("commitMessage", "The commit message."),
+      "commit-sha": textOf("commitSha", "The commit SHA."),
+      "commit-url": textOf("commitUrl", "The URL of the commit's page."),
+      "compare-url": textOf("compareUrl", "The URL of the page that shows its changes."),
+      identifier: textOf("identifier", "The repository: ORGANIZATION/REPOSITORY."),
+      "is-pull-request": readOnly(flag(), "Whether the commit belongs to a pull request.", {
+        from: of("isPullRequest"),
+      }),
+      "on-default-branch": readOnly(flag(), "Whether the branch is the repository's default branch.", {
         from: of("onDefaultBranch"),
       }),
       "pull-request-number": readOnly(wholeNumber().nullable(), "The pull request's number.", {
         from: of("pullRequestNumber"),
       }),
-      "pull-request-url": words("pullRequestUrl", "Where the pull request is."),
-      "pull-request-title": words("pullRequestTitle", "What it is called."),
-      "pull-request-body": words("pullRequestBody", "What it says."),
-      tag: words("tag", "The tag that was pushed."),
-      "sender-username": words("senderUsername", "Who pushed it."),
-      "sender-avatar-url": words("senderAvatarUrl", "A picture of them."),
-      "sender-html-url": words("senderHtmlUrl", "Their page."),
+      "pull-request-url": textOf("pullRequestUrl", "The URL of the pull request."),
+      "pull-request-title": textOf("pullRequestTitle", "The title of the pull request."),
+      "pull-request-body": textOf("pullRequestBody", "The description of the pull request."),
+      tag: textOf("tag", "The tag that was pushed."),
+      "sender-username": textOf("senderUsername", "The user who pushed the commit or opened the pull request."),
+      "sender-avatar-url": textOf("senderAvatarUrl", "The URL of that user's avatar."),
+      "sender-html-url": textOf("senderHtmlUrl", "The URL of that user's page."),
     },
     relationships: {
-      "created-by": toOne("users", "Nobody of ours: it came from version control.", {
+      "created-by": toOne("users", "Always null: the commit comes from version control.", {
         nullable: true,
         id: () => null,
       }),

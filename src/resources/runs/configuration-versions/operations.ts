@@ -49,20 +49,26 @@ export const configurationVersionResource = implement(configurationVersions, {
       const facts = { workspace, position: await nextPosition(tx, workspace.id), createdAt: now() };
       const row = newConfigurationVersion(body?.attributes ?? {}, facts, context);
       await insertConfigurationVersion(tx, workspace, row);
-      // Until there is another, the one that is awaited stands for it.
+      // Without a current configuration, the awaited one is shown as current.
       if (workspace.currentConfigurationVersionId === null && becomesCurrent(row))
         await setCurrentConfiguration(tx, workspace, workspace.id, { id: row.id, hasReadme: 0 });
-      const made = inWorkspace(row, workspace);
-      await recordChange(tx, context, configurationVersions, { after: made }, { after: { workspace: workspace.id } });
-      return { ...made, uploadUrl: uploadUrl(context, row) };
+      const created = inWorkspace(row, workspace);
+      await recordChange(
+        tx,
+        context,
+        configurationVersions,
+        { after: created },
+        { after: { workspace: workspace.id } },
+      );
+      return { ...created, uploadUrl: uploadUrl(context, row) };
     });
     return { view };
   },
 
   showConfigurationVersion: ({ context, params, query }) =>
-    shown(context, (tx) => loadConfigurationVersion(tx, context, params.configurationVersionId), query.include),
+    showVersion(context, (tx) => loadConfigurationVersion(tx, context, params.configurationVersionId), query.include),
   showConfigurationVersionOfRun: ({ context, params, query }) =>
-    shown(context, (tx) => loadConfigurationOfRun(tx, context, params.runId), query.include),
+    showVersion(context, (tx) => loadConfigurationOfRun(tx, context, params.runId), query.include),
 
   downloadConfiguration: ({ context, params }) =>
     download(context, (tx) => loadConfigurationVersion(tx, context, params.configurationVersionId)),
@@ -89,10 +95,11 @@ export const configurationVersionResource = implement(configurationVersions, {
   },
 
   softDeleteConfigurationBackingData: ({ context, params }) =>
-    move(context, params.configurationVersionId, "soft-delete"),
-  restoreConfigurationBackingData: ({ context, params }) => move(context, params.configurationVersionId, "restore"),
+    changeBackingData(context, params.configurationVersionId, "soft-delete"),
+  restoreConfigurationBackingData: ({ context, params }) =>
+    changeBackingData(context, params.configurationVersionId, "restore"),
   permanentlyDeleteConfigurationBackingData: ({ context, params }) =>
-    move(context, params.configurationVersionId, "permanently-delete"),
+    changeBackingData(context, params.configurationVersionId, "permanently-delete"),
 });
 
 export const ingressAttributesResource = implement(ingressAttributes, {
@@ -105,7 +112,7 @@ export const ingressAttributesResource = implement(ingressAttributes, {
 
 type Load = (tx: Tx) => Promise<ConfigurationVersionView>;
 
-async function shown(context: Context, load: Load, wanted: ReadonlySet<string>) {
+async function showVersion(context: Context, load: Load, wanted: ReadonlySet<string>) {
   const tx = context.database.reader;
   const { views, included } = await withIncluded(tx, context, [await load(tx)], wanted);
   const [view] = views;
@@ -113,7 +120,7 @@ async function shown(context: Context, load: Load, wanted: ReadonlySet<string>) 
   return { view, ...(included && { included }) };
 }
 
-/** Commits come with the versions; for runs there is a statement for the ids and one for the runs. */
+/** Commits are part of the version rows; runs need one statement for their ids and one for the runs. */
 async function withIncluded(
   tx: Tx,
   context: Context,
@@ -139,8 +146,8 @@ async function download(context: Context, load: Load): Promise<ContentAnswer> {
   return { size: content.size, bytes: readContent(context, content) };
 }
 
-/** Hides, restores or removes an archive. Raises `bad-request` where its status does not allow it. */
-async function move(context: Context, id: string, how: BackingDataMove): Promise<void> {
+/** Soft-deletes, restores or permanently deletes an archive. Raises `bad-request` if the status does not allow it. */
+async function changeBackingData(context: Context, id: string, how: BackingDataMove): Promise<void> {
   // The hosted edition does not have these endpoints.
   if (context.options.edition === "hosted") throw notFound("path");
   await context.database.write(async (tx) => {

@@ -1,4 +1,4 @@
-/** How a configuration version is loaded and granted, by what its workspace allows; and what neighbours show of them. */
+/** Loads configuration versions, checks permissions on their workspace, and loads them as included resources. */
 import type { Granted } from "../../../access/granted.ts";
 import type { WorkspacePermission } from "../../../access/permissions/workspace.ts";
 import type { Tx } from "../../../database/database.ts";
@@ -26,7 +26,7 @@ export async function loadConfigurationVersion(
   return granted(await findConfigurationVersion(tx, context, id, lock));
 }
 
-/** By what the caller holds on the run's workspace. Raises `not-found`. */
+/** By the caller's access to the run's workspace. Raises `not-found`. */
 export async function loadConfigurationOfRun(
   tx: Tx,
   context: Pick<Context, "actor">,
@@ -40,13 +40,13 @@ function granted(version: ConfigurationVersionView | undefined): Granted<Configu
   return grantConfigurationVersion(version, "can-read-run");
 }
 
-/** Raises `forbidden`, or `not-found` where the caller may not see the workspace. */
+/** Raises `forbidden`, or `not-found` if the caller can't see the workspace. */
 export const grantConfigurationVersion = <Permission extends WorkspacePermission>(
   version: ConfigurationVersionView,
   permission: Permission,
 ): Granted<ConfigurationVersionView, Permission> => grantOnWorkspace("configuration version", version, permission);
 
-/** Configurations of runs and of workspaces that the caller may read: a run's may be of another workspace. */
+/** The configurations of runs or workspaces that the caller can read. A run's may belong to another workspace. */
 export const configurationsBeside: LoadMany<ConfiguredParent> = async (tx, _context, ids, parents) => {
   const [first] = parents.values();
   if (first === undefined) return [];
@@ -57,6 +57,5 @@ export const configurationsBeside: LoadMany<ConfiguredParent> = async (tx, _cont
   });
 };
 
-/** The commits come with their configurations. */
 export const commitsBeside: LoadMany<IngressView> = (_tx, _context, _ids, versions) =>
   Promise.resolve([...versions.values()]);

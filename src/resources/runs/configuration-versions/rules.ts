@@ -1,4 +1,4 @@
-/** Pure rules of configuration versions: what a new one is, what may become of one, and which is the workspace's current one. */
+/** Pure rules for configuration versions: new rows, allowed status changes, and which version is the workspace's current one. */
 import type { Capability } from "../../../access/capability.ts";
 import type { Granted } from "../../../access/granted.ts";
 import { type Actor, actorId, actorName, tokenIdOf } from "../../../access/actor.ts";
@@ -13,20 +13,18 @@ import type { Context } from "../../shared/context.ts";
 import { type ConfigurationStatus, configurationVersions, type VcsSource } from "./definition.ts";
 import type { Ingress } from "./ingress.ts";
 
-/** Who may queue runs announces a version or archives it; a signed URL brings its archive; a job does what version control asks for. */
+/** Permits writes: to callers who can queue runs, to holders of an upload URL, and to jobs for version control. */
 export type Arrival = Granted<object, "can-queue-run" | "can-upload" | "job"> | Capability<"job">;
 
-/** What is stored of a version: the archive as it was sent, and the readme in it. */
 export type ContentKind = "archive" | "readme";
 
-/** The archive's own limit is lower, and told by its reader. */
+/** `ArchiveCheck` enforces a lower limit. */
 export const archiveLimit: ContentLimit = { bytes: contentBytesMax, thing: "A configuration" };
 
 export const ofConfigurationVersion = (id: string): ContentOwner => ({ column: "configurationVersionId", id });
 
 export type NewConfiguration = Partial<CreateAttributes<typeof configurationVersions>>;
 
-/** Where a configuration comes from that is fetched and not sent. */
 export interface Commit {
   readonly source: VcsSource;
   readonly ingress: Ingress;
@@ -38,17 +36,17 @@ interface NewFacts {
   readonly createdAt: string;
 }
 
-/** Long enough for whoever was interrupted to send once more. */
+/** Long enough to retry an interrupted upload. */
 const uploadLifetimeMs = 60 * 60 * 1000;
 
-/** One that is awaited: from whoever calls, or from version control. */
+/** With a commit, it is fetched from version control; without one, the caller uploads it. */
 export function newConfigurationVersion(
   attributes: NewConfiguration,
   { workspace, position, createdAt }: NewFacts,
   { actor, source, integration }: Pick<Context, "actor" | "source" | "integration">,
   commit?: Commit,
 ): ConfigurationVersionTable {
-  const begun: ConfigurationStatus = commit === undefined ? "pending" : "fetching";
+  const status: ConfigurationStatus = commit === undefined ? "pending" : "fetching";
   const stamps = { "queued-at": createdAt, ...(commit !== undefined && { "fetching-at": createdAt }) };
   return {
     ...createdColumns(configurationVersions, attributes),
@@ -57,7 +55,7 @@ export function newConfigurationVersion(
     workspaceId: workspace.id,
     position,
     source: commit?.source ?? (integration === undefined ? (source ?? "tfe-api") : "terraform"),
-    status: begun,
+    status,
     statusTimestamps: JSON.stringify(stamps),
     error: null,
     errorMessage: null,
@@ -66,23 +64,22 @@ export function newConfigurationVersion(
     hasReadme: 0,
     ingressId: commit === undefined ? null : newId("ingress-attributes"),
     ingress: commit === undefined ? null : JSON.stringify(commit.ingress),
-    ...(commit === undefined ? makerColumns(actor) : nobody),
+    ...(commit === undefined ? creatorColumns(actor) : noCreator),
     createdAt,
     approvedAt: null,
     version: 1,
   };
 }
 
-const nobody = { createdByKind: null, createdById: null, createdByName: null, createdByTokenId: null };
+const noCreator = { createdByKind: null, createdById: null, createdByName: null, createdByTokenId: null };
 
-const makerColumns = (actor: Actor) => ({
+const creatorColumns = (actor: Actor) => ({
   createdByKind: actor.kind,
   createdById: actorId(actor),
   createdByName: actorName(actor),
   createdByTokenId: tokenIdOf(actor),
 });
 
-/** The columns of a status that is reached at a moment. */
 export function reaching(
   { statusTimestamps }: Pick<ConfigurationVersionTable, "statusTimestamps">,
   status: ConfigurationStatus,
@@ -92,7 +89,7 @@ export function reaching(
   return { status, statusTimestamps: JSON.stringify({ ...before, ...stamps }) };
 }
 
-/** The creator of a version, as the audit log names them; undefined for version control. */
+/** For the audit log; undefined for version control. */
 export function makerOf(version: ConfigurationVersionTable): Actor | undefined {
   const { createdByKind: kind, createdById: id, createdByName: name, createdByTokenId, organizationId } = version;
   if (id === null || name === null) return undefined;
@@ -104,28 +101,28 @@ export function makerOf(version: ConfigurationVersionTable): Actor | undefined {
 
 type Kind = Pick<ConfigurationVersionTable, "speculative" | "provisional">;
 
-/** Whether it becomes the workspace's current one by being there. */
+/** Whether it becomes the workspace's current configuration when it is uploaded. */
 export const becomesCurrent = ({ speculative, provisional }: Kind): boolean => speculative === 0 && provisional === 0;
 
 interface Situation extends Pick<ConfigurationVersionTable, "id" | "status" | "ingress"> {
   readonly currentConfigurationVersionId: string | null;
 }
 
-/** Why a version can't be archived, if it can't. */
 export function archiveObstacle(version: Situation, hasRunInProgress: boolean): AppError | undefined {
   const refused = (why: string) =>
     conflict(`Status transition not allowed: configuration could not be archived because ${why}.`);
-  if (version.ingress !== null) return refused("it comes from version control, which archives by itself");
-  if (version.status !== "uploaded") return refused(`it is ${version.status}, and only one that is uploaded can be`);
+  if (version.ingress !== null)
+    return refused("it comes from version control, and such configurations are archived automatically");
+  if (version.status !== "uploaded") return refused(`it is ${version.status} and not uploaded`);
+  // Clients match "because it is current".
   if (version.id === version.currentConfigurationVersionId)
-    return refused("it is current: upload a newer configuration first");
-  if (hasRunInProgress) return refused("a run with it is in progress: wait for its end, or cancel it");
+    return refused("it is current. Upload a newer configuration first");
+  if (hasRunInProgress) return refused("a run with it is in progress. Wait for the run to end, or cancel it");
   return undefined;
 }
 
 export const backingDataMoves = backingDataMovesOf("uploaded");
 
-/** Why the archive of a version can't be hidden, restored or removed, if it can't. */
 export function backingDataObstacle(
   move: BackingDataMove,
   version: Situation,
@@ -137,8 +134,8 @@ export function backingDataObstacle(
     return refused(`the configuration version is ${version.status}, and only one that is ${from} can become ${to}`);
   if (move !== "soft-delete") return undefined;
   if (version.id === version.currentConfigurationVersionId)
-    return refused("the configuration version is the workspace's current one; upload a newer one first");
+    return refused("the configuration version is the workspace's current one. Upload a newer one first");
   if (hasRunInProgress)
-    return refused("a run with the configuration version is in progress; wait for its end, or cancel it");
+    return refused("a run with the configuration version is in progress. Wait for the run to end, or cancel it");
   return undefined;
 }

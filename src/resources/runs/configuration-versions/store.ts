@@ -1,4 +1,4 @@
-/** SQL of configuration versions. Whoever changes one holds the lock of its workspace's row, so that all agree on their order. */
+/** SQL for configuration versions. Writers must hold the lock on the workspace row, which orders all changes. */
 import { Capability } from "../../../access/capability.ts";
 import type { WorkspaceFacts } from "../../../access/permissions/workspace.ts";
 import { type Kysely, sql } from "kysely";
@@ -27,7 +27,6 @@ type VersionRow = ConfigurationVersionTable &
   Pick<ConfigurationVersionView, "currentConfigurationVersionId">;
 type ById = { id: string; principal: string };
 
-/** Workspaces, with what the caller holds on them. */
 const workspacesForActor = (db: Kysely<Schema>, principal: string) =>
   db
     .selectFrom("workspaces as w")
@@ -38,7 +37,7 @@ const workspacesForActor = (db: Kysely<Schema>, principal: string) =>
 const versionForActor = (db: Kysely<Schema>, principal: string) =>
   workspacesForActor(db, principal).innerJoin("configurationVersions as v", "v.workspaceId", "w.id").selectAll("v");
 
-// A version is locked after its workspace: what waits for that would otherwise go on with the version as it was before.
+// Lock order: workspace, then version. A transaction that waited for the workspace must not continue with a stale version.
 const byId = prepared<ById, VersionRow>((db, { id, principal }) =>
   versionForActor(db, principal).where("v.id", "=", id),
 );
@@ -49,7 +48,7 @@ const byIdLocked = prepared<ById, VersionRow>((db, { id, principal }, dialect) =
     .modifyEnd(dialect.lockRows("v")),
 );
 
-/** What the caller holds on the run's workspace counts: the configuration may be another's that was promoted. */
+/** With the caller's access to the run's workspace: the configuration may have been promoted from another. */
 const byRun = prepared<ById, VersionRow>((db, { id, principal }) =>
   workspacesForActor(db, principal)
     .innerJoin("runs as r", "r.workspaceId", "w.id")
@@ -58,7 +57,7 @@ const byRun = prepared<ById, VersionRow>((db, { id, principal }) =>
     .where("r.id", "=", id),
 );
 
-/** One statement: the version and what the caller holds on its workspace; `lock` keeps others from changing either. */
+/** One statement: the version, and the caller's access to its workspace. `lock` locks both. */
 export async function findConfigurationVersion(
   tx: Tx,
   { actor }: Caller,
@@ -84,11 +83,10 @@ const toView = (row: VersionRow, actor: Context["actor"]): ConfigurationVersionV
   uploadUrl: null,
 });
 
-/** A workspace or a run that the caller may see, as far as its configuration is concerned. */
+/** A workspace or run that the caller can see, with the columns that its configuration's view needs. */
 export type ConfiguredParent = WorkspaceFacts &
   Pick<ConfigurationVersionView, "organizationId" | "currentConfigurationVersionId">;
 
-/** A version of a workspace that is loaded already. */
 export function inWorkspace(row: ConfigurationVersionTable, workspace: ConfiguredParent): ConfigurationVersionView {
   const { access, owner, allowForceDeleteWorkspaces, currentConfigurationVersionId } = workspace;
   return { ...row, access, owner, allowForceDeleteWorkspaces, currentConfigurationVersionId, uploadUrl: null };
@@ -122,7 +120,7 @@ const lastPosition = prepared<{ workspaceId: string }, { last: number | null }>(
     .where("workspaceId", "=", workspaceId),
 );
 
-/** Where the next version of a workspace stands, which is held. */
+/** The workspace must be locked. */
 export async function nextPosition(tx: Tx, workspaceId: string): Promise<number> {
   const [row] = await lastPosition(tx, { workspaceId });
   return Number(row?.last ?? 0) + 1;
@@ -145,7 +143,7 @@ export async function updateConfigurationVersion(
   await updateRow(tx, "configurationVersions", id, changes);
 }
 
-/** Only in the workspace that it belongs to. No document shows it. */
+/** Only if the version belongs to this workspace. Does not raise the version number: no document shows the approval. */
 export async function approve(
   tx: Tx,
   { workspaceId }: Granted<{ readonly workspaceId: string }, "run-transition">,
@@ -160,13 +158,13 @@ export async function approve(
     .execute();
 }
 
-/** A version whose archive comes, with what must be known of its workspace. */
+/** A version whose archive is being uploaded or fetched, with columns of its workspace. */
 export interface ArrivingVersion extends ConfigurationVersionTable {
   readonly workingDirectory: string | null;
   readonly currentConfigurationVersionId: string | null;
 }
 
-/** There is no caller with permissions: a signed URL is the right itself, and a job needs none. */
+/** Loads no permissions: a signed URL or a job's capability is sufficient. */
 export async function findArriving(
   tx: Tx,
   by: UploadRight | Capability<"job">,
@@ -186,7 +184,6 @@ export async function findArriving(
   return by instanceof Capability ? by.grant(row) : madeIn(by, row);
 }
 
-/** Whether any run was ever made with this version. */
 export async function hasRun(tx: Tx, id: string): Promise<boolean> {
   const row = await tx.db
     .selectFrom("runs")
@@ -197,7 +194,6 @@ export async function hasRun(tx: Tx, id: string): Promise<boolean> {
   return row !== undefined;
 }
 
-/** Whether a run with this version goes on. */
 export async function hasRunInProgress(tx: Tx, id: string): Promise<boolean> {
   const row = await tx.db
     .selectFrom("runs")
@@ -209,7 +205,6 @@ export async function hasRunInProgress(tx: Tx, id: string): Promise<boolean> {
   return row !== undefined;
 }
 
-/** The latest run of each of these versions, by the version's id. */
 export async function latestRunIds(tx: Tx, ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
   const rows = await tx.db
     .selectFrom("runs as r")
@@ -229,7 +224,6 @@ export async function latestRunIds(tx: Tx, ids: readonly string[]): Promise<Read
   return new Map(rows.map((row) => [row.configurationVersionId ?? "", row.id]));
 }
 
-/** Versions by their ids, of one organization, to be shown beside what names them. */
 export async function findVersions(
   tx: Tx,
   organizationId: string,
@@ -243,7 +237,6 @@ export async function findVersions(
     .execute();
 }
 
-/** One that is awaited, though its upload URL has expired. */
 export async function findAwaitedTooLong(tx: Tx, at: string): Promise<string | undefined> {
   const row = await tx.db
     .selectFrom("configurationVersions as v")
@@ -259,8 +252,8 @@ export async function findAwaitedTooLong(tx: Tx, at: string): Promise<string | u
 export type Outlived = Pick<ConfigurationVersionTable, "id" | "createdAt">;
 
 /**
- * The next, by its age, under a policy that was made before a time and whose archive is there. A workspace's own policy comes before
- * the organization's. The current one is not among them, nor is one with a run in progress.
+ * The next version under a policy, oldest first, that was created before a time and still has its archive. A workspace's own policy overrides the
+ * organization's. Never the current version, nor one with a run in progress.
  */
 export async function findOutlived(
   tx: Tx,

@@ -1,6 +1,6 @@
 /**
- * What is done for configuration versions without anybody asking: those that were announced and never sent are given up, and
- * archives that have had their time are removed. One in each step; what a run may still need is never among them.
+ * Background jobs for configuration versions: expire uploads that never arrived, and delete archives by retention policy. One transaction per
+ * version; never touches an archive that a run may still need.
  */
 import type { Tx } from "../../../database/database.ts";
 import { now } from "../../../kernel/time.ts";
@@ -21,25 +21,24 @@ import {
 import { noteFault } from "./upload.ts";
 import { recordMove } from "./writes.ts";
 
-const neverSent = {
+const uploadExpired = {
   word: "upload_expired",
   message:
-    "The configuration was not sent before its upload URL expired. Create a new configuration version, and send the archive to its upload URL.",
+    "The configuration was not uploaded before its upload URL expired. Create a new configuration version, and upload the archive to its upload URL.",
 } as const;
 
-/** Their runs wait for nothing: a run needs a configuration that is there. Gives how many. */
 export async function giveUpUnsent({ context, capability, signal, step }: JobWork): Promise<number> {
   let handled = 0;
   while (!signal.aborted) {
     const id = await findAwaitedTooLong(context.database.reader, now());
     if (id === undefined) break;
-    await step((tx) => noteFault(tx, context, capability, id, neverSent));
+    await step((tx) => noteFault(tx, context, capability, id, uploadExpired));
     handled += 1;
   }
   return handled;
 }
 
-/** Archives that are older than the policy of their workspace or organization allows; the versions stay, for their runs' sake. */
+/** Deletes archives by the retention policies. The versions stay, because their runs refer to them. */
 export const removeOutlivedConfigurations = (work: JobWork): Promise<number> =>
   underPolicies(work, (policy, before) => removeOlder(work, policy, before));
 
@@ -59,15 +58,15 @@ async function removeOlder(
   return handled;
 }
 
-/** Looked at again, now that it is held: somebody may have made a run with it. */
+/** Checks again under the lock: a run with it may have been created. */
 async function remove(tx: Tx, context: Context, by: JobWork["capability"], id: string): Promise<number> {
   const version = await findArriving(tx, by, id, true);
-  if (version === undefined || !isOver(version) || (await hasRunInProgress(tx, id))) return 0;
+  if (version === undefined || !isDeletable(version) || (await hasRunInProgress(tx, id))) return 0;
   await updateConfigurationVersion(tx, by, id, { status: "backing_data_permanently_deleted", hasReadme: 0 });
   await abandonContents(tx, ofConfigurationVersion(id));
   await recordMove(tx, context, version, "permanently-delete-backing-data", "backing_data_permanently_deleted");
   return 1;
 }
 
-const isOver = ({ id, status, currentConfigurationVersionId }: ArrivingVersion): boolean =>
+const isDeletable = ({ id, status, currentConfigurationVersionId }: ArrivingVersion): boolean =>
   (status === "uploaded" || status === "backing_data_soft_deleted") && id !== currentConfigurationVersionId;

@@ -1,6 +1,6 @@
 /**
- * Archives on their way in: looked at and streamed into chunks, then given to their version in one short transaction. So an
- * archive that is not taken, or whose sender breaks off, leaves nothing behind but what its version tells of it.
+ * Receives configuration archives: checks them while streaming them into stored chunks, then attaches them to their version in one short
+ * transaction. A rejected or interrupted upload leaves nothing but the version's error.
  */
 import type { UploadRight } from "./upload-urls.ts";
 import type { Capability } from "../../../access/capability.ts";
@@ -59,9 +59,8 @@ type Version = Granted<ArrivingVersion, "can-upload" | "job">;
 const uploads = crowdOfUploads("configurations");
 
 /**
- * Raises `invalid` or `too-large` for an archive that is not taken, which its version then tells too, `bad-request` where the
- * sender breaks off, `conflict` for a version that awaits nothing any more, and `forbidden` or `not-found` where its creator may
- * not send it any more.
+ * Raises `invalid` or `too-large` for a rejected archive, which is also recorded on the version; `bad-request` for an interrupted upload;
+ * `conflict` for a version that awaits no archive; and `forbidden` or `not-found` if its creator has lost the permission to upload.
  */
 export async function receiveArchive(
   context: Context,
@@ -73,7 +72,7 @@ export async function receiveArchive(
   await uploads.among({ organization: version.organizationId, version: id }, async () => {
     refuseUnawaited(version);
     await loadUploader(context.database.reader, context, version);
-    // What a run was made with stays what it was; the same once more is no mistake: the answer to the first was lost.
+    // The archive of a run can't be replaced; uploading the same one again is allowed, because the first response may have been lost.
     if (version.status === "uploaded" && (await hasRun(context.database.reader, id)))
       return refuseOther(context, version, bytes);
     const startedAt = now();
@@ -88,7 +87,7 @@ export async function receiveArchive(
 
 type ByJob = Pick<JobWork, "context" | "capability">;
 
-/** A commit that is going to be fetched, in the caller's transaction; the workspace is held. Nobody made it. */
+/** Creates a version for a commit that is to be fetched, in the caller's transaction, with the workspace locked. It has no creator. */
 export async function announceCommit(
   tx: Tx,
   { context, capability }: ByJob,
@@ -106,7 +105,7 @@ export async function announceCommit(
   return row;
 }
 
-/** Its archive, as it was packed. Raises `invalid` or `too-large` for one that is not taken, which the version then tells too. */
+/** Raises `invalid` or `too-large` for a rejected archive, which is also recorded on the version. */
 export async function receiveCommit(
   { context, capability }: ByJob,
   id: string,
@@ -126,11 +125,11 @@ async function receive(
   version: Version,
   bytes: Bytes,
 ): Promise<Received> {
-  const place = { organizationId: version.organizationId, owner: ofConfigurationVersion(version.id), kind: "archive" };
+  const target = { organizationId: version.organizationId, owner: ofConfigurationVersion(version.id), kind: "archive" };
   const checking = new ArchiveCheck(version.workingDirectory ?? "");
   let content: StoredContent | undefined;
   try {
-    content = await receiveContent(context, place, bytes, (piece) => checking.write(piece), archiveLimit);
+    content = await receiveContent(context, target, bytes, (piece) => checking.write(piece), archiveLimit);
     return { content, checked: await checking.end() };
   } catch (error) {
     if (content !== undefined) await giveUp(context, content.id);
@@ -145,10 +144,10 @@ async function receive(
 const refusalOf = (fault: ArchiveFault): AppError =>
   new AppError(
     fault.word === "too_large" ? "too-large" : "invalid",
-    `The configuration was not taken. ${fault.message}`,
+    `The configuration was rejected. ${fault.message}`,
   );
 
-/** The version tells what is wrong, unless it has an archive that was taken. */
+/** Does nothing if the version already has an archive. */
 export async function noteFault(
   tx: Tx,
   context: Context,
@@ -176,7 +175,7 @@ interface Arrived extends Received {
   readonly startedAt: string;
 }
 
-/** The archive becomes its version's: version → contents → workspace → trail → run. Tells whether it did. */
+/** Attaches the archive to its version. False if the version already has the same archive. */
 async function finalize(
   tx: Tx,
   context: Context,
@@ -186,7 +185,7 @@ async function finalize(
   const version = await load(tx, by, id, true);
   refuseUnawaited(version);
   const uploader = await loadUploader(tx, context, version);
-  if (version.status === "uploaded" && !(await makeRoom(tx, version, content))) return false;
+  if (version.status === "uploaded" && !(await removeEarlier(tx, version, content))) return false;
   const stamps = { "started-at": startedAt, "finished-at": now() };
   const hasReadme = contents.length;
   const columns = { ...reaching(version, "uploaded", stamps), size: content.size, hasReadme };
@@ -199,8 +198,8 @@ async function finalize(
   return true;
 }
 
-/** Another archive took its place meanwhile, or earlier: this one follows it, unless it is the same. Raises `conflict`. */
-async function makeRoom(tx: Tx, version: Version, { md5 }: StoredContent): Promise<boolean> {
+/** Removes an earlier archive; false if it has the same content. Raises `conflict` if a run uses it. */
+async function removeEarlier(tx: Tx, version: Version, { md5 }: StoredContent): Promise<boolean> {
   const [archive, readme] = [await findOwn(tx, version, "archive"), await findOwn(tx, version, "readme")];
   if (archive?.md5 === md5) return false;
   if (await hasRun(tx, version.id)) throw anotherArchive();
@@ -217,24 +216,26 @@ async function refuseOther(context: Context, version: Version, bytes: Bytes): Pr
 
 const anotherArchive = (): AppError =>
   conflict(
-    "This configuration version has its archive already, another one, and a run was made with it. Create a new configuration version.",
+    "This configuration version already has a different archive, and a run uses it. Create a new configuration version.",
   );
 
 const awaiting: readonly string[] = ["pending", "fetching", "uploaded"];
 
 function refuseUnawaited({ status }: Version): void {
   if (!awaiting.includes(status))
-    throw conflict(`This archive is not awaited any more: the configuration version is ${status}. Create a new one.`);
+    throw conflict(
+      `The configuration version is ${status} and does not accept an archive any more. Create a new configuration version.`,
+    );
 }
 
-/** Raises `not-found`: the version has gone since its URL was signed. */
+/** Raises `not-found` if the version has been deleted since its URL was signed. */
 async function load(tx: Tx, by: UploadRight | Capability<"job">, id: string, lock = false): Promise<Version> {
   const version = await findArriving(tx, by, id, lock);
   if (version === undefined) throw notFound("upload");
   return version;
 }
 
-/** Nobody but whoever made the version was given the URL. */
+/** The audit log names the creator of the version as the actor: only they received the URL. */
 async function record(tx: Tx, context: Context, version: Version, after: object): Promise<void> {
   const actor = makerOf(version) ?? context.actor;
   await recordEvent(
@@ -250,13 +251,13 @@ async function record(tx: Tx, context: Context, version: Version, after: object)
   );
 }
 
-/** The creator of a version, with what they may do now: nobody else was given the URL, so their authority approves it and queues its run. */
+/** The creator of a version, with their current permissions. Only they received the URL, so their permissions decide on approval and run. */
 interface Uploader {
   readonly caller: Context;
   readonly workspace: Granted<WorkspaceView, "can-queue-run">;
 }
 
-/** Undefined for version control. Raises `forbidden` or `not-found` where the uploader may not send configurations any more. */
+/** Undefined for version control. Raises `forbidden` or `not-found` if the uploader has lost the permission. */
 async function loadUploader(
   tx: Tx,
   context: Context,
@@ -266,7 +267,7 @@ async function loadUploader(
   const actor = await actorOfToken(tx, createdByTokenId ?? "");
   if (actor === undefined)
     throw forbidden(
-      "This upload URL was given to a token that has expired or was revoked. Create the configuration version again with a valid token.",
+      "This upload URL was created with a token that has expired or was revoked. Create the configuration version again with a valid token.",
     );
   const caller = { ...context, actor };
   const isReading = tx === context.database.reader;
@@ -274,14 +275,14 @@ async function loadUploader(
   return { caller, workspace: grantWorkspace(workspace, "can-queue-run") };
 }
 
-/** When the archive that has come is approved by that; null where the uploader may only plan. */
+/** An upload by a user who can apply approves the configuration; null if the uploader can only plan. */
 const approvalBy = (uploader: Uploader | undefined): string | null =>
   uploader === undefined || workspacePermissions(uploader.workspace)["can-queue-apply"] ? now() : null;
 
-/** For the trail: the run that was queued, or why none was; nothing where none was wanted. */
+/** For the audit log: the queued run, or the reason why there is none; undefined if none was requested. */
 type Queued = { readonly run: string } | { readonly run: null; readonly reason: string } | undefined;
 
-/** The archive is taken in any case: where the workspace takes no runs, there is a reason instead of one. Version control queues its own. */
+/** A run that can't be created does not fail the upload. Version control queues its own runs. */
 async function queueRun(tx: Tx, version: Version, uploader: Uploader | undefined): Promise<Queued> {
   if (version.autoQueueRuns === 0 || uploader === undefined) return undefined;
   const input = {
@@ -293,7 +294,7 @@ async function queueRun(tx: Tx, version: Version, uploader: Uploader | undefined
     const run = await createRun(tx, uploader.caller, uploader.workspace, input);
     return { run: run.id };
   } catch (error) {
-    // It is raised before anything was written.
+    // `invalid` is raised before anything is written.
     if (error instanceof AppError && error.code === "invalid") return { run: null, reason: error.message };
     throw error;
   }

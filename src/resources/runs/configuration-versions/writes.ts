@@ -1,4 +1,4 @@
-/** What runs have done to configuration versions, and the audit event of a status that one reaches. */
+/** Writes to configuration versions by runs, and audit events for status changes. */
 import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { ConfigurationVersionTable, RunTable } from "../../../database/schema/runs.ts";
@@ -14,15 +14,15 @@ type ConfirmedRun = Pick<
 > & { readonly configurationApprovedAt: string | null };
 
 /**
- * Somebody who may apply has confirmed a run with it. In another workspace that says nothing: who may apply there may not be allowed to
- * in the configuration's own. Nor does it where the plan did not show what the configuration does in an automatic run.
+ * Approves the configuration of a confirmed run. Does nothing for a run of another workspace, where other users can apply, and for a run whose
+ * plan did not show everything that an automatic run would do.
  */
 export async function approveConfiguration(tx: Tx, run: Granted<ConfirmedRun, "run-transition">): Promise<void> {
   if (run.configurationVersionId === null || run.configurationApprovedAt !== null || !showsAll(run)) return;
   await approve(tx, run, run.configurationVersionId);
 }
 
-/** A planner chooses targets and a run's own variables, and could so leave out of the plan what the next run then applies. */
+/** Users who can only plan choose targets and run variables, and could hide from the plan what the next run would apply. */
 const showsAll = ({ isDestroy, refreshOnly, targetAddrs, variables }: ConfirmedRun): boolean =>
   isDestroy === 0 && refreshOnly === 0 && variables === null && (targetAddrs === null || targetAddrs === "[]");
 
@@ -33,12 +33,12 @@ interface AppliedRun {
   readonly currentConfigurationVersionId: string | null;
 }
 
-/** A provisional configuration of the workspace becomes its current one when a run with it was applied, unless a newer one is. */
+/** Only for a provisional configuration of the same workspace, and only if no newer one is current. */
 export async function noteConfigurationApplied(tx: Tx, run: Granted<AppliedRun, "run-transition">): Promise<void> {
   const { configurationVersionId: id, currentConfigurationVersionId: currentId, workspaceId } = run;
   if (id === null || id === currentId) return;
   const found = await findVersions(tx, run.organizationId, currentId === null ? [id] : [id, currentId]);
-  const [applied, current] = [id, currentId].map((wanted) => found.find((version) => version.id === wanted));
+  const [applied, current] = [id, currentId].map((each) => found.find((version) => version.id === each));
   const isOther = applied?.workspaceId !== workspaceId || applied.provisional === 0 || applied.speculative === 1;
   if (isOther || (current !== undefined && current.position > applied.position)) return;
   await setCurrentConfiguration(tx, run, workspaceId, applied);

@@ -1,8 +1,8 @@
-/** The keys that sign the identities of runs, and what such an identity says. Pure but for the making of a key. */
+/** Signing keys and claims of workload identity tokens. Pure, except for key generation. */
 import { generateKeyPair, type KeyObject, randomUUID, sign } from "node:crypto";
 import { promisify } from "node:util";
 
-/** An identity is good for no longer, whatever a phase may take; so long a key that was replaced is still shown. */
+/** The maximum lifetime of a token; a replaced key stays published for this long. */
 export const identityLifeMaxMs = 7 * 24 * 3_600_000;
 
 const keyBits = 2048;
@@ -11,16 +11,14 @@ const pairOf = promisify(generateKeyPair);
 export const makePair = (): Promise<{ publicKey: KeyObject; privateKey: KeyObject }> =>
   pairOf("rsa", { modulusLength: keyBits });
 
-/** As it is published. */
 export const publishedForm = (publicKey: KeyObject, kid: string): object => {
   const { kty, n, e } = publicKey.export({ format: "jwk" });
   return { kty, n, e, alg: "RS256", use: "sig", kid };
 };
 
-/** What its private part is sealed for. */
 export const privateKeyOwner = (id: string): string => `identity_keys/${id}/private_key`;
 
-/** Of all keys, newest first, those that something may still be signed by: each is replaced by the one before it. */
+/** The keys that may have signed a valid token. `keys` are newest first: each was replaced by the one before it. */
 export function stillShown<Key extends { readonly createdAt: string }>(keys: readonly Key[], nowMs: number): Key[] {
   return keys.filter((_, index) => {
     const successor = keys[index - 1];
@@ -28,7 +26,6 @@ export function stillShown<Key extends { readonly createdAt: string }>(keys: rea
   });
 }
 
-/** Whose identity it is. */
 export interface IdentityFacts {
   readonly issuer: string;
   readonly organization: { readonly id: string; readonly name: string };
@@ -36,15 +33,14 @@ export interface IdentityFacts {
   readonly workspace: { readonly id: string; readonly name: string };
   readonly runId: string;
   readonly phase: "plan" | "apply";
-  /** How long the phase may take: so long it is good for. */
   readonly timeoutSeconds: number;
 }
 
-/** None of the names can hold a colon, so that no other place can be spelled with them. */
+/** Names can't contain a colon, so `sub` is unambiguous. */
 export function claimsOf(facts: IdentityFacts, audience: string, nowMs: number): object {
   const { issuer, organization, project, workspace, runId, phase, timeoutSeconds } = facts;
   const issuedAt = Math.floor(nowMs / 1000);
-  const place = `organization:${organization.name}:project:${project.name}:workspace:${workspace.name}`;
+  const fullWorkspace = `organization:${organization.name}:project:${project.name}:workspace:${workspace.name}`;
   return {
     jti: randomUUID(),
     iss: issuer,
@@ -52,14 +48,14 @@ export function claimsOf(facts: IdentityFacts, audience: string, nowMs: number):
     iat: issuedAt,
     nbf: issuedAt,
     exp: issuedAt + Math.min(timeoutSeconds, identityLifeMaxMs / 1000),
-    sub: `${place}:run_phase:${phase}`,
+    sub: `${fullWorkspace}:run_phase:${phase}`,
     terraform_organization_id: organization.id,
     terraform_organization_name: organization.name,
     terraform_project_id: project.id,
     terraform_project_name: project.name,
     terraform_workspace_id: workspace.id,
     terraform_workspace_name: workspace.name,
-    terraform_full_workspace: place,
+    terraform_full_workspace: fullWorkspace,
     terraform_run_id: runId,
     terraform_run_phase: phase,
   };
@@ -72,20 +68,19 @@ export function signedToken(privateKey: KeyObject, kid: string, claims: object):
   return `${text}.${sign("sha256", Buffer.from(text), privateKey).toString("base64url")}`;
 }
 
-const asking = /^TFC_WORKLOAD_IDENTITY_AUDIENCE(?:_([A-Za-z0-9_]+))?$/;
+const audienceVariable = /^TFC_WORKLOAD_IDENTITY_AUDIENCE(?:_([A-Za-z0-9_]+))?$/;
 
-/** The tokens that variables of the environment ask for: the variable to put each in, and for whom it is. */
 export function askedIdentities(
   variables: readonly { readonly key: string; readonly value: string; readonly category: string }[],
 ): { readonly name: string; readonly audience: string }[] {
   return variables.flatMap(({ key, value, category }) => {
-    const match = category === "env" ? asking.exec(key) : null;
+    const match = category === "env" ? audienceVariable.exec(key) : null;
     if (match === null || value === "") return [];
     return [{ name: ["TFC_WORKLOAD_IDENTITY_TOKEN", match[1]].filter(Boolean).join("_"), audience: value }];
   });
 }
 
-/** What the claims are about, for whoever trusts us to look at. */
+/** Published in the OpenID configuration. */
 export const claimNames: readonly string[] = [
   "sub",
   "aud",

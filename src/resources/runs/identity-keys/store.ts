@@ -1,8 +1,8 @@
-/** SQL of the keys that sign the identities of runs. There are few: all of them are read at once. */
+/** SQL for the signing keys of workload identity tokens. There are only a few. */
 import type { Tx } from "../../../database/database.ts";
 import type { IdentityKeyTable } from "../../../database/schema/runs.ts";
 
-/** The newest, which signs, comes first. */
+/** Newest first. The newest key signs. */
 export async function findKeys(tx: Tx): Promise<IdentityKeyTable[]> {
   return tx.db.selectFrom("identityKeys").selectAll().orderBy("createdAt", "desc").orderBy("id", "desc").execute();
 }

@@ -1,6 +1,6 @@
 /**
- * Identities of runs, signed by keys of our own, so that clouds and vaults can trust a run without a stored secret. The first key is
- * made when one is needed; a rotation makes the next, and the one before stays published until nothing that it signed is good any more.
+ * Issues workload identity tokens, with which clouds and vaults can trust a run without a stored secret. The first signing key is created on
+ * demand; after a rotation, the old key stays published until its tokens have expired.
  */
 import { createPrivateKey } from "node:crypto";
 import type { Database, Tx } from "../../../database/database.ts";
@@ -23,43 +23,42 @@ import {
 import { deleteKeys, findKeys, insertKey } from "./store.ts";
 
 export interface IdentityToken {
-  /** The variable of the environment that it is put in. */
   readonly name: string;
   readonly value: string;
 }
 
-/** The tokens that a run's variables ask for; no statement where they ask for none. */
+/** The tokens that a run's variables request. No statement if they request none. */
 export async function signIdentity(
   tx: Tx,
   vault: Vault,
   facts: IdentityFacts,
   variables: Parameters<typeof askedIdentities>[0],
 ): Promise<IdentityToken[]> {
-  const asked = askedIdentities(variables);
-  if (asked.length === 0) return [];
+  const requested = askedIdentities(variables);
+  if (requested.length === 0) return [];
   const { id, privateKey } = await signingKey(tx, vault);
   const opened = Buffer.from(vault.open(privateKeyOwner(id), privateKey));
   const key = createPrivateKey({ key: opened, format: "der", type: "pkcs8" });
-  return asked.map(({ name, audience }) => ({
+  return requested.map(({ name, audience }) => ({
     name,
     value: signedToken(key, id, claimsOf(facts, audience, nowMs())),
   }));
 }
 
-/** The public keys, as they are published; there is always one, so that trust can be set up before the first run. */
+/** The published JWKs. There is always one, so that trust can be set up before the first run. */
 export async function publishedKeys(database: Database, vault: Vault): Promise<object[]> {
   const keys = await findKeys(database.reader);
   const all = keys.length > 0 ? keys : [await database.write((tx) => signingKey(tx, vault))];
   return stillShown(all, nowMs()).map(({ publicKey }) => JSON.parse(publicKey) as object);
 }
 
-/** Of two servers that make the first one together, both keys are published and the newer signs. */
+/** If two servers create the first key at the same time, both keys are published and the newer one signs. */
 async function signingKey(tx: Tx, vault: Vault): Promise<IdentityKeyTable> {
   const [newest] = await findKeys(tx);
   return newest ?? addKey(tx, vault, undefined);
 }
 
-/** It is newer than the one before by its own time, whatever the clock says: the newest signs. */
+/** Its time is always later than that of the previous key, whatever the clock says: the newest signs. */
 async function addKey(tx: Tx, vault: Vault, before: IdentityKeyTable | undefined): Promise<IdentityKeyTable> {
   const id = newId("identity-keys");
   const { publicKey, privateKey } = await makePair();
@@ -75,7 +74,7 @@ async function addKey(tx: Tx, vault: Vault, before: IdentityKeyTable | undefined
 
 const oneLater = (instant: string): string => new Date(Date.parse(instant) + 1).toISOString();
 
-/** A new key signs from now on. With `revoke` older ones are trusted no more; otherwise until what they signed has ended. */
+/** With `revoke`, older keys are removed; otherwise they stay published until their tokens have expired. */
 export async function rotateIdentityKey(
   tx: Tx,
   context: Pick<Context, "actor" | "requestId">,

@@ -1,6 +1,6 @@
 /**
- * The data behind a plan or an apply that has ended, its log and what the engine said in JSON: hidden, restored, or removed for good.
- * Readers need no check of their own: what is hidden is not found.
+ * Soft-deletes, restores and permanently deletes the log and JSON output of a finished plan or apply. Readers need no check of their own:
+ * queries do not find soft-deleted data.
  */
 import { type AppError, conflict, notFound } from "../../../kernel/errors.ts";
 import { grantWorkspace, loadWorkspace } from "../../register/workspaces/reads.ts";
@@ -15,14 +15,13 @@ import { deleteLog, updateBackingData } from "./store.ts";
 
 const moves = backingDataMovesOf(dataPresent);
 
-/** The contents of a run that belong to each of its phases. */
 const kindsOf: Readonly<Record<PhaseKind, readonly string[]>> = {
   plan: ["plan", "plan-json", "provider-schemas", "lock-file", "generated-configuration"],
   apply: ["errored-state"],
 };
 const typeOf = { plan: "plans", apply: "applies" } as const;
 
-/** Raises `not-found`, `forbidden`, and `conflict` where its status does not allow it. */
+/** Raises `not-found`, `forbidden`, and `conflict` if the status does not allow it. */
 export async function moveBackingData(
   context: Context,
   kind: PhaseKind,
@@ -34,7 +33,7 @@ export async function moveBackingData(
   await context.database.write(async (tx) => {
     const { workspaceId } = await loadPhase(tx, context, kind, { id });
     const workspace = grantWorkspace(await loadWorkspace(tx, context, { workspaceId }, true), "can-update");
-    // Once more, now that nobody else moves it.
+    // Read again under the lock.
     const phase = await loadPhase(tx, context, kind, { id });
     const obstacle = obstacleTo(how, phase);
     if (obstacle !== undefined) throw obstacle;
@@ -54,10 +53,10 @@ export async function moveBackingData(
 }
 
 function obstacleTo(how: BackingDataMove, phase: PhaseView): AppError | undefined {
-  // A plan that waits for confirmation is still to be applied.
+  // A plan that needs confirmation can still be applied.
   if (phase.runEndedAt === null || !isFinalPhase(phase.status))
     return conflict(
-      `The data of this ${phase.kind} is still needed: its run has not ended. Wait for it, or discard or cancel it.`,
+      `The data of this ${phase.kind} is still needed, because its run has not ended. Wait for the run to end, or discard or cancel it.`,
     );
   const { from, to } = moves[how];
   if (phase.backingDataStatus === from) return undefined;

@@ -1,4 +1,4 @@
-/** What agents and those who watch over them ask of plans and applies: what waits, who has it, what it is told, and who is silent. */
+/** SQL for agents and the lost-job check: queued phases, claimed phases, signals, and phases whose agent is silent. */
 import { type RawBuilder, sql } from "kysely";
 import { Capability } from "../../../access/capability.ts";
 import type { Granted } from "../../../access/granted.ts";
@@ -9,16 +9,13 @@ import type { RunPhaseTable } from "../../../database/schema/runs.ts";
 import { servesWorkspace } from "../../connections/agent-pools/reads.ts";
 import { sitePool } from "./rules.ts";
 
-/** For one run: that an agent may claim one of its phases, or did. */
 const issueClaim = Capability.issuer("claim");
 export type Claim = Capability<"claim">;
 
 export type AgentActor = Extract<Actor, { kind: "agent" }>;
 
-/** The name under which an agent's jobs wait. */
 export const poolOf = ({ site, agentPoolId }: AgentActor): string => (site ? sitePool : agentPoolId);
 
-/** An engine of a version, as one word. */
 export const engineWord = (engine: string, version: string): string => `${engine} ${version}`;
 
 export interface WaitingKind {
@@ -27,7 +24,7 @@ export interface WaitingKind {
   readonly engineVersion: string;
 }
 
-/** What waits for agents, by whom it waits for: one narrow statement for all who wait for jobs. */
+/** The pools and engines of all queued phases: one narrow statement serves all agents that wait for a job. */
 export const findWaiting = prepared<object, WaitingKind>((db) =>
   db.selectFrom("runPhases").select(["pool", "engine", "engineVersion"]).distinct().where("status", "=", "queued"),
 );
@@ -41,8 +38,8 @@ export interface Candidate {
 }
 
 /**
- * The first in line that the agent may have and has the engine for, with its workspace held. Workspaces that somebody else changes at
- * this moment are passed over: those who claim at once do not wait for each other.
+ * The first queued phase that the agent can serve and has the engine for, with its workspace locked. Skips workspaces that are locked by
+ * another transaction, so that concurrent claims do not wait for each other.
  */
 export async function findClaimable(
   tx: Tx,
@@ -77,7 +74,7 @@ export async function findClaimable(
 
 export type HeldPhase = RunPhaseTable & { readonly agentPoolId: string | null; readonly claim: Claim };
 
-/** A phase that an agent of the caller's pool claimed last; `lock` keeps others from changing it. */
+/** A phase whose latest claim is by an agent of the caller's pool. `lock` locks its row. */
 export async function findHeldPhase(
   tx: Tx,
   actor: AgentActor,
@@ -100,7 +97,7 @@ export async function findHeldPhase(
 
 export type Signalled = Pick<RunPhaseTable, "id" | "attempt" | "status" | "signal">;
 
-/** What agents are told about these: one narrow statement for all who wait for a word. */
+/** One narrow statement serves all agents that wait for a signal. */
 export async function findSignals(tx: Tx, ids: readonly string[]): Promise<Signalled[]> {
   return tx.db
     .selectFrom("runPhases")
@@ -122,7 +119,7 @@ export interface LostLimits {
   readonly applyMs: number;
 }
 
-/** Those whose agent is silent, or that take longer than they may: the longest silent first. By the database's clock. */
+/** Running phases whose agent is silent, or that exceed their time limit; longest silent first. By the database's clock. */
 export async function findLostPhases(tx: Tx, limits: LostLimits, most: number): Promise<LostPhase[]> {
   const { nowMs } = tx.dialect;
   const longest = sql`case when kind = 'plan' then ${sql.lit(limits.planMs)} else ${sql.lit(limits.applyMs)} end`;

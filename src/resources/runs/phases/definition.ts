@@ -1,4 +1,4 @@
-/** A plan, what the engine would change; an apply, what it changed; and the log of either, read by range from a URL that is its own permission. */
+/** The plans, applies and logs resources. A log is read by range from a signed URL. */
 import { z } from "zod";
 import type { WorkspaceFacts } from "../../../access/permissions/workspace.ts";
 import type { RunPhaseTable } from "../../../database/schema/runs.ts";
@@ -9,18 +9,15 @@ import { flag, flags, text, wholeNumber } from "../../../jsonapi/schemas.ts";
 import { backingDataOperations } from "../../shared/backing-data.ts";
 
 export interface PhaseView extends RunPhaseTable, WorkspaceFacts {
-  /** `remote` or `agent`, with the pool of the latter. */
   readonly executionMode: string;
   readonly agentPoolId: string | null;
-  /** When its run reached a final status. */
   readonly runEndedAt: string | null;
-  /** The states that it wrote, joined by commas; null where there are none. */
+  /** Comma-separated. */
   readonly stateVersionIds?: string | null;
-  /** Where its log is read, without a token, for a time. */
+  /** Signed; expires. */
   readonly logReadUrl: string;
 }
 
-/** Who executed it, or will. */
 function executionDetailsOf(phase: PhaseView): Record<string, unknown> {
   if (phase.executionMode !== "agent") return { mode: "remote" };
   return {
@@ -49,39 +46,43 @@ const planBackingData = backingDataOperations("/plans/:plan_id", "nothing", {
 
 export const plans = defineResource<PhaseView>()(({ readOnly, toMany }) => ({
   type: "plans",
-  doc: "What the engine would change.",
+  doc: "The plan of a run: what the engine would change.",
   id: (plan) => plan.id,
-  // The log's address is good for a time.
+  // The log URL expires.
   hasExpiring: true,
   attributes: {
-    actions: readOnly(flags(["is-exportable"]), "What can be done with it. Nothing exports plans.", {
+    actions: readOnly(flags(["is-exportable"]), "The actions that the plan allows. Plans can't be exported.", {
       from: () => ({ "is-exportable": false }),
     }),
-    "action-invocations": readOnly(wholeNumber(), "How many actions it invokes."),
+    "action-invocations": readOnly(wholeNumber(), "The number of actions that the plan invokes."),
     "backing-data-status": readOnly(
       text(),
-      "Whether its log and what the engine said in JSON are `present`, `backing_data_soft_deleted` or `backing_data_permanently_deleted`.",
+      "Whether the log and the JSON output are `present`, `backing_data_soft_deleted` or `backing_data_permanently_deleted`.",
     ),
-    "error-message": readOnly(text().nullable(), "Why it failed, where its log does not tell."),
-    "execution-details": readOnly(z.record(z.string(), z.unknown()), "Who executes it.", { from: executionDetailsOf }),
-    "generated-configuration": readOnly(flag(), "Whether it wrote configuration for what it imports."),
-    "has-changes": readOnly(flag(), "Whether there is something to apply, as the engine says."),
-    "log-read-url": readOnly(text(), "Where its log is read, without a token."),
-    permissions: readOnly(flags(["can-export"]), "What the caller may do. Nothing exports plans.", {
+    "error-message": readOnly(text().nullable(), "Why it failed, if the log does not say."),
+    "execution-details": readOnly(
+      z.record(z.string(), z.unknown()),
+      "The execution mode and, in mode `agent`, the agent and its pool.",
+      { from: executionDetailsOf },
+    ),
+    "generated-configuration": readOnly(flag(), "Whether the plan generated configuration for imported resources."),
+    "has-changes": readOnly(flag(), "Whether the plan has changes to apply."),
+    "log-read-url": readOnly(text(), "The URL of the log. It needs no token."),
+    permissions: readOnly(flags(["can-export"]), "The caller's permissions. Plans can't be exported.", {
       from: () => ({ "can-export": false }),
     }),
-    "resource-additions": readOnly(wholeNumber(), "How many resources it adds."),
-    "resource-changes": readOnly(wholeNumber(), "How many it changes."),
-    "resource-destructions": readOnly(wholeNumber(), "How many it destroys."),
-    "resource-imports": readOnly(wholeNumber(), "How many it imports."),
-    status: readOnly(text(), "Where it is."),
-    "status-timestamps": readOnly(z.record(z.string(), z.string()), "When it came where.", {
+    "resource-additions": readOnly(wholeNumber(), "The number of resources to add."),
+    "resource-changes": readOnly(wholeNumber(), "The number of resources to change."),
+    "resource-destructions": readOnly(wholeNumber(), "The number of resources to destroy."),
+    "resource-imports": readOnly(wholeNumber(), "The number of resources to import."),
+    status: readOnly(text(), "The current status."),
+    "status-timestamps": readOnly(z.record(z.string(), z.string()), "When it reached each status.", {
       from: ({ statusTimestamps }) => new JsonText(statusTimestamps),
     }),
   },
   relationships: {
-    "state-versions": toMany("state-versions", "A plan writes none.", { ids: () => [] }),
-    exports: toMany("plan-exports", "There are none.", { ids: () => [] }),
+    "state-versions": toMany("state-versions", "Always empty.", { ids: () => [] }),
+    exports: toMany("plan-exports", "Always empty.", { ids: () => [] }),
   },
   links: (plan) => ({
     self: `/api/v2/plans/${plan.id}`,
@@ -112,30 +113,34 @@ const applyBackingData = backingDataOperations("/applies/:apply_id", "nothing", 
 
 export const applies = defineResource<PhaseView>()(({ readOnly, toMany }) => ({
   type: "applies",
-  doc: "What the engine changed.",
+  doc: "The apply of a run: what the engine changed.",
   id: (apply) => apply.id,
-  // The log's address is good for a time.
+  // The log URL expires.
   hasExpiring: true,
   attributes: {
-    "action-invocations": readOnly(wholeNumber(), "How many actions it invoked."),
+    "action-invocations": readOnly(wholeNumber(), "The number of actions that the apply invoked."),
     "backing-data-status": readOnly(
       text(),
-      "Whether its log and what the engine said in JSON are `present`, `backing_data_soft_deleted` or `backing_data_permanently_deleted`.",
+      "Whether the log and the JSON output are `present`, `backing_data_soft_deleted` or `backing_data_permanently_deleted`.",
     ),
-    "error-message": readOnly(text().nullable(), "Why it failed, where its log does not tell."),
-    "execution-details": readOnly(z.record(z.string(), z.unknown()), "Who executes it.", { from: executionDetailsOf }),
-    "log-read-url": readOnly(text(), "Where its log is read, without a token."),
-    "resource-additions": readOnly(wholeNumber(), "How many resources it added."),
-    "resource-changes": readOnly(wholeNumber(), "How many it changed."),
-    "resource-destructions": readOnly(wholeNumber(), "How many it destroyed."),
-    "resource-imports": readOnly(wholeNumber(), "How many it imported."),
-    status: readOnly(text(), "Where it is."),
-    "status-timestamps": readOnly(z.record(z.string(), z.string()), "When it came where.", {
+    "error-message": readOnly(text().nullable(), "Why it failed, if the log does not say."),
+    "execution-details": readOnly(
+      z.record(z.string(), z.unknown()),
+      "The execution mode and, in mode `agent`, the agent and its pool.",
+      { from: executionDetailsOf },
+    ),
+    "log-read-url": readOnly(text(), "The URL of the log. It needs no token."),
+    "resource-additions": readOnly(wholeNumber(), "The number of resources added."),
+    "resource-changes": readOnly(wholeNumber(), "The number of resources changed."),
+    "resource-destructions": readOnly(wholeNumber(), "The number of resources destroyed."),
+    "resource-imports": readOnly(wholeNumber(), "The number of resources imported."),
+    status: readOnly(text(), "The current status."),
+    "status-timestamps": readOnly(z.record(z.string(), z.string()), "When it reached each status.", {
       from: ({ statusTimestamps }) => new JsonText(statusTimestamps),
     }),
   },
   relationships: {
-    "state-versions": toMany("state-versions", "The states that it wrote, the newest first.", {
+    "state-versions": toMany("state-versions", "The state versions that the apply created, newest first.", {
       ids: ({ stateVersionIds }) => (stateVersionIds ? stateVersionIds.split(",") : []),
     }),
   },
@@ -157,7 +162,7 @@ const bytes = (doc: string): Parameter<number> => ({
 
 export const logs = defineResource<never>()(() => ({
   type: "logs",
-  doc: "What an engine said while it planned or applied. The first byte is STX (0x02); the last one, ETX (0x03), says that nothing more comes.",
+  doc: "The log of a plan or apply. The first byte is STX (0x02); the last byte is ETX (0x03), which marks the end of the log.",
   id: () => "",
   attributes: {},
   relationships: {},
@@ -165,14 +170,14 @@ export const logs = defineResource<never>()(() => ({
     readLog: {
       method: "GET",
       path: "/logs/:log_key",
-      summary: "Read a part of a log; nothing, where there is nothing yet or no more",
+      summary: "Read a part of a log; empty if there is nothing at this offset yet",
       needs:
-        "the URL that a plan or an apply shows as its log-read-url; no token. The token that was shown the URL must still be allowed to read the run",
+        "the log-read-url of a plan or an apply; no token. The token that received the URL must still be able to read the run",
       signed: true,
       query: {
         parameters: {
-          offset: bytes("Where to begin; 0 without it."),
-          limit: bytes("How many bytes at most; however many are asked for, there are never more than 262144."),
+          offset: bytes("The offset of the first byte. Defaults to 0."),
+          limit: bytes("The maximum number of bytes. A response never has more than 262144."),
         },
       },
       answer: "content",

@@ -1,6 +1,6 @@
 /**
- * URLs that let one reader read one log, named by the token that was shown the URL: what that token may read decides at each read. All
- * of it stands in the path, because readers replace the query by their own, and send no token. They are never logged.
+ * Signed URLs for reading one log. A URL names the token that received it, and each read checks that token's access. Everything is in the path,
+ * because clients replace the query with their own and send no token. These URLs are never logged.
  */
 import { nowMs } from "../../../kernel/time.ts";
 import { tokenIdOf } from "../../../access/actor.ts";
@@ -8,16 +8,15 @@ import type { Granted } from "../../../access/granted.ts";
 import type { Context } from "../../shared/context.ts";
 import { checkSignedUrl, signUrl } from "../../shared/signed-urls.ts";
 
-/** That somebody came with a URL of ours that has not expired, for the log of this phase. */
 export type LogRight = Granted<{ readonly phaseId: string; readonly tokenId: string }, "has-log-url">;
 
 const dayMs = 24 * 3_600_000;
-/** Longer than any phase takes; on top of what is left of the day. */
+/** Longer than any phase takes; added to the rest of the current day. */
 const lifeMs = 2 * dayMs;
 
 const readingOf = (phaseId: string, tokenId: string) => ["GET", "logs", phaseId, tokenId];
 
-/** The same for a whole day, so that a document that is read twice is the same. */
+/** The URL is the same for a whole day, so that unchanged documents stay identical. */
 export function logUrl(context: Pick<Context, "actor" | "vault" | "options">, phaseId: string): string {
   const tokenId = tokenIdOf(context.actor) ?? "";
   const expires = String(Math.ceil(nowMs() / dayMs) * dayMs + lifeMs);
@@ -25,7 +24,7 @@ export function logUrl(context: Pick<Context, "actor" | "vault" | "options">, ph
   return `${context.options.publicUrl}/api/v2/logs/${phaseId}.${tokenId}.${expires}.${signature}`;
 }
 
-/** Raises `not-found` for a URL that we did not make, and `forbidden` for one that has expired. */
+/** Raises `not-found` for an invalid signature, and `forbidden` for an expired URL. */
 export function checkLogUrl(context: Pick<Context, "vault">, logKey: string): LogRight {
   const [phaseId = "", tokenId = "", expires, signature] = logKey.split(".");
   return checkSignedUrl(

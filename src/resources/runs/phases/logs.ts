@@ -1,7 +1,6 @@
 /**
- * The log of a plan or an apply: bytes at offsets, written while the engine speaks and read by range. The first byte is STX, the
- * last ETX, each there once; both count. Pieces are compressed and sealed, each bound to its place, and neither writing nor reading
- * needs more memory than a few of them.
+ * Logs of plans and applies: appended while the engine runs, and read by byte range. The first byte is STX and the last ETX; both count in
+ * offsets. Chunks are compressed and encrypted, each bound to its offset; memory use is bounded by a few chunks.
  */
 import { constants, zstdCompressSync, zstdDecompressSync } from "node:zlib";
 import type { Tx } from "../../../database/database.ts";
@@ -24,17 +23,14 @@ const stx = 0x02;
 const etx = 0x03;
 const space = 0x20;
 
-/** No piece is longer. */
 const chunkBytesMax = 256 * 1024;
-/** However much is asked for, no answer has more. */
 export const logReadBytesMax = 256 * 1024;
-/** No log is longer: what an engine says beyond that is not for people to read. */
 export const logBytesMax = 512 * 1024 * 1024;
 
 /**
- * Adds what an agent sends. `offset` counts the bytes of this attempt, without our marks: an attempt that follows another goes on
- * behind what that one said, for readers are there already. What was sent before is let pass. Raises `conflict` where something is
- * missing in between or the log has ended, and `too-large`. The phase's row is locked; gives it as it is then.
+ * Appends an agent's log. `offset` counts the bytes of this attempt, without STX and ETX; a later attempt appends to the log of the earlier
+ * one, because clients may already be reading it. Bytes that were already sent are ignored. Raises `conflict` for a gap or an ended log, and
+ * `too-large`. The phase row must be locked; returns it updated.
  */
 export async function appendLog<Phase extends LoggedPhase>(
   tx: Tx,
@@ -44,29 +40,26 @@ export async function appendLog<Phase extends LoggedPhase>(
   bytes: Uint8Array,
 ): Promise<Phase> {
   const begin = await startOf(tx, phase);
-  const place = begin + offset;
+  const position = begin + offset;
   const length = Math.max(phase.logBytes, 1);
-  if (place > length)
+  if (position > length)
     throw conflict(
-      `The log is at offset ${length - begin}, and this piece begins at ${offset}. Send what is missing first.`,
+      `The log ends at offset ${length - begin}, and this part starts at ${offset}. Send the missing bytes first.`,
     );
-  const news = bytes.subarray(length - place);
-  if (news.length === 0) return phase;
+  const newBytes = bytes.subarray(length - position);
+  if (newBytes.length === 0) return phase;
   if (phase.logEnded === 1) throw conflict("The log has ended: nothing can be added to it.");
-  if (length + news.length > logBytesMax)
-    throw new AppError("too-large", `A log can have at most ${logBytesMax} bytes; this piece would make it longer.`);
-  return write(tx, vault, phase, withoutMarks(news), 0);
+  if (length + newBytes.length > logBytesMax)
+    throw new AppError("too-large", `A log can have at most ${logBytesMax} bytes; this part would exceed that.`);
+  return write(tx, vault, phase, withoutMarks(newBytes), 0);
 }
 
-/** Ends a log, also that of a phase that never ran. Where it has ended nothing happens. */
+/** Does nothing if the log has already ended. */
 export async function endLog<Phase extends LoggedPhase>(tx: Tx, vault: Vault, phase: Phase): Promise<Phase> {
   return phase.logEnded === 1 ? phase : write(tx, vault, phase, Buffer.from([etx]), 1);
 }
 
-/**
- * A sentence of the service itself, at the end of what an engine has said; nothing where the log has ended. Gives the phase as it is
- * then; undefined where there is none.
- */
+/** Appends a message of the server itself, unless the log has ended. Returns the updated phase; undefined if there is none. */
 export async function sayInLog(
   tx: Tx,
   vault: Vault,
@@ -79,8 +72,8 @@ export async function sayInLog(
 }
 
 /**
- * Ends the logs of phases that become final, in one statement, and gives what their rows are to hold then: the statement that makes
- * them final writes it.
+ * Ends the logs of phases that become final, with one statement. Returns the new column values; the caller writes them together with the
+ * final status.
  */
 export async function endLogs(
   tx: Tx,
@@ -100,7 +93,6 @@ export async function endLogs(
   return new Map(ends.map(({ phase, last }) => [phase.id, { logBytes: phase.logBytes + last.length, logEnded: 1 }]));
 }
 
-/** The bytes of a log from an offset on, at most so many; none where there are none yet, or no more. */
 export async function readLog(
   tx: Tx,
   vault: Vault,
@@ -112,19 +104,17 @@ export async function readLog(
   if (end <= offset) return new Uint8Array();
   const chunks = await readChunks(tx, { phaseId: id, from: offset, before: offset - chunkBytesMax, end });
   const pieces = chunks.map(({ start, bytes }) => {
-    const plain = openedOnce(vault, id, start, bytes);
+    const plain = openCached(vault, id, start, bytes);
     return plain.subarray(Math.max(offset - start, 0), end - start);
   });
   return pieces.length === 1 && pieces[0] !== undefined ? pieces[0] : Buffer.concat(pieces);
 }
 
-/** What reading a log needs to know of its phase; undefined where there is none. */
 export async function loggedPhase(tx: Tx, id: string): Promise<LoggedPhase | undefined> {
   const [phase] = await findLoggedPhase(tx, { id });
   return phase;
 }
 
-/** Where the current attempt's bytes begin in the log. */
 async function startOf(tx: Tx, phase: LoggedPhase): Promise<number> {
   if (phase.attempt <= 1) return 1;
   return Math.max((await findStartOfAttempt(tx, phase)) ?? phase.logBytes, 1);
@@ -149,17 +139,17 @@ async function write<Phase extends LoggedPhase>(
   return { ...phase, ...after };
 }
 
-/** A byte that an engine writes must not be taken for the end. In UTF-8 these two are never part of another character. */
+/** Replaces STX and ETX in engine output, which readers would take for the end. In UTF-8 they are never part of another character. */
 function withoutMarks(bytes: Uint8Array): Uint8Array {
   if (!bytes.includes(stx) && !bytes.includes(etx)) return bytes;
   return bytes.map((byte) => (byte === stx || byte === etx ? space : byte));
 }
 
-/** A piece belongs to one place in one log, so that none can be moved or repeated unnoticed. */
+/** Encryption binds a chunk to its log and offset, so that moving or repeating one is detected. */
 const ownerOf = (phaseId: string, start: number): string => `run_log_chunks/${phaseId}/${start}`;
 
-/** Before what is stored: whether it is compressed. Few lines get longer by that. */
-const [plainly, compressed] = [Buffer.from([0]), Buffer.from([1])];
+/** The first stored byte says whether the chunk is compressed: short chunks would grow. */
+const [uncompressed, compressed] = [Buffer.from([0]), Buffer.from([1])];
 const compressedFrom = 256;
 
 function sealed(
@@ -170,26 +160,26 @@ function sealed(
 ): RunLogChunkTable {
   const stored =
     piece.length < compressedFrom
-      ? Buffer.concat([plainly, piece])
+      ? Buffer.concat([uncompressed, piece])
       : Buffer.concat([compressed, zstdCompressSync(piece, { params: { [constants.ZSTD_c_compressionLevel]: 1 } })]);
   const bytes = vault.seal(ownerOf(id, start), stored);
   return { organizationId, phaseId: id, attempt, start, length: piece.length, bytes };
 }
 
-/** A reader takes a stored piece in several parts, and many read the same: the last pieces stay open, a few MiB. */
-const keptOpen = new Map<string, { readonly sealed: Uint8Array; readonly plain: Uint8Array }>();
-const keptOpenMax = 32;
+/** Cache of decrypted chunks, a few MiB: a reader fetches a chunk in several parts, and many clients read the same log. */
+const openChunks = new Map<string, { readonly sealed: Uint8Array; readonly plain: Uint8Array }>();
+const openChunksMax = 32;
 
-function openedOnce(vault: Vault, phaseId: string, start: number, sealed: Uint8Array): Uint8Array {
-  const place = ownerOf(phaseId, start);
-  const known = keptOpen.get(place);
-  keptOpen.delete(place);
+function openCached(vault: Vault, phaseId: string, start: number, sealed: Uint8Array): Uint8Array {
+  const key = ownerOf(phaseId, start);
+  const known = openChunks.get(key);
+  openChunks.delete(key);
   const isSame = known !== undefined && Buffer.compare(known.sealed, sealed) === 0;
-  const kept = isSame ? known : { sealed, plain: opened(vault, phaseId, start, sealed) };
-  if (!isSame) freeBuffersAfter(kept.plain.length);
-  keptOpen.set(place, kept);
-  if (keptOpen.size > keptOpenMax) keptOpen.delete(keptOpen.keys().next().value ?? "");
-  return kept.plain;
+  const entry = isSame ? known : { sealed, plain: opened(vault, phaseId, start, sealed) };
+  if (!isSame) freeBuffersAfter(entry.plain.length);
+  openChunks.set(key, entry);
+  if (openChunks.size > openChunksMax) openChunks.delete(openChunks.keys().next().value ?? "");
+  return entry.plain;
 }
 
 function opened(vault: Vault, phaseId: string, start: number, bytes: Uint8Array): Uint8Array {

@@ -32,7 +32,7 @@ export const applyResource = implement(applies, {
     moveBackingData(context, "apply", params.applyId, "permanently-delete"),
 });
 
-/** There is no caller: the URL names its reader, who must still be allowed to read. */
+/** Requests carry no token: the signed URL names one, whose access is checked. */
 export const logResource = implement(logs, {
   async readLog({ context, params, query }) {
     const tx = context.database.reader;

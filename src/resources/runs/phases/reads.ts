@@ -1,4 +1,4 @@
-/** How a plan or an apply is loaded and granted: by what its workspace allows. */
+/** Loads plans, applies and logs, and checks the caller's permission on their workspace. */
 import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
 import { forbidden, notFound } from "../../../kernel/errors.ts";
@@ -10,7 +10,7 @@ import type { LogRight } from "./log-urls.ts";
 import type { PhaseKind } from "./rules.ts";
 import { type Caller, findPhase, findPhasesOf, findReadableLog, type LoggedPhase } from "./store.ts";
 
-/** The plans or applies of runs that the caller may read. */
+/** For runs that the caller is known to read. */
 export const phasesOfRuns =
   (kind: PhaseKind): LoadMany<{ readonly id: string }> =>
   (tx, context, _ids, runsByPhase) => {
@@ -18,7 +18,7 @@ export const phasesOfRuns =
     return findPhasesOf(tx, context, kind, runIds);
   };
 
-/** By its own id, or by its run's. Raises `not-found`. */
+/** Raises `not-found`. */
 export async function loadPhase(
   tx: Tx,
   context: Caller,
@@ -31,8 +31,8 @@ export async function loadPhase(
 }
 
 /**
- * The log behind a URL, by what the reader that it names may read now: two statements. Raises `forbidden` for a token that works no
- * more, and what a request of it for the plan or apply would be refused with.
+ * Checks the current access of the token that a log URL names. Two statements. Raises `forbidden` for an invalid token, and whatever that token's
+ * request for the plan or apply would raise.
  */
 export async function loadLog(tx: Tx, { phaseId, tokenId }: LogRight): Promise<Granted<LoggedPhase, "can-read-run">> {
   const actor = await actorOfToken(tx, tokenId);

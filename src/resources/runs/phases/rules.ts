@@ -1,20 +1,18 @@
-/** Pure rules of plans and applies: what a new one is, and what becomes of one with each status. */
+/** Pure rules for plans and applies (phases): new rows, and the column changes of each status. */
 import type { RunPhaseTable, RunTable } from "../../../database/schema/runs.ts";
 
 export type PhaseKind = "plan" | "apply";
 export type PhaseStatus = "pending" | "queued" | "running" | "finished" | "errored" | "canceled" | "unreachable";
 
-/** While nobody has deleted its log and what the engine said in JSON. */
 export const dataPresent = "present";
 
-/** Log readers, and everybody else, stop at these. */
 const finalPhaseStatuses = ["finished", "errored", "canceled", "unreachable"] as const;
 export const isFinalPhase = (status: string): boolean => (finalPhaseStatuses as readonly string[]).includes(status);
 
-/** The pool's name for all that serves workspaces in remote mode. */
+/** The queue name for workspaces in remote mode. */
 export const sitePool = "site";
 
-const nothingYet = {
+const initialColumns = {
   hasChanges: 0,
   generatedConfiguration: 0,
   resourceAdditions: 0,
@@ -39,13 +37,13 @@ const nothingYet = {
   version: 1,
 } as const;
 
-/** Applies go first, then plans that may be applied, then plans alone. */
+/** Queue priority: applies, then plans that can be applied, then plan-only runs. */
 const rankOf = (kind: PhaseKind, run: Pick<RunTable, "planOnly">): number =>
   kind === "apply" ? 0 : run.planOnly === 1 ? 2 : 1;
 
 export function newPhase(kind: PhaseKind, run: RunTable): RunPhaseTable {
   return {
-    ...nothingYet,
+    ...initialColumns,
     id: kind === "plan" ? run.planId : run.applyId,
     organizationId: run.organizationId,
     workspaceId: run.workspaceId,
@@ -69,7 +67,7 @@ const stamps: Partial<Record<PhaseStatus, string>> = {
   canceled: "canceled-at",
 };
 
-/** The columns of a phase that takes on a status; since when it is claimable is told by the database's clock. */
+/** The writing statement sets `queuedMs`, by the database's clock. */
 export function phaseBecoming(
   before: Pick<RunPhaseTable, "statusTimestamps">,
   status: PhaseStatus,
@@ -85,11 +83,10 @@ export function phaseBecoming(
   return {
     status,
     statusTimestamps: JSON.stringify(timestamps),
-    ...(status === "queued" ? returned : { queuedMs: null }),
-    // Its token dies with it.
+    ...(status === "queued" ? unclaimed : { queuedMs: null }),
     ...(isOver && { tokenHash: null }),
   };
 }
 
-/** Nobody has it, also where somebody had it and lost it before the engine was started. */
-const returned = { agentId: null, agentName: null, claimedMs: null, heardMs: null, signal: null, tokenHash: null };
+/** No agent has it; also for a phase that is queued again because its agent was lost. */
+const unclaimed = { agentId: null, agentName: null, claimedMs: null, heardMs: null, signal: null, tokenHash: null };

@@ -1,4 +1,4 @@
-/** SQL of plans and applies, and of their logs: pieces by their place in the log. Whoever changes one holds its workspace's row. */
+/** SQL for plans, applies and log chunks. Writers of phases must hold the lock on the workspace row. */
 import { type Kysely, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
 import type { Granted } from "../../../access/granted.ts";
@@ -43,7 +43,7 @@ const byRun = prepared<Wanted, PhaseRow>((db, { kind, id, principal }) =>
   phaseForActor(db, principal).where("f.runId", "=", id).where("f.kind", "=", kind),
 );
 
-/** One statement: the phase, by its own id or its run's, and what the caller holds on its workspace. */
+/** One statement: the phase, by its own id or its run's, and the caller's access to its workspace. */
 export async function findPhase(
   tx: Tx,
   context: Caller,
@@ -56,7 +56,7 @@ export async function findPhase(
   return row && toView(row, context);
 }
 
-/** Of runs whose workspace the caller is known to read. */
+/** For runs that the caller is known to read. */
 export async function findPhasesOf(
   tx: Tx,
   context: Caller,
@@ -74,10 +74,10 @@ function toView(row: PhaseRow, context: Caller): PhaseView {
   return { ...row, ...workspaceFactsOf(context.actor, row), logReadUrl: logUrl(context, row.id) };
 }
 
-/** What the log of a phase is known by; whoever adds to it holds the phase's row. */
+/** The columns that log functions need. Writers must hold the lock on the phase row. */
 export type LoggedPhase = Pick<RunPhaseTable, "id" | "organizationId" | "attempt" | "logBytes" | "logEnded">;
 
-/** Adds pieces, and tells the phase how long its log is now. Its document shows nothing of that. */
+/** Does not raise the version of the phase: its document does not show the log's length. */
 export async function insertChunks(
   tx: Tx,
   { id }: LoggedPhase,
@@ -88,12 +88,11 @@ export async function insertChunks(
   await tx.db.updateTable("runPhases").set(after).where("id", "=", id).execute();
 }
 
-/** Pieces of several logs; whoever adds them tells the phases. */
+/** Chunks of several logs. The caller updates the phases. */
 export async function insertPieces(tx: Tx, chunks: readonly RunLogChunkTable[]): Promise<void> {
   await tx.db.insertInto("runLogChunks").values(chunks).execute();
 }
 
-/** Where the part of an attempt begins; undefined while it has written nothing. */
 export async function findStartOfAttempt(tx: Tx, { id, attempt }: LoggedPhase): Promise<number | undefined> {
   const row = await tx.db
     .selectFrom("runLogChunks")
@@ -125,7 +124,7 @@ const logForActor = prepared<{ id: string; principal: string }, ReadableLog>((db
     .where("f.backingDataStatus", "=", dataPresent),
 );
 
-/** One statement: the log, and what somebody holds on its workspace. */
+/** One statement: the log, and the actor's access to its workspace. */
 export async function findReadableLog(
   tx: Tx,
   actor: Actor,
@@ -137,7 +136,6 @@ export async function findReadableLog(
 
 type AdministeredWorkspace = Granted<WorkspaceView, "can-update">;
 
-/** From now on the log is found, or not. */
 export async function updateBackingData(
   tx: Tx,
   _workspace: AdministeredWorkspace,
@@ -153,7 +151,7 @@ export async function deleteLog(tx: Tx, _workspace: AdministeredWorkspace, phase
 
 type Range = { phaseId: string; from: number; before: number; end: number };
 
-/** The pieces with a byte in a range. `before`: no piece that begins earlier reaches it. */
+/** The chunks that overlap a range. `before` bounds the index scan: no chunk that starts earlier reaches the range. */
 export const readChunks = prepared<Range, Pick<RunLogChunkTable, "start" | "bytes">>((db, range) =>
   db
     .selectFrom("runLogChunks")

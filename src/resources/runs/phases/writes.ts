@@ -1,4 +1,4 @@
-/** What runs have done to their plans and applies, in the run's own transaction, and what agents report beside that. */
+/** Writes to phases: by transitions, in the run's transaction, and by agents' reports. */
 import { sql } from "kysely";
 import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
@@ -9,7 +9,7 @@ import type { RunTransition } from "../proofs.ts";
 import { endLogs, type LoggedPhase } from "./logs.ts";
 import { isFinalPhase } from "./rules.ts";
 
-/** Both of a new run, in one statement. One that is queued is claimable from this moment on. */
+/** One statement. A queued phase is claimable once this is committed. */
 export async function insertPhases(tx: Tx, _by: RunTransition, phases: readonly RunPhaseTable[]): Promise<void> {
   await tx.db
     .insertInto("runPhases")
@@ -23,8 +23,8 @@ export interface PhaseChange {
 }
 
 /**
- * The phases that a step changes, and with those that it makes final the ends of their logs. `alike` where the same happens to all
- * of them, and nothing was ever said in their logs: one statement for all.
+ * Updates phases, and ends the logs of those that become final. With `alike`, all have the same changes and empty logs, so one statement updates
+ * them all.
  */
 export async function updatePhases(
   tx: Tx,
@@ -68,7 +68,7 @@ export async function updatePhases(
 
 type JobInHand = Granted<Pick<RunPhaseTable, "id" | "attempt">, "claim">;
 
-/** Its agent was heard of, by the database's clock, in this attempt. Undefined where it is somebody else's by now, or over. */
+/** By the database's clock. Undefined if another attempt has the phase by now, or it is not running. */
 export async function noteHeard(
   tx: Tx,
   { id, attempt }: JobInHand,
@@ -83,7 +83,7 @@ export async function noteHeard(
     .executeTakeFirst();
 }
 
-/** The engine is about to be started: from now on it is never given to another agent. False where it is not the agent's any more. */
+/** After this, the phase is never given to another agent. False if the agent no longer has it. */
 export async function noteStarted(tx: Tx, { id, attempt }: JobInHand): Promise<boolean> {
   const rows = await tx.db
     .updateTable("runPhases")
@@ -96,7 +96,6 @@ export async function noteStarted(tx: Tx, { id, attempt }: JobInHand): Promise<b
   return rows.length > 0;
 }
 
-/** The engine wrote configuration; the plan's document says so. */
 export async function noteGeneratedConfiguration(tx: Tx, { id }: JobInHand): Promise<void> {
   await tx.db
     .updateTable("runPhases")

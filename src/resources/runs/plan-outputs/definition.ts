@@ -1,24 +1,24 @@
-/** What an engine said about a plan in JSON: whole, without its secrets, and the schemas that it speaks of. */
+/** The JSON output of plans: unredacted, redacted, and the provider schemas. */
 import { defineResource, type Operation } from "../../../jsonapi/define.ts";
 
 const admins = "admin access to the workspace; not with an organization's token";
 const whole = {
   method: "GET",
   path: "/plans/:plan_id/json-output",
-  summary: "Fetch a plan in JSON, with its secrets in clear; nothing while there is none yet",
+  summary: "Fetch the JSON output of a plan, with secrets in clear text; 204 until the plan has finished",
   needs: admins,
   answer: "content",
-  elseNothing: "There is none yet.",
+  elseNothing: "The plan has not finished.",
 } as const satisfies Operation;
 const schemas = {
   ...whole,
   path: "/plans/:plan_id/json-schema",
-  summary: "Fetch the schemas of the providers that a plan uses; nothing while there are none yet",
+  summary: "Fetch the provider schemas of a plan; 204 until the plan has finished",
 } as const satisfies Operation;
 
 export const planOutputs = defineResource<never>()(() => ({
   type: "plan-outputs",
-  doc: "A plan as the engine writes it in JSON, and what an apply could not store.",
+  doc: "The engine's JSON output of a plan, and the state that an apply could not store.",
   id: () => "",
   attributes: {},
   relationships: {},
@@ -27,21 +27,21 @@ export const planOutputs = defineResource<never>()(() => ({
     showRunPlanJson: {
       ...whole,
       path: "/runs/:run_id/plan/json-output",
-      summary: "Fetch the plan of a run in JSON, with its secrets in clear; nothing while there is none yet",
+      summary: "Fetch the JSON output of a run's plan, with secrets in clear text; 204 until the plan has finished",
     },
     showRedactedPlanJson: {
       method: "GET",
       path: "/plans/:plan_id/json-output-redacted",
-      summary: "Fetch what an engine draws a plan from, without its secrets; nothing while there is none yet",
+      summary: "Fetch the redacted JSON that engines render a plan from; 204 until the plan has finished",
       needs: "read access to the workspace's runs",
       answer: "content",
-      elseNothing: "There is none yet.",
+      elseNothing: "The plan has not finished.",
     },
     showPlanSchemas: schemas,
     showRunPlanSchemas: {
       ...schemas,
       path: "/runs/:run_id/plan/json-schema",
-      summary: "Fetch the schemas of the providers that the plan of a run uses; nothing while there are none yet",
+      summary: "Fetch the provider schemas of a run's plan; 204 until the plan has finished",
     },
     showErroredState: {
       method: "GET",

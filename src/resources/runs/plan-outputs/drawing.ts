@@ -1,6 +1,6 @@
 /**
- * From the bytes of a plan and of its providers' schemas to what is drawn from them. Only the parts that are needed become values; all else
- * is only read over. Takes as long as the bytes are many; for the worker thread alone.
+ * Turns the bytes of a plan and its provider schemas into a redacted plan or a summary. Only the needed members are parsed into values; the rest
+ * is scanned. Slow for large plans: only call it in the worker thread.
  */
 import { Capture, JsonError, type JsonReader, JsonScanner } from "../../../statefile/json-scanner.ts";
 import { ExactJson, TooManyValues } from "./exact-json.ts";
@@ -10,37 +10,35 @@ import { redactPlan, type SchemaUse, schemaUsesOf } from "./redaction.ts";
 export interface PlanBytes {
   readonly plan: Uint8Array;
   readonly schemas: Uint8Array | undefined;
-  /** The values of the run's sensitive variables. */
   readonly secrets: readonly SecretVariable[];
 }
 
-/** Why something can't be drawn, as the end of a sentence. */
+/** The message is the end of a sentence: "This plan can't be rendered: …". */
 export class PlanFault extends Error {}
 
-/** A plan of 32 MiB has about one value in 25 bytes. */
+/** Enough for a plan of 32 MiB with a value every 16 bytes. */
 const valuesMax = 2_000_000;
-/** What both may have together: a change without anything in it is drawn as a change. */
-const drawnLengthMax = 96 * 1024 * 1024;
+const redactedLengthMax = 96 * 1024 * 1024;
 
 /** Raises PlanFault. */
 export function drawPlan({ plan, schemas, secrets }: PlanBytes): Uint8Array {
-  return explained(() => {
+  return withPlanFaults(() => {
     const json = new ExactJson(valuesMax);
     const mask = new PlanMask(secrets, json);
-    const known = read(plan, membersOf(drawnMembers), json);
+    const known = read(plan, membersOf(renderedMembers), json);
     const provided = schemas && read(schemas, schemaMembers(schemaUsesOf(known)), json);
     const text = json.stringify(redactPlan(known, provided, { json, mask }));
-    if (text.length > drawnLengthMax) throw new PlanFault("too much would have to be drawn");
-    // In memory of its own, which can be handed over.
+    if (text.length > redactedLengthMax) throw new PlanFault("the result would be too large");
+    // In its own buffer, which can be transferred to the main thread.
     return new TextEncoder().encode(text);
   });
 }
 
-/** Of a whole plan, some of its members. Raises PlanFault. */
+/** Raises PlanFault. */
 export const readPlanMembers = (plan: Uint8Array, names: readonly string[]): unknown =>
-  explained(() => read(plan, membersOf(names), new ExactJson(valuesMax)));
+  withPlanFaults(() => read(plan, membersOf(names), new ExactJson(valuesMax)));
 
-const drawnMembers = [
+const renderedMembers = [
   "format_version",
   "resource_changes",
   "resource_drift",
@@ -50,28 +48,24 @@ const drawnMembers = [
   "relevant_attributes",
 ];
 
-function explained<T>(work: () => T): T {
+function withPlanFaults<T>(task: () => T): T {
   try {
-    return work();
+    return task();
   } catch (error) {
     if (error instanceof TooManyValues) throw new PlanFault(`it has more than ${valuesMax} values`);
     if (error instanceof TooManySecrets) throw new PlanFault("the run's sensitive variables are too long to be masked");
     if (error instanceof JsonError || error instanceof SyntaxError)
-      throw new PlanFault("what the engine wrote is not JSON as we know it");
-    // A text that would be longer than any can be.
-    if (error instanceof RangeError) throw new PlanFault("too much would have to be drawn");
+      throw new PlanFault("the engine's output is not valid JSON");
+    // The string would be longer than JavaScript allows.
+    if (error instanceof RangeError) throw new PlanFault("the result would be too large");
     throw error;
   }
 }
 
-// --- reading
-
-/** Which members of an object are wanted, and of those that are objects, which of theirs; true: all of it. */
 type Wanted = true | ReadonlyMap<string, Wanted>;
 
 const membersOf = (names: readonly string[]): Wanted => new Map(names.map((name) => [name, true]));
 
-/** The schemas of what is drawn. */
 function schemaMembers(uses: readonly SchemaUse[]): Wanted {
   const providers = new Map<string, Map<string, Map<string, Wanted>>>();
   for (const { provider, kind, type } of uses) {
@@ -85,31 +79,29 @@ function schemaMembers(uses: readonly SchemaUse[]): Wanted {
   ]);
 }
 
-/** Raises JsonError and TooManyValues. */
-function read(bytes: Uint8Array, wanted: Wanted, json: ExactJson): unknown {
+function read(bytes: Uint8Array, selection: Wanted, json: ExactJson): unknown {
   const found: Record<string, unknown> = Object.create(null);
-  const scanner = new JsonScanner(readerOf(wanted, bytes.length, json, (value) => Object.assign(found, { value })));
+  const scanner = new JsonScanner(readerOf(selection, bytes.length, json, (value) => Object.assign(found, { value })));
   scanner.write(bytes);
   scanner.end();
   return found["value"];
 }
 
-function readerOf(wanted: Wanted, bytesMax: number, json: ExactJson, give: (value: unknown) => void): JsonReader {
-  if (wanted === true) return new Whole(bytesMax, (text) => give(json.parse(text)));
+function readerOf(selection: Wanted, bytesMax: number, json: ExactJson, give: (value: unknown) => void): JsonReader {
+  if (selection === true) return new Whole(bytesMax, (text) => give(json.parse(text)));
   let members: Record<string, unknown> = Object.create(null);
   return {
     begin: () => {
       members = Object.create(null) as Record<string, unknown>;
     },
     member: (name) => {
-      const below = wanted.get(name);
+      const below = selection.get(name);
       return below && readerOf(below, bytesMax, json, (value) => (members[name] = value));
     },
     end: () => give(members),
   };
 }
 
-/** One value, given on as it was written. */
 class Whole extends Capture {
   readonly #give: (text: string) => void;
 
@@ -123,13 +115,11 @@ class Whole extends Capture {
   }
 }
 
-/** How many resources have drifted, and how many checks have which status. */
 export interface PlanSummary {
   readonly drifted: number;
   readonly checks: Readonly<Record<"pass" | "fail" | "error" | "unknown", number>>;
 }
 
-/** Of a plan, as far as it has `resource_drift` and `checks`. */
 export function summaryOf(plan: unknown): PlanSummary {
   const drifted = listIn(plan, "resource_drift").filter((each) => {
     const actions = isObject(each) ? listIn(each["change"], "actions") : [];

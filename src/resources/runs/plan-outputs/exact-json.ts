@@ -1,19 +1,17 @@
 /**
- * JSON in which every number comes out as it went in: those that JavaScript would write differently are texts with a random mark
- * in between. A reviver would do the same in minutes instead of in a second.
+ * Parses and writes JSON without changing numbers: those that JavaScript would format differently are represented as strings with a random
+ * prefix. A `JSON.parse` reviver would take minutes instead of a second.
  */
 import { randomUUID } from "node:crypto";
 
-/** The JSON has more values than are looked at. */
 export class TooManyValues extends Error {}
 
 const [quote, minus, comma, array, object] = [0x22, 0x2d, 0x2c, 0x5b, 0x7b];
 const isDigit = (code: number): boolean => code >= 0x30 && code <= 0x39;
-/** Digits, sign, point and exponent: what ends a number in JSON is none of these. */
 const isOfNumber = (code: number): boolean =>
   isDigit(code) || code === minus || code === 0x2b || code === 0x2e || code === 0x45 || code === 0x65;
 
-/** As long as this, a whole number is exact. */
+/** Integers of at most this many digits are exact. */
 const plainDigitsMax = 15;
 
 export class ExactJson {
@@ -24,7 +22,7 @@ export class ExactJson {
     this.#valuesLeft = valuesMax;
   }
 
-  /** Of one JSON text that is known to be valid. Raises TooManyValues. */
+  /** `text` must be valid JSON. Raises TooManyValues. */
   parse(text: string): unknown {
     return JSON.parse(this.#marked(text));
   }
@@ -33,7 +31,7 @@ export class ExactJson {
     return JSON.stringify(value).replaceAll(new RegExp(`"${this.#mark}([^"]*)"`, "g"), "$1");
   }
 
-  /** A number as it was written; undefined for everything else. */
+  /** A number as it was written; undefined for other values. */
   numberIn(value: unknown): string | undefined {
     if (typeof value === "number") return String(value);
     return typeof value === "string" && value.startsWith(this.#mark) ? value.slice(this.#mark.length) : undefined;
@@ -64,7 +62,6 @@ const isPlain = (number: string): boolean =>
   (number.length <= plainDigitsMax && isDigit(number.charCodeAt(0)) && /^\d+$/.test(number)) ||
   String(Number(number)) === number;
 
-/** Where the text ends that begins here. */
 function endOfString(text: string, start: number): number {
   for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
     let escapes = 0;

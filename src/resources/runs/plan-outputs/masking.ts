@@ -1,22 +1,20 @@
 /**
- * Hides the values of a run's sensitive variables in a plan, as they are hidden in its log. Equal values have equal stand-ins in the
- * whole plan, and different ones different ones; a text stays a text and a number a number. Pure.
+ * Masks the values of a run's sensitive variables in its plan, as in its log. Equal values get equal replacements in the whole plan, and different
+ * values different ones; strings stay strings and numbers numbers. Pure.
  */
 import { comparedMax, LiteralMatcher } from "../../../kernel/literal-matcher.ts";
 import { formsOf, shownValues } from "../../../kernel/secret-forms.ts";
 import type { ExactJson } from "./exact-json.ts";
 
-/** A sensitive variable, as far as it is masked. */
 export interface SecretVariable {
   readonly value: string;
   readonly hcl: boolean;
 }
 
-/** The run's secrets are more than are looked for. */
 export class TooManySecrets extends Error {}
 
 const formBytesMax = 4 * 1024 * 1024;
-/** More than any number of a plan, and few enough digits to stay exact. */
+/** Larger than any number in a plan, and small enough to stay exact. */
 const firstNumber = 900_000_000_000_000;
 
 export class PlanMask {
@@ -37,13 +35,12 @@ export class PlanMask {
     return this.#matcher.isEmpty;
   }
 
-  /** A text, number or whatever else has no parts. */
   leaf(value: unknown): unknown {
     if (this.isEmpty) return value;
     const number = this.#json.numberIn(value);
     if (number === undefined) return typeof value === "string" ? this.text(value) : value;
     const isSecret = this.#matcher.spans(Buffer.from(number)).length > 0;
-    return isSecret ? firstNumber + this.#place(number) : value;
+    return isSecret ? firstNumber + this.#numberOf(number) : value;
   }
 
   text(text: string): string {
@@ -55,22 +52,21 @@ export class PlanMask {
     let at = 0;
     for (const [from, to] of spans) {
       const hidden = bytes.toString("utf8", from, to);
-      pieces.push(bytes.toString("utf8", at, from), `(sensitive variable ${this.#place(hidden)})`);
+      pieces.push(bytes.toString("utf8", at, from), `(sensitive variable ${this.#numberOf(hidden)})`);
       at = to;
     }
     return [...pieces, bytes.toString("utf8", at)].join("");
   }
 
-  /** Everything in a value whose keys are not somebody's. */
   values(value: unknown): unknown {
     if (Array.isArray(value)) return value.map((item: unknown) => this.values(item));
     if (typeof value !== "object" || value === null) return this.leaf(value);
     return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, this.values(member)]));
   }
 
-  #place(hidden: string): number {
-    const place = this.#seen.get(hidden) ?? this.#seen.size + 1;
-    this.#seen.set(hidden, place);
-    return place;
+  #numberOf(hidden: string): number {
+    const number = this.#seen.get(hidden) ?? this.#seen.size + 1;
+    this.#seen.set(hidden, number);
+    return number;
   }
 }

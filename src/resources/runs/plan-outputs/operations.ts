@@ -1,4 +1,4 @@
-/** Handing out what engines said about plans in JSON. The whole plan has secrets in clear. */
+/** Serves the JSON output of plans. The unredacted plan contains secrets in clear text. */
 import { grant } from "../../../access/granted.ts";
 import { workspacePermissions } from "../../../access/permissions/workspace.ts";
 import { mayReadWholePlan } from "../../../access/plans.ts";
@@ -44,7 +44,6 @@ const answerWith = (context: Context, content: StoredContent): ContentAnswer => 
   bytes: readContent(context, content),
 });
 
-/** Raises `forbidden`, or `not-found`. */
 async function forAdmins(
   context: Context,
   by: { readonly id: string } | { readonly runId: string },
@@ -62,7 +61,7 @@ async function forAdmins(
   return content && answerWith(context, content);
 }
 
-/** Undefined until the plan is done. Raises `not-found` for one that is, and has left none. */
+/** Undefined until the plan has finished. Raises `not-found` for a finished plan without output. */
 async function outputOf(context: Context, plan: PhaseView, kind: string): Promise<StoredContent | undefined> {
   if (!isFinalPhase(plan.status)) return undefined;
   const content = await findContent(context.database.reader, ofRun(plan), kind);
@@ -70,17 +69,15 @@ async function outputOf(context: Context, plan: PhaseView, kind: string): Promis
   return content;
 }
 
-// --- drawing
-
 const planBytesMax = 32 * 1024 * 1024;
 const schemaBytesMax = 64 * 1024 * 1024;
 
-/** Raises `conflict` for what can't be drawn, and `too-many-requests`. */
+/** Raises `conflict` for a plan that can't be rendered, and `too-many-requests`. */
 async function redacted(context: Context, plan: PhaseView, content: StoredContent): Promise<Uint8Array> {
   const schemas = await findContent(context.database.reader, ofRun(plan), "provider-schemas");
   if (content.size > planBytesMax || (schemas?.size ?? 0) > schemaBytesMax)
     throw conflict(
-      `This plan is too large to be drawn: it has ${content.size} bytes and its providers' schemas ${schemas?.size ?? 0}, of at most ${planBytesMax} and ${schemaBytesMax}. Its log tells what changes, and admins of the workspace fetch all of it as json-output.`,
+      `This plan is too large to be rendered: it has ${content.size} bytes and its provider schemas ${schemas?.size ?? 0}; the limits are ${planBytesMax} and ${schemaBytesMax}. Read the plan's log instead. Workspace admins can fetch the json-output.`,
     );
   const secrets = await sensitiveVariables(context.database.reader, context, plan.runId);
   return drawnInThread(plan.organizationId, async () => ({

@@ -1,6 +1,6 @@
 /**
- * Reading plans off the main thread, within bounds of time and memory. Each organization has one at a time and its turn after the
- * others', so that nobody's plan keeps another's waiting for more than one of each.
+ * Reads plans in worker threads, with limits on time and memory. Each organization has at most one thread, and organizations are served in turn,
+ * so that one organization's plans can't block the others.
  */
 import { Worker } from "node:worker_threads";
 import { AppError, conflict } from "../../../kernel/errors.ts";
@@ -10,26 +10,26 @@ import type { Context } from "../../shared/context.ts";
 import type { PlanBytes, PlanSummary } from "./drawing.ts";
 
 export type PlanTask =
-  | ({ readonly kind: "draw" } & PlanBytes)
+  | ({ readonly kind: "redact" } & PlanBytes)
   | { readonly kind: "summary"; readonly plan: Uint8Array };
 export type PlanTaskResult =
-  | { readonly drawn: Uint8Array }
+  | { readonly redacted: Uint8Array }
   | { readonly summary: PlanSummary }
   | { readonly fault: string };
 
 const timeoutMs = 60_000;
 const memoryMb = 1024;
-const atOnceMax = 2;
+const threadsMax = 2;
 const waitingMax = 32;
 
 /** Raises `too-many-requests`, and `conflict` for a plan that can't be read. */
 export async function drawnInThread(organizationId: string, bytes: () => Promise<PlanBytes>): Promise<Uint8Array> {
-  if (turns.waiting(organizationId) >= waitingMax)
-    throw new AppError("too-many-requests", "Too many plans are being drawn at once. Try again shortly.", {
+  if (queue.waiting(organizationId) >= waitingMax)
+    throw new AppError("too-many-requests", "Too many plans are being rendered at the moment. Try again shortly.", {
       retryAfterSeconds: 2,
     });
-  const result = await turns.take(organizationId, async () => run({ kind: "draw", ...(await bytes()) }));
-  return "drawn" in result ? result.drawn : refuse("fault" in result ? result.fault : "nothing was drawn");
+  const result = await queue.run(organizationId, async () => run({ kind: "redact", ...(await bytes()) }));
+  return "redacted" in result ? result.redacted : refuse("fault" in result ? result.fault : "there is no output");
 }
 
 /** Undefined for a plan that can't be read. */
@@ -37,11 +37,11 @@ export async function summaryInThread(
   organizationId: string,
   bytes: () => Promise<Uint8Array>,
 ): Promise<PlanSummary | undefined> {
-  const result = await turns.take(organizationId, async () => run({ kind: "summary", plan: await bytes() }));
+  const result = await queue.run(organizationId, async () => run({ kind: "summary", plan: await bytes() }));
   return "summary" in result ? result.summary : undefined;
 }
 
-/** Whole, in memory of its own, so that it can be handed over. Raises an Error where it is not what was stored. */
+/** In its own buffer, so that it can be transferred to the worker. Throws if the stored content is damaged. */
 export async function bytesOf(context: Context, content: StoredContent): Promise<Uint8Array> {
   const bytes = new Uint8Array(content.size);
   let at = 0;
@@ -53,10 +53,10 @@ export async function bytesOf(context: Context, content: StoredContent): Promise
 }
 
 function refuse(fault: string): never {
-  throw conflict(`This plan can't be drawn: ${fault}. Its log tells what changes.`);
+  throw conflict(`This plan can't be rendered: ${fault}. Read the plan's log instead.`);
 }
 
-/** One thread for one plan: what it leaves in memory goes with it. */
+/** One thread per plan, so that its memory is freed with it. */
 async function run(task: PlanTask): Promise<PlanTaskResult> {
   const worker = new Worker(programBeside(import.meta.url, "plan-worker.ts"), {
     workerData: task,
@@ -76,7 +76,7 @@ async function run(task: PlanTask): Promise<PlanTaskResult> {
     if (error.code !== "ERR_WORKER_OUT_OF_MEMORY") reject(error);
     else resolve({ fault: `it takes more than ${memoryMb} MiB of memory to read` });
   });
-  worker.once("exit", (code) => reject(new Error(`the thread that reads plans ended with ${code}`)));
+  worker.once("exit", (code) => reject(new Error(`The plan worker exited with code ${code}.`)));
   try {
     return await promise;
   } finally {
@@ -85,38 +85,38 @@ async function run(task: PlanTask): Promise<PlanTaskResult> {
   }
 }
 
-/** Who waits, by organization; one that was served goes to the end. */
+/** Waiting tasks by organization. An organization that was served moves to the end. */
 class Turns {
-  readonly #lines = new Map<string, (() => void)[]>();
-  readonly #served = new Set<string>();
+  readonly #waiting = new Map<string, (() => void)[]>();
+  readonly #running = new Set<string>();
 
   waiting(organizationId: string): number {
-    return this.#lines.get(organizationId)?.length ?? 0;
+    return this.#waiting.get(organizationId)?.length ?? 0;
   }
 
-  async take<T>(organizationId: string, work: () => Promise<T>): Promise<T> {
+  async run<T>(organizationId: string, task: () => Promise<T>): Promise<T> {
     await new Promise<void>((resolve) => {
-      this.#lines.set(organizationId, [...(this.#lines.get(organizationId) ?? []), resolve]);
-      this.#serve();
+      this.#waiting.set(organizationId, [...(this.#waiting.get(organizationId) ?? []), resolve]);
+      this.#startNext();
     });
     try {
-      return await work();
+      return await task();
     } finally {
-      this.#served.delete(organizationId);
-      this.#serve();
+      this.#running.delete(organizationId);
+      this.#startNext();
     }
   }
 
-  #serve(): void {
-    for (const [organizationId, [first, ...rest]] of this.#lines) {
-      if (this.#served.size >= atOnceMax) return;
-      if (this.#served.has(organizationId) || first === undefined) continue;
-      this.#lines.delete(organizationId);
-      if (rest.length > 0) this.#lines.set(organizationId, rest);
-      this.#served.add(organizationId);
+  #startNext(): void {
+    for (const [organizationId, [first, ...rest]] of this.#waiting) {
+      if (this.#running.size >= threadsMax) return;
+      if (this.#running.has(organizationId) || first === undefined) continue;
+      this.#waiting.delete(organizationId);
+      if (rest.length > 0) this.#waiting.set(organizationId, rest);
+      this.#running.add(organizationId);
       first();
     }
   }
 }
 
-const turns = new Turns();
+const queue = new Turns();

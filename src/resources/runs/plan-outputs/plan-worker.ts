@@ -1,11 +1,11 @@
-/** The thread that reads plans: what is in them is somebody else's, so reading one must hold up nothing else, and may be ended at any time. */
+/** The worker thread that reads plans. Plans are untrusted input: reading one must not block the server, and can be terminated at any time. */
 import { parentPort, workerData } from "node:worker_threads";
 import { drawPlan, PlanFault, readPlanMembers, summaryOf } from "./drawing.ts";
 import type { PlanTask, PlanTaskResult } from "./plan-thread.ts";
 
-function carriedOut(task: PlanTask): PlanTaskResult {
+function runTask(task: PlanTask): PlanTaskResult {
   try {
-    if (task.kind === "draw") return { drawn: drawPlan(task) };
+    if (task.kind === "redact") return { redacted: drawPlan(task) };
     return { summary: summaryOf(readPlanMembers(task.plan, ["resource_drift", "checks"])) };
   } catch (error) {
     if (error instanceof PlanFault) return { fault: error.message };
@@ -13,5 +13,5 @@ function carriedOut(task: PlanTask): PlanTaskResult {
   }
 }
 
-const result = carriedOut(workerData as PlanTask);
-parentPort?.postMessage(result, "drawn" in result ? [result.drawn.buffer as ArrayBuffer] : []);
+const result = runTask(workerData as PlanTask);
+parentPort?.postMessage(result, "redacted" in result ? [result.redacted.buffer as ArrayBuffer] : []);

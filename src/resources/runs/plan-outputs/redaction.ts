@@ -1,7 +1,7 @@
 /**
- * A JSON plan without its secrets, in the form that engines draw plans from. Every place that is marked sensitive, before or after,
- * loses its value on both sides; values of sensitive variables are masked wherever else they stand. What stands there instead has the
- * same JSON type, and is equal or different between the two as the values were; else changes would vanish from what is drawn. Pure.
+ * Redacts a JSON plan, in the format that engines render plans from. A value that is marked sensitive before or after the change is replaced on
+ * both sides; values of sensitive variables are masked everywhere else. A replacement has the same JSON type, and replacements are equal exactly
+ * if the values were, so that changes stay visible. Pure.
  */
 import type { ExactJson } from "./exact-json.ts";
 import type { PlanMask } from "./masking.ts";
@@ -13,19 +13,18 @@ type Loose = { readonly [name: string]: unknown };
 const isObject = (value: unknown): value is Loose =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
-/** Names come from the plan: none may reach what every object has. */
-const within = (value: unknown, place: string | number): unknown =>
-  (isObject(value) || Array.isArray(value)) && Object.hasOwn(value, place)
-    ? (value as Record<string | number, unknown>)[place]
+/** Names come from the plan, so inherited properties must not be reachable. */
+const within = (value: unknown, key: string | number): unknown =>
+  (isObject(value) || Array.isArray(value)) && Object.hasOwn(value, key)
+    ? (value as Record<string | number, unknown>)[key]
     : undefined;
 
-/** How a plan is read: its numbers, and what is masked in it. */
 export interface PlanReading {
   readonly json: ExactJson;
   readonly mask: PlanMask;
 }
 
-/** What `json-output-redacted` gives, of what `show -json` and `providers schema -json` gave. */
+/** The content of `json-output-redacted`, from the output of `show -json` and `providers schema -json`. */
 export function redactPlan(plan: unknown, schemas: unknown, reading: PlanReading): object {
   const of = (name: string) => within(plan, name);
   const changes = ["resource_changes", "resource_drift"].map((name) => listOf(of(name)));
@@ -51,7 +50,7 @@ export function redactPlan(plan: unknown, schemas: unknown, reading: PlanReading
         resource_change: redacted(within(each, "resource_change")),
       })),
     }),
-    // Those that are deferred are drawn by no engine.
+    // Engines do not render deferred action invocations.
     ...(invocations.length > 0 && {
       action_invocations: invocations.map((each) => redactInvocation(each, shapeOf(useOfInvocation(each)), reading)),
     }),
@@ -68,10 +67,8 @@ const entriesOf = (value: unknown): [string, unknown][] => (isObject(value) ? Ob
 const membersOf = (value: unknown, names: readonly string[]): object =>
   Object.fromEntries(entriesOf(value).filter(([name]) => names.includes(name)));
 
-// --- changes
-
-/** What is told of a resource beside its change: all of it is written in the configuration. */
-const kept = [
+/** Members of a resource besides its change. They come from the configuration, and are not secret. */
+const resourceMembers = [
   "address",
   "previous_address",
   "module_address",
@@ -87,23 +84,22 @@ const kept = [
 
 function redactResource(change: unknown, shape: Shape, reading: PlanReading): object {
   return {
-    ...membersOf(change, kept),
+    ...membersOf(change, resourceMembers),
     change: redactChange(within(change, "change"), shape, reading),
   };
 }
 
-/** Beside the two sides: what is imported, what it is known by, and the configuration that was written for it. */
-const valuesOfChange = ["importing", "generated_config", "before_identity", "after_identity"];
+const changeMembers = ["importing", "generated_config", "before_identity", "after_identity"];
 
 function redactChange(change: unknown, shape: Shape, reading: PlanReading): object {
-  const marks = united(within(change, "before_sensitive"), within(change, "after_sensitive"));
+  const marks = mergeMarks(within(change, "before_sensitive"), within(change, "after_sensitive"));
   const side = new ChangeSide(reading);
   const of = (name: string) => within(change, name);
   return {
     ...(of("actions") !== undefined && { actions: of("actions") }),
     ...Object.fromEntries(
       entriesOf(change)
-        .filter(([name]) => valuesOfChange.includes(name))
+        .filter(([name]) => changeMembers.includes(name))
         .map(([name, value]) => [name, reading.mask.values(value)]),
     ),
     before: side.redact(of("before"), marks, shape),
@@ -117,9 +113,8 @@ function redactChange(change: unknown, shape: Shape, reading: PlanReading): obje
   };
 }
 
-/** Shown of an action beside its values, and of what invokes it, as for a resource. */
-const keptOfInvocation = ["address", "type", "name", "provider_name"];
-const keptOfTriggers = {
+const invocationMembers = ["address", "type", "name", "provider_name"];
+const triggerMembers = {
   lifecycle_action_trigger: [
     "triggering_resource_address",
     "action_trigger_event",
@@ -130,15 +125,15 @@ const keptOfTriggers = {
   invoke_action_trigger: ["calling_resource_address"],
 };
 
-/** What is missing stays away: engines draw the values of every action that has some, were it null. */
+/** Missing members are not added: engines render `config_values` even if it is null. */
 function redactInvocation(invocation: unknown, shape: Shape, reading: PlanReading): object {
   const of = (name: string) => within(invocation, name);
-  const marks = united(of("config_sensitive"), undefined);
+  const marks = mergeMarks(of("config_sensitive"), undefined);
   const side = new ChangeSide(reading);
   return {
-    ...membersOf(invocation, keptOfInvocation),
+    ...membersOf(invocation, invocationMembers),
     ...Object.fromEntries(
-      Object.entries(keptOfTriggers).flatMap(([name, names]) =>
+      Object.entries(triggerMembers).flatMap(([name, names]) =>
         isObject(of(name)) ? [[name, membersOf(of(name), names)]] : [],
       ),
     ),
@@ -151,26 +146,24 @@ function redactInvocation(invocation: unknown, shape: Shape, reading: PlanReadin
   };
 }
 
-/** True where all below is secret; otherwise what is secret by its place. */
-type Marks = true | { readonly [place: string]: Marks } | undefined;
+/** True if everything below is secret; otherwise marks by key or index. */
+type Marks = true | { readonly [key: string]: Marks } | undefined;
 
-/** A place that is secret on one side is so on both: a value that stays must not seem to change. */
-function united(one: unknown, other: unknown): Marks {
+/** A value that is secret on one side is secret on both: an unchanged value must not seem to change. */
+function mergeMarks(one: unknown, other: unknown): Marks {
   if (one === true || other === true) return true;
-  const places = new Set(
-    [one, other].flatMap((marks) => (typeof marks === "object" && marks ? Object.keys(marks) : [])),
-  );
-  const found = [...places].flatMap((place): [string, Marks][] => {
-    const marks = united(within(one, place), within(other, place));
-    return marks === undefined ? [] : [[place, marks]];
+  const keys = new Set([one, other].flatMap((marks) => (typeof marks === "object" && marks ? Object.keys(marks) : [])));
+  const found = [...keys].flatMap((key): [string, Marks][] => {
+    const marks = mergeMarks(within(one, key), within(other, key));
+    return marks === undefined ? [] : [[key, marks]];
   });
   return found.length === 0 ? undefined : Object.fromEntries(found);
 }
 
-const below = (marks: Marks, place: string | number): Marks =>
-  marks === true || marks === undefined ? marks : Object.hasOwn(marks, place) ? marks[place] : undefined;
+const below = (marks: Marks, key: string | number): Marks =>
+  marks === true || marks === undefined ? marks : Object.hasOwn(marks, key) ? marks[key] : undefined;
 
-/** One change: equal values have equal stand-ins on both of its sides, and different ones different ones. */
+/** Redacts one change: equal values get equal replacements on both of its sides, and different values different ones. */
 class ChangeSide {
   readonly #json: ExactJson;
   readonly #mask: PlanMask;
@@ -193,10 +186,10 @@ class ChangeSide {
           this.redact(member, below(marks, name), shapeAt(shape, name)),
         ]),
       );
-    return marks === true ? this.#standIn(value as Json) : this.#mask.leaf(value);
+    return marks === true ? this.#replacement(value as Json) : this.#mask.leaf(value);
   }
 
-  /** What says of places whether they are known, or secret, and nothing of what is there; but its keys are those of the values. */
+  /** For `after_unknown` and `…_sensitive`: their values are only flags, but their keys are those of the values. */
   withKeys(flags: unknown, marks: Marks, shape: Shape): unknown {
     if (Array.isArray(flags))
       return flags.map((item: unknown, at) => this.withKeys(item, below(marks, at), shapeAt(shape, at)));
@@ -209,7 +202,6 @@ class ChangeSide {
     );
   }
 
-  /** A path as far as it leads to something that is not secret. */
   reachable(path: readonly unknown[], marks: Marks, shape: Shape): unknown[] {
     const steps: unknown[] = [];
     let [here, form] = [marks, shape];
@@ -221,35 +213,32 @@ class ChangeSide {
     return steps;
   }
 
-  /** Names of the schema stay: engines look them up. */
+  /** Names from the schema stay, because engines look them up. */
   #key(name: string, marks: Marks, shape: Shape): string {
     if (isDeclared(shape, name)) return name;
-    return marks === true ? `(sensitive key ${this.#place("key", name)})` : this.#mask.text(name);
+    return marks === true ? `(sensitive key ${this.#numberOf("key", name)})` : this.#mask.text(name);
   }
 
-  #standIn(value: Json): Json {
+  #replacement(value: Json): Json {
     if (value === null) return null;
-    if (typeof value === "boolean") return this.#place("flag", value) === 2;
+    if (typeof value === "boolean") return this.#numberOf("flag", value) === 2;
     const number = this.#json.numberIn(value);
-    if (number !== undefined) return this.#place("number", number);
-    return `(sensitive value ${this.#place("text", value)})`;
+    if (number !== undefined) return this.#numberOf("number", number);
+    return `(sensitive value ${this.#numberOf("text", value)})`;
   }
 
-  #place(kind: string, value: unknown): number {
+  #numberOf(kind: string, value: unknown): number {
     const known = this.#seen.get(kind) ?? new Map<unknown, number>();
     this.#seen.set(kind, known);
-    const place = known.get(value) ?? known.size + 1;
-    known.set(value, place);
-    return place;
+    const number = known.get(value) ?? known.size + 1;
+    known.set(value, number);
+    return number;
   }
 }
-
-// --- schemas
 
 type SchemaKind = "resource_schemas" | "data_source_schemas" | "action_schemas";
 type Providers = { readonly [provider: string]: { readonly [kind: string]: { readonly [type: string]: unknown } } };
 
-/** A change of a resource, or an action that is invoked, and the kind of the schema that describes it. */
 export interface SchemaUse {
   readonly user: unknown;
   readonly provider: string;
@@ -267,7 +256,6 @@ const useOfChange = (change: unknown): SchemaUse =>
   useOf(change, within(change, "mode") === "data" ? "data_source_schemas" : "resource_schemas");
 const useOfInvocation = (invocation: unknown): SchemaUse => useOf(invocation, "action_schemas");
 
-/** Everything in a plan that engines draw by its schema. */
 export const schemaUsesOf = (plan: unknown): SchemaUse[] => [
   ...listOf(within(plan, "resource_changes")).map(useOfChange),
   ...listOf(within(plan, "resource_drift")).map(useOfChange),
@@ -279,25 +267,25 @@ const schemaOf = (schemas: unknown, { provider, kind, type }: SchemaUse): unknow
   within(within(within(schemas, provider), kind), type);
 
 /**
- * The schemas of what is drawn, and no others: those of a provider may be tens of megabytes. Engines look one up for each change and
- * action and stop at once where there is none; so one that is missing is made of the names that are there.
+ * Only the schemas in use: all schemas of a provider may be tens of megabytes. Engines fail if the schema of a change or action is missing, so a
+ * missing one is synthesized from the names in the plan.
  */
 function providersOf(uses: readonly SchemaUse[], schemas: unknown): Providers {
   const provided: Record<string, Record<string, Record<string, unknown>>> = Object.create(null);
-  const improvised = new Map<unknown, Record<string, unknown>>();
+  const synthesized = new Map<unknown, Record<string, unknown>>();
   for (const use of uses) {
     const kinds = (provided[use.provider] ??= Object.create(null) as Record<string, Record<string, unknown>>);
     const types = (kinds[use.kind] ??= Object.create(null) as Record<string, unknown>);
-    types[use.type] ??= schemaOf(within(schemas, "provider_schemas"), use) ?? improvise(improvised);
-    addNames(use, improvised.get(types[use.type]));
+    types[use.type] ??= schemaOf(within(schemas, "provider_schemas"), use) ?? synthesizeSchema(synthesized);
+    addNames(use, synthesized.get(types[use.type]));
   }
   return provided;
 }
 
-function improvise(improvised: Map<unknown, Record<string, unknown>>): object {
+function synthesizeSchema(synthesized: Map<unknown, Record<string, unknown>>): object {
   const attributes: Record<string, unknown> = Object.create(null);
   const schema = { version: 0, block: { attributes } };
-  improvised.set(schema, attributes);
+  synthesized.set(schema, attributes);
   return schema;
 }
 

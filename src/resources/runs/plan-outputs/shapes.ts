@@ -1,9 +1,9 @@
 /**
- * What a provider's schema says about the form of a value: where the names of an object are the schema's own, and where they are
- * keys that somebody chose. Pure; knows `providers schema -json` and nothing else.
+ * Reads from a provider schema (`providers schema -json`) which object keys are declared by the schema, and which are data, such as the keys of a
+ * map. Pure.
  */
 
-/** Undefined: nothing is known, so that every key may be somebody's. */
+/** Undefined: nothing is known, so every key may be data. */
 export type Shape =
   | { readonly members: ReadonlyMap<string, Shape> }
   | { readonly each: Shape }
@@ -16,7 +16,6 @@ const isObject = (value: unknown): value is Loose =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 const entriesOf = (value: unknown): [string, unknown][] => (isObject(value) ? Object.entries(value) : []);
 
-/** Of a resource: `{ block: { attributes, block_types } }`. */
 export function shapeOfSchema(schema: unknown): Shape {
   return isObject(schema) && isObject(schema["block"]) ? shapeOfBlock(schema["block"]) : undefined;
 }
@@ -42,7 +41,7 @@ const shapeOfNested = (nested: unknown): Shape =>
 const nestedBy = ({ nesting_mode: mode }: Loose, shape: Shape): Shape =>
   mode === "single" || mode === "group" ? shape : { each: shape };
 
-/** A type as it is written there: `"string"`, `["map", "string"]`, `["object", { "name": "string" }]`. */
+/** Types are `"string"`, `["map", "string"]`, `["object", { "name": "string" }]`. */
 function shapeOfType(type: unknown): Shape {
   if (!Array.isArray(type)) return undefined;
   const [kind, of] = type as readonly unknown[];
@@ -51,13 +50,11 @@ function shapeOfType(type: unknown): Shape {
   return { each: shapeOfType(of) };
 }
 
-/** Whether a name in an object of this shape is the schema's own. */
 export const isDeclared = (shape: Shape, name: string): boolean =>
   shape !== undefined && "members" in shape && shape.members.has(name);
 
-/** The shape of what stands under a name, or at a place of a list. */
-export function shapeAt(shape: Shape, place: string | number): Shape {
+export function shapeAt(shape: Shape, key: string | number): Shape {
   if (shape === undefined) return undefined;
-  if ("members" in shape) return shape.members.get(String(place));
-  return "each" in shape ? shape.each : shape.items[Number(place)];
+  if ("members" in shape) return shape.members.get(String(key));
+  return "each" in shape ? shape.each : shape.items[Number(key)];
 }

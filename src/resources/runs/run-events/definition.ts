@@ -1,4 +1,4 @@
-/** A run event, something that happened to a run and who caused it; and a comment, which an event tells of. Neither ever changes. */
+/** The run-events and comments resources. Both are append-only; each comment has an event. */
 import type { WorkspaceFacts } from "../../../access/permissions/workspace.ts";
 import type { CommentTable, RunEventTable } from "../../../database/schema/runs.ts";
 import { defineResource } from "../../../jsonapi/define.ts";
@@ -14,23 +14,23 @@ const actorTypes: Readonly<Record<string, string>> = { user: "users", team: "tea
 
 export const runEvents = defineResource<RunEventView>()(({ readOnly, toOne }) => ({
   type: "run-events",
-  doc: "Something that happened to a run.",
+  doc: "An event in the life of a run.",
   id: (event) => event.id,
   attributes: {
     action: readOnly(
       text(),
-      "What happened: created, queued, planning, planned, confirmed, applying, applied, discarded, cancel_requested, canceled, force_canceled, errored, commented, force_executed, or triggered and not_triggered for what its apply did in other workspaces.",
+      "The kind of event: created, queued, planning, planned, confirmed, applying, applied, discarded, cancel_requested, canceled, force_canceled, errored, commented, force_executed, or triggered and not_triggered for the run triggers of its apply.",
     ),
-    "created-at": readOnly(timestamp(), "When."),
-    description: readOnly(text().nullable(), "A sentence, where the word alone does not tell."),
+    "created-at": readOnly(timestamp(), "When the event happened."),
+    description: readOnly(text().nullable(), "An explanation, if the action needs one."),
   },
   relationships: {
-    actor: toOne(["users", "teams"], "Who had it happen; null for an agent, a schedule or another run.", {
+    actor: toOne(["users", "teams"], "Who caused the event; null for an agent, a schedule or another run.", {
       nullable: true,
       id: ({ actorKind, actorId }) => (actorKind !== null && actorKind in actorTypes ? actorId : null),
       type: ({ actorKind }) => actorTypes[actorKind ?? ""] ?? "users",
     }),
-    comment: toOne("comments", "What was said with it.", { nullable: true, id: (event) => event.commentId }),
+    comment: toOne("comments", "The comment.", { nullable: true, id: (event) => event.commentId }),
     run: toOne("runs", "The run.", { id: (event) => event.runId }),
   },
   links: (event) => ({ self: `/api/v2/run-events/${event.id}` }),
@@ -38,7 +38,7 @@ export const runEvents = defineResource<RunEventView>()(({ readOnly, toOne }) =>
     listRunEvents: {
       method: "GET",
       path: "/runs/:run_id/run-events",
-      summary: "List what happened to a run, in its order; all of it",
+      summary: "List all events of a run, oldest first",
       needs: readers,
       query: { include: includes },
       answer: "list",
@@ -61,13 +61,13 @@ const ofRun = "/runs/:run_id/comments";
 
 export const comments = defineResource<CommentView>()(({ once, toOne }) => ({
   type: "comments",
-  doc: "What somebody said about a run.",
+  doc: "A comment on a run.",
   id: (comment) => comment.id,
   attributes: {
-    body: once(text({ min: 1, max: commentLengthMax }), "What was said."),
+    body: once(text({ min: 1, max: commentLengthMax }), "The text of the comment."),
   },
   relationships: {
-    "run-event": toOne("run-events", "The event that tells who said it, and when.", {
+    "run-event": toOne("run-events", "The event with the comment's author and time.", {
       id: (comment) => comment.runEventId,
       related: (comment) => `/api/v2/run-events/${comment.runEventId}`,
     }),
@@ -77,18 +77,18 @@ export const comments = defineResource<CommentView>()(({ once, toOne }) => ({
     listComments: {
       method: "GET",
       path: ofRun,
-      summary: "List what people said about a run, in its order; all of it",
+      summary: "List all comments on a run, oldest first",
       needs: readers,
       answer: "list",
     },
     createComment: {
       method: "POST",
       path: ofRun,
-      summary: "Say something about a run",
+      summary: "Comment on a run",
       needs: "'plan' on the workspace's runs",
       body: "create",
       answer: "created",
-      example: { data: { type: "comments", attributes: { body: "This waits for the change of Thursday." } } },
+      example: { data: { type: "comments", attributes: { body: "Wait for Thursday's change before applying." } } },
     },
     showComment: {
       method: "GET",

@@ -1,4 +1,4 @@
-/** Operations on run events and comments. Events are written with what they tell of (`writes.ts`), and never changed. */
+/** Operations on run events and comments. Events are written in the transaction of the change (`writes.ts`). */
 import { notFound } from "../../../kernel/errors.ts";
 import { implement } from "../../shared/context.ts";
 import { grantOnWorkspace } from "../../shared/grants/reads.ts";

@@ -1,4 +1,4 @@
-/** SQL that reads run events and comments, with what the caller holds on the workspace of their run. */
+/** SQL for reading run events and comments, with the caller's access to the run's workspace. */
 import { type Kysely, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
 import type { Tx } from "../../../database/database.ts";
@@ -33,7 +33,7 @@ export async function findRunEvent(tx: Tx, actor: Actor, id: string): Promise<Ru
   return row && toView(actor, row);
 }
 
-/** Every run has some: it was made. */
+/** Never empty for an existing run: its creation is an event. */
 export async function findEventsOfRun(tx: Tx, actor: Actor, runId: string): Promise<RunEventView[]> {
   const rows = await ofRun(tx, { id: runId, principal: principalOf(actor) });
   return rows.map((row) => toView(actor, row));
@@ -63,15 +63,15 @@ export async function findComment(tx: Tx, actor: Actor, id: string): Promise<Com
   return row && toCommentView(actor, row);
 }
 
-/** In the order in which they were made. */
+/** Oldest first. */
 export async function findComments(
   tx: Tx,
   actor: Actor,
   by: { readonly runId: string } | { readonly ids: readonly string[] },
 ): Promise<CommentView[]> {
   const query = commentForActor(tx.db, principalOf(actor));
-  const wanted =
+  const filtered =
     "runId" in by ? query.where("c.runId", "=", by.runId) : query.where(tx.dialect.isOneOf(sql.ref("c.id"), by.ids));
-  const rows = await wanted.orderBy("c.runId").orderBy("e.position").execute();
+  const rows = await filtered.orderBy("c.runId").orderBy("e.position").execute();
   return rows.map((row) => toCommentView(actor, row));
 }

@@ -1,4 +1,4 @@
-/** Leaves a run's events, in the transaction of what happened. Whoever writes them holds the run's workspace. */
+/** Writes run events and comments, in the transaction of the change. The workspace must be locked. */
 import { sql } from "kysely";
 import { type Actor, actorId, actorName } from "../../../access/actor.ts";
 import type { Tx } from "../../../database/database.ts";
@@ -12,14 +12,11 @@ import type { RunTransition } from "../proofs.ts";
 export interface RunEvent {
   readonly id?: string;
   readonly run: { readonly id: string; readonly organizationId: string };
-  /** `created`, `queued`, `planning`, … */
   readonly action: string;
-  /** A sentence, where the word alone does not tell. */
   readonly description?: string | null;
   readonly commentId?: string | null;
 }
 
-/** Many at once, of one or several runs, in one statement. */
 export async function recordRunEvents(
   tx: Tx,
   _by: RunTransition,
@@ -57,7 +54,7 @@ export interface StoredComment {
   readonly audit: AuditEvent;
 }
 
-/** The comment alone; the caller records its events together with those of its transaction. */
+/** Inserts only the comment; the caller records the returned events. */
 export async function storeComment(
   tx: Tx,
   _by: RunTransition,

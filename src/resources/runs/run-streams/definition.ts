@@ -1,17 +1,17 @@
-/** Following a run: one stream of server-sent events instead of polling. Why, and how: docs/decisions/0175-runs-are-followed-by-events.md. */
+/** The stream of server-sent events for following a run. See docs/decisions/0175-runs-are-followed-by-events.md. */
 import { defineResource } from "../../../jsonapi/define.ts";
 import { type Parameter, Unusable } from "../../../jsonapi/query.ts";
 import { runReaders } from "../runs/definition.ts";
 import { parsePosition, type StreamPosition } from "./events.ts";
 
 const position: Parameter<StreamPosition> = {
-  doc: "The id of the last event that was received, to continue after it. The header `Last-Event-ID`, where it is sent, overrides it. `0.0.` sends both logs from their beginning.",
+  doc: "The id of the last received event, to continue after it. The header `Last-Event-ID` overrides it. `0.0.` sends both logs from the start.",
   parse: (text) => parsePosition(text) ?? new Unusable("must be the id of an event of this stream, such as 512.0.x"),
 };
 
 export const runStreams = defineResource<never>()(() => ({
   type: "run-streams",
-  doc: "What happens to a run, as it happens: `run` events with `status` and `version` when the run, its plan or its apply changed; `log` events with `phase`, `offset`, `next-offset`, `text` and `ended`; and an `end` event with a `reason`, `finished` or `access`, after which nothing more comes.",
+  doc: "The live events of a run: `run` events with `status` and `version` when the run, its plan or its apply has changed; `log` events with `phase`, `offset`, `next-offset`, `text` and `ended`; and a last `end` event with the `reason`, which is `finished` or `access`.",
   id: () => "",
   attributes: {},
   relationships: {},

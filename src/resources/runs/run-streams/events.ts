@@ -1,6 +1,5 @@
-/** The events of a run's stream as text, and the ids by which a client continues. Pure. */
+/** Formats the server-sent events of a run's stream, and the event ids by which a client resumes. Pure. */
 
-/** How far a client has read: bytes of each log, and the version of the run that it was told of. */
 export interface StreamPosition {
   readonly plan: number;
   readonly apply: number;
@@ -11,7 +10,6 @@ export type LogKind = "plan" | "apply";
 
 const idOf = ({ plan, apply, version }: StreamPosition): string => `${plan}.${apply}.${version}`;
 
-/** Undefined for what is not the id of an event. */
 export function parsePosition(id: string): StreamPosition | undefined {
   const match = /^(\d{1,15})\.(\d{1,15})\.([\w-]{0,32})$/.exec(id);
   return match === null ? undefined : { plan: Number(match[1]), apply: Number(match[2]), version: match[3]! };
@@ -20,13 +18,12 @@ export function parsePosition(id: string): StreamPosition | undefined {
 const frame = (name: string, data: object, position: StreamPosition): string =>
   `id: ${idOf(position)}\nevent: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
 
-/** The run, its plan or its apply changed: clients that show them read them again. */
+/** The run, its plan or its apply has changed, and clients should read it again. */
 export const runEvent = (status: string, position: StreamPosition): string =>
   frame("run", { status, version: position.version }, position);
 
 interface LogText {
   readonly kind: LogKind;
-  /** Where the text begins in the log, and where the next begins. */
   readonly offset: number;
   readonly nextOffset: number;
   readonly text: string;
@@ -36,14 +33,12 @@ interface LogText {
 export const logEvent = ({ kind, offset, nextOffset, text, isEnd }: LogText, position: StreamPosition): string =>
   frame("log", { phase: kind, offset, "next-offset": nextOffset, text, ended: isEnd }, position);
 
-/** Nothing more comes: the run has ended, or the caller can't read it any more. */
 export const endEvent = (reason: "finished" | "access", position: StreamPosition): string =>
   frame("end", { reason }, position);
 
-/** A comment, so that proxies see that somebody is there. */
+/** A comment that keeps proxies from closing an idle connection. */
 export const heartbeat = ":\n\n";
 
-/** How many of these bytes are whole characters: the rest of the last one may still come. */
 export function wholeCharacters(bytes: Uint8Array): number {
   for (let back = 1; back <= Math.min(3, bytes.length); back += 1) {
     const byte = bytes[bytes.length - back]!;

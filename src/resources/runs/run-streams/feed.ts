@@ -1,14 +1,14 @@
 /**
- * The one poller of a server for all runs that are followed through it. It looks soon after this server has committed something, else a
- * few times a second for what other servers wrote; less often while nothing happens, and never so seldom that a line takes a second.
+ * One poller per server for all runs that are being streamed. It polls soon after this server's own commits, and a few times a second for those
+ * of other servers; less often while idle, but always more than once a second.
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { sql } from "kysely";
 import type { Database, Tx } from "../../../database/database.ts";
 
 const tickMs = 50;
-/** The least time between two looks, and the most while something happens and while nothing does. */
-const [lookMinMs, lookActiveMs, lookIdleMs] = [150, 300, 600];
+/** The minimum time between two polls, and the maximum while active and while idle. */
+const [pollMinMs, pollActiveMs, pollIdleMs] = [150, 300, 600];
 const idleAfterMs = 10_000;
 
 interface RunProgress {
@@ -18,7 +18,7 @@ interface RunProgress {
   readonly applyLogBytes: number;
 }
 
-/** One narrow statement by primary keys, however many runs are followed. */
+/** One narrow statement by primary keys for all runs. */
 async function findProgress(tx: Tx, ids: readonly string[]): Promise<RunProgress[]> {
   return tx.db
     .selectFrom("runs as r")
@@ -34,9 +34,7 @@ interface FollowedRun {
   readonly wakes: Set<() => void>;
 }
 
-/** A run as one stream follows it. */
 export interface Following {
-  /** Waits for a change since the last call, at most so long. */
   changed(forMs: number): Promise<void>;
   progress(): RunProgress | undefined;
   stop(): void;
@@ -45,7 +43,7 @@ export interface Following {
 class RunFeed {
   readonly #database: Database;
   readonly #runs = new Map<string, FollowedRun>();
-  #isLooking = false;
+  #isPolling = false;
 
   constructor(database: Database) {
     this.#database = database;
@@ -58,7 +56,7 @@ class RunFeed {
     let wake = () => {};
     const woken = () => wake();
     run.wakes.add(woken);
-    if (!this.#isLooking) void this.#look();
+    if (!this.#isPolling) void this.#poll();
     return {
       progress: () => run.progress,
       changed: async (forMs) => {
@@ -78,26 +76,25 @@ class RunFeed {
     };
   }
 
-  async #look(): Promise<void> {
-    this.#isLooking = true;
-    let [lookedAt, changedAt, commits] = [0, performance.now(), -1];
+  async #poll(): Promise<void> {
+    this.#isPolling = true;
+    let [polledAt, changedAt, commits] = [0, performance.now(), -1];
     while (this.#runs.size > 0) {
-      const sinceLook = performance.now() - lookedAt;
-      const everyMs = performance.now() - changedAt > idleAfterMs ? lookIdleMs : lookActiveMs;
-      const isCommitted = this.#database.commitCount() !== commits && sinceLook >= lookMinMs;
-      if (isCommitted || sinceLook >= everyMs) {
-        lookedAt = performance.now();
+      const sincePoll = performance.now() - polledAt;
+      const everyMs = performance.now() - changedAt > idleAfterMs ? pollIdleMs : pollActiveMs;
+      const isCommitted = this.#database.commitCount() !== commits && sincePoll >= pollMinMs;
+      if (isCommitted || sincePoll >= everyMs) {
+        polledAt = performance.now();
         commits = this.#database.commitCount();
-        // While the database does not answer, streams stay open; their own checks find out whether it answers again.
+        // Streams stay open while the database is unavailable; their access checks fail if it stays so.
         const found = await findProgress(this.#database.reader, [...this.#runs.keys()]).catch(() => []);
         for (const progress of found) if (this.#note(progress)) changedAt = performance.now();
       }
       await pause(tickMs);
     }
-    this.#isLooking = false;
+    this.#isPolling = false;
   }
 
-  /** Whether it is another progress than before. */
   #note(progress: RunProgress): boolean {
     const run = this.#runs.get(progress.id);
     if (run === undefined) return false;

@@ -1,4 +1,4 @@
-/** Opening a stream: load → authorize → take a place → stream. */
+/** Opens a stream: load → authorize → check the limits → stream. */
 import { AppError } from "../../../kernel/errors.ts";
 import { implement } from "../../shared/context.ts";
 import { loadRun } from "../runs/reads.ts";
@@ -9,23 +9,23 @@ import { positionAtOpening, RunStream, streamLimits } from "./stream.ts";
 
 export const runStreamResource = implement(runStreams, {
   async streamRunEvents({ context, params, query, lastEventId }) {
-    const sent = positionIn(lastEventId) ?? query.lastEventId;
+    const requested = positionIn(lastEventId) ?? query.lastEventId;
     const view = await loadRun(context.database.reader, context, params.runId);
     const limits = { ...streamLimits, ...context.options.streams };
     const close = placesOf(context.database).take(context.actor, view.organizationId, limits);
-    const stream = new RunStream(context, view, sent ?? positionAtOpening(view), limits);
+    const stream = new RunStream(context, view, requested ?? positionAtOpening(view), limits);
     return { events: stream.events(), close };
   },
 });
 
-/** A browser sends the header automatically, so it is newer than the address. Raises `bad-request`. */
+/** A browser sends the header automatically on reconnect, so it is newer than the query parameter. Raises `bad-request`. */
 function positionIn(header: string | undefined): StreamPosition | undefined {
   if (header === undefined || header === "") return undefined;
   const position = parsePosition(header);
   if (position === undefined)
     throw new AppError(
       "bad-request",
-      "The header Last-Event-ID is not the id of an event of this stream. Send the id of the last event that you received, or leave it out.",
+      "The header Last-Event-ID is not the id of an event of this stream. Send the id of the last event that you received, or omit the header.",
     );
   return position;
 }

@@ -1,4 +1,4 @@
-/** How many streams are open: bounded for a server, each organization and each caller. */
+/** Counts open streams, and limits them per server, organization and caller. */
 import { type Actor, principalOf, tokenIdOf } from "../../../access/actor.ts";
 import type { Database } from "../../../database/database.ts";
 import { AppError } from "../../../kernel/errors.ts";
@@ -7,27 +7,22 @@ import type { StreamLimits } from "../../shared/context.ts";
 
 class StreamPlaces {
   #count = 0;
-  /** By caller and by organization. */
   readonly #counts = new Map<string, number>();
 
-  /** Gives the function that frees the place again. Raises `too-many-requests` and `unavailable`. */
+  /** Returns the function to call when the stream closes. Raises `too-many-requests` and `unavailable`. */
   take(actor: Actor, organizationId: string, { perCaller, perOrganization, perServer }: StreamLimits): () => void {
     const caller = `caller ${principalOf(actor) || (tokenIdOf(actor) ?? "")}`;
     const organization = `organization ${organizationId}`;
-    this.#refuseBeyond(
-      caller,
-      perCaller,
-      (open) => `You have ${open} on this server, the most that one caller can have.`,
-    );
+    this.#refuseBeyond(caller, perCaller, (open) => `You have ${open} on this server, the maximum for one caller.`);
     this.#refuseBeyond(
       organization,
       perOrganization,
-      (open) => `This organization has ${open} on this server, the most that one organization can have.`,
+      (open) => `This organization has ${open} on this server, the maximum for one organization.`,
     );
     if (this.#count >= perServer)
       throw new AppError(
         "unavailable",
-        `This server has ${counted(this.#count, "open stream")}, the most that it can have. Poll the run, or try again later.`,
+        `This server has ${counted(this.#count, "open stream")}, its maximum. Poll the run, or try again later.`,
         { retryAfterSeconds: 30 },
       );
     const add = (number: 1 | -1) => {
@@ -35,10 +30,10 @@ class StreamPlaces {
       for (const key of [caller, organization]) this.#add(key, number);
     };
     add(1);
-    let isTaken = true;
+    let isOpen = true;
     return () => {
-      if (isTaken) add(-1);
-      isTaken = false;
+      if (isOpen) add(-1);
+      isOpen = false;
     };
   }
 
@@ -56,12 +51,12 @@ class StreamPlaces {
   }
 }
 
-const places = new WeakMap<Database, StreamPlaces>();
+const openStreams = new WeakMap<Database, StreamPlaces>();
 
 export function placesOf(database: Database): StreamPlaces {
-  const known = places.get(database);
+  const known = openStreams.get(database);
   if (known !== undefined) return known;
-  const made = new StreamPlaces();
-  places.set(database, made);
-  return made;
+  const created = new StreamPlaces();
+  openStreams.set(database, created);
+  return created;
 }

@@ -1,6 +1,6 @@
 /**
- * One stream: what happened to a run since a position, then what happens. It reads the next piece of a log only when the last one was
- * taken, and looks again and again whether its caller can still read the run.
+ * The events of one stream, from a position on. It reads the next part of a log only when the client has taken the last one, and regularly
+ * checks that the caller can still read the run.
  */
 import { createHash } from "node:crypto";
 import type { Actor } from "../../../access/actor.ts";
@@ -33,20 +33,19 @@ export const streamLimits: StreamLimits = {
   lifeMs: 15 * 60_000,
 };
 
-/** Of a log at once. As JSON it may be six times as long. */
+/** Per event. JSON escapes can make it six times as long. */
 const pieceBytes = 32 * 1024;
-/** How soon a stream notices that its reader has gone or the server stops. */
+/** How soon a stream notices that its client has disconnected or the server stops. */
 const wakeMs = 250;
 const [stx, etx] = [0x02, 0x03];
 
-/** What the run's document shows, and the statuses of its phases, as one short text. */
 const versionOf = (view: RunView): string =>
   createHash("sha256")
     .update(`${writeResource(runs, view)}${view.planStatus} ${view.applyStatus}`)
     .digest("base64url")
     .slice(0, 16);
 
-/** A log that has ended is read by its `log-read-url`; the stream has what comes from now on, and all of what is being written. */
+/** A log that has already ended is not streamed: clients read it from its `log-read-url`. An unfinished log is streamed from its start. */
 export function positionAtOpening(view: RunView): StreamPosition {
   return {
     plan: view.planLogEnded === 1 ? view.planLogBytes : 0,
@@ -74,7 +73,7 @@ export class RunStream {
 
   async *events(): AsyncGenerator<string> {
     const following = feedOf(this.#context.database).follow(this.#view.id);
-    let saidAt = performance.now();
+    let sentAt = performance.now();
     try {
       while (!this.#isOver()) {
         if (this.#isCheckDue(following) && !(await this.#check())) return yield endEvent("access", this.#position);
@@ -82,18 +81,18 @@ export class RunStream {
           this.#runChange() ?? (await this.#logText("plan", following)) ?? (await this.#logText("apply", following));
         if (next !== undefined) {
           yield next;
-          saidAt = performance.now();
+          sentAt = performance.now();
           continue;
         }
-        if (isFinal(this.#view.status)) return yield* this.#lastWords();
-        if (performance.now() - saidAt >= this.#limits.heartbeatMs) {
+        if (isFinal(this.#view.status)) return yield* this.#finalEvents();
+        if (performance.now() - sentAt >= this.#limits.heartbeatMs) {
           yield heartbeat;
-          saidAt = performance.now();
+          sentAt = performance.now();
         }
         await following.changed(Math.min(wakeMs, this.#limits.checkMs));
       }
     } catch (error) {
-      // The client continues where it was when the database is back.
+      // The client reconnects and resumes.
       if (!(error instanceof AppError && error.code === "unavailable")) throw error;
     } finally {
       following.stop();
@@ -110,7 +109,7 @@ export class RunStream {
     return performance.now() - this.#checkedAt >= this.#limits.checkMs;
   }
 
-  /** Reads the run again, by what the token can read now. Whether it still can. */
+  /** Reloads the run with the token's current access. False if it can't read the run any more. */
   async #check(): Promise<boolean> {
     const { database, vault } = this.#context;
     const load = (actor: Actor) => loadRun(database.reader, { vault, actor }, this.#view.id);
@@ -125,7 +124,7 @@ export class RunStream {
     return true;
   }
 
-  /** The event of a run's end comes after the last line of its logs. */
+  /** The event for a final status is sent after the logs. */
   #runChange(): string | undefined {
     if (isFinal(this.#view.status) || this.#position.version === this.#version) return undefined;
     return this.#runEvent();
@@ -136,7 +135,7 @@ export class RunStream {
     return runEvent(this.#view.status, this.#position);
   }
 
-  *#lastWords(): Generator<string> {
+  *#finalEvents(): Generator<string> {
     if (this.#position.version !== this.#version) yield this.#runEvent();
     yield endEvent("finished", this.#position);
   }
@@ -148,7 +147,7 @@ export class RunStream {
     const logBytes = Math.max(length, following.progress()?.[`${kind}LogBytes`] ?? 0);
     const offset = this.#position[kind];
     if (offset >= logBytes) return undefined;
-    // Once a run has ended, its logs can be deleted.
+    // The logs of a finished run can be deleted.
     const isThere = this.#view.endedAt === null || (await loggedPhase(database.reader, id)) !== undefined;
     const bytes = isThere
       ? await readLog(database.reader, vault, { id, logBytes }, offset, pieceBytes)

@@ -1,4 +1,4 @@
-/** A run trigger: every apply of one workspace starts a run in another. */
+/** The run-triggers resource: an apply in one workspace starts a run in another. */
 import type { WorkspaceFacts } from "../../../access/permissions/workspace.ts";
 import type { RunTriggerTable } from "../../../database/schema/runs.ts";
 import { defineResource } from "../../../jsonapi/define.ts";
@@ -6,15 +6,13 @@ import { choice } from "../../../jsonapi/query.ts";
 import { text, timestamp } from "../../../jsonapi/schemas.ts";
 
 export interface RunTriggerView extends RunTriggerTable {
-  /** Null where the caller can't read the workspace. */
+  /** Null if the caller can't read the workspace. */
   readonly workspaceName: string | null;
   readonly sourceableName: string | null;
-  /** How often what is shown of the two has changed. */
   readonly workspaceFacts: number;
   readonly sourceableFacts: number;
 }
 
-/** With what the caller holds on the workspace in which runs are started. */
 export type RunTriggerForActor = RunTriggerView & WorkspaceFacts;
 
 const readers = "read access to the workspace's runs";
@@ -24,25 +22,25 @@ const includes = ["workspace", "sourceable"] as const;
 
 export const runTriggers = defineResource<RunTriggerView>()(({ readOnly, toOne }) => ({
   type: "run-triggers",
-  doc: "Every apply of one workspace, the source, starts a run in another.",
+  doc: "A run trigger starts a run in a workspace after every apply in another workspace, its source.",
   id: (trigger) => trigger.id,
   version: (trigger) => [trigger.version, trigger.workspaceFacts, trigger.sourceableFacts],
   attributes: {
     "workspace-name": readOnly(
       text().nullable(),
-      "The workspace in which runs are started; null where the caller can't read it.",
+      "The name of the workspace in which runs are started; null if the caller can't read it.",
     ),
     "sourceable-name": readOnly(
       text().nullable(),
-      "The workspace whose applies start them; null where the caller can't read it.",
+      "The name of the source workspace; null if the caller can't read it.",
     ),
-    "created-at": readOnly(timestamp(), "When it was made."),
+    "created-at": readOnly(timestamp(), "When the run trigger was created."),
   },
   relationships: {
     workspace: toOne("workspaces", "The workspace in which runs are started.", {
       id: (trigger) => trigger.workspaceId,
     }),
-    sourceable: toOne("workspaces", "The workspace whose applies start them.", {
+    sourceable: toOne("workspaces", "The source workspace, whose applies start runs.", {
       create: "required",
       id: (trigger) => trigger.sourceableId,
     }),
@@ -52,7 +50,7 @@ export const runTriggers = defineResource<RunTriggerView>()(({ readOnly, toOne }
     listRunTriggers: {
       method: "GET",
       path: ofWorkspace,
-      summary: "List the run triggers of a workspace, the newest first",
+      summary: "List the run triggers of a workspace, newest first",
       needs: readers,
       query: {
         paged: true,
@@ -61,7 +59,7 @@ export const runTriggers = defineResource<RunTriggerView>()(({ readOnly, toOne }
           "filter[run-trigger][type]": {
             ...choice(
               ["inbound", "outbound"],
-              "`inbound`: those that start runs in the workspace; `outbound`: those that its applies start elsewhere.",
+              "`inbound`: triggers that start runs in this workspace; `outbound`: triggers whose source is this workspace.",
             ),
             required: true,
           },
@@ -72,8 +70,8 @@ export const runTriggers = defineResource<RunTriggerView>()(({ readOnly, toOne }
     createRunTrigger: {
       method: "POST",
       path: ofWorkspace,
-      summary: "Have every apply of another workspace start a run in this one",
-      needs: "admin access to the workspace, and read access to the other's runs",
+      summary: "Create a run trigger: every apply in the source workspace starts a run in this one",
+      needs: "admin access to the workspace, and read access to the source workspace's runs",
       body: "create",
       answer: "created",
       example: {

@@ -1,4 +1,4 @@
-/** The work of the job that starts runs in the workspaces that follow one that was applied. */
+/** The background job that starts the runs of run triggers after an apply. */
 import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
 import { AppError } from "../../../kernel/errors.ts";
@@ -12,7 +12,7 @@ import { RunTransaction } from "../runs/transaction.ts";
 import { causedRun, chainLengthMax } from "./rules.ts";
 import { deleteFiring, findFiring, findTargetIds, type FiringRun } from "./store.ts";
 
-/** Gives how many applies had their effect. Each is one step: all runs that it causes begin, or none does. */
+/** One transaction per apply: all of its runs are started, or none. Returns the number of applies. */
 export async function fireTriggers({ context, capability, signal, step }: JobWork): Promise<number> {
   let handled = 0;
   while (!signal.aborted) {
@@ -25,12 +25,12 @@ export async function fireTriggers({ context, capability, signal, step }: JobWor
 
 async function fire(tx: Tx, context: Context, capability: JobWork["capability"], run: FiringRun): Promise<boolean> {
   const named = await findTargetIds(tx, run.workspaceId);
-  const held = await loadWorkspaces(tx, context, [run.workspaceId, ...named]);
+  const locked = await loadWorkspaces(tx, context, [run.workspaceId, ...named]);
   if (!(await deleteFiring(tx, capability, run.id))) return false;
-  if (!held.some(({ id }) => id === run.workspaceId)) return false;
-  // Those that were taken away while we waited are not meant any more.
+  if (!locked.some(({ id }) => id === run.workspaceId)) return false;
+  // Triggers may have been deleted while waiting for the locks.
   const ids = new Set(await findTargetIds(tx, run.workspaceId));
-  const targets = held.filter(({ id }) => ids.has(id));
+  const targets = locked.filter(({ id }) => ids.has(id));
   const transaction = new RunTransaction(tx, context, capability.grant(run), run.workspaceId);
   for (const target of targets) {
     const { action, description } = await start(tx, context, run, capability.grant(target));
@@ -40,7 +40,7 @@ async function fire(tx: Tx, context: Context, capability: JobWork["capability"],
   return true;
 }
 
-/** What came of it, as an event of the run that was applied; without the target's name, which not everybody who reads that run may know. */
+/** Returns an event for the applied run. It names the target only by id: readers of that run may not have access to the target. */
 async function start(
   tx: Tx,
   context: Context,
@@ -53,13 +53,13 @@ async function start(
   });
   if (run.chainLength >= chainLengthMax)
     return nothing(
-      `this one was itself caused through ${counted(run.chainLength, "other run")}, and no chain is longer.`,
+      `this run is the end of a chain of ${counted(run.chainLength, "other run")}, and longer chains are not allowed.`,
     );
   try {
     const caused = await createRun(tx, context, target, causedRun(run, target));
     return { action: "triggered", description: `Started ${caused.id}.` };
   } catch (error) {
-    // What can't be run there is refused before anything is written.
+    // `invalid` is raised before anything is written.
     if (!(error instanceof AppError) || error.code !== "invalid") throw error;
     return nothing(`${error.message}.`);
   }

@@ -32,11 +32,11 @@ export const runTriggerResource = implement(runTriggers, {
   async createRunTrigger({ context, params, body }) {
     return context.database.write(async (tx) => {
       const sourceId = body.relationships.sourceable ?? "";
-      const held = await loadWorkspaces(tx, context, [params.workspaceId, sourceId]);
-      const found = held.find(({ id }) => id === params.workspaceId);
+      const locked = await loadWorkspaces(tx, context, [params.workspaceId, sourceId]);
+      const found = locked.find(({ id }) => id === params.workspaceId);
       if (found === undefined) throw notFound("workspace");
       const workspace = grantWorkspace(found, "can-update");
-      const source = held.find(({ id }) => id === sourceId);
+      const source = locked.find(({ id }) => id === sourceId);
       refuseIfAny(sourceFaults(workspace, source));
       if (source === undefined) throw notFound("workspace");
       refuseIfAny(presentFaults(await findSourceIds(tx, workspace.id), source.id));
@@ -63,22 +63,20 @@ export const runTriggerResource = implement(runTriggers, {
   },
 });
 
-/** Raises `not-found`. */
 async function load(tx: Tx, context: Context, id: string, lock = false): Promise<RunTriggerForActor> {
   const trigger = await findRunTrigger(tx, context.actor, id, lock);
   if (trigger === undefined) throw notFound("run trigger");
   return trigger;
 }
 
-/** Both workspaces are what it is. */
 async function record(tx: Tx, context: Context, verb: "create" | "delete", trigger: RunTriggerView): Promise<void> {
   const { id, organizationId, workspaceId, workspaceName, sourceableId, sourceableName } = trigger;
-  const told = {
+  const details = {
     workspace: workspaceId,
     "workspace-name": workspaceName,
     sourceable: sourceableId,
     "sourceable-name": sourceableName,
   };
   const subject = { type: runTriggers.type, id };
-  await recordEvent(tx, context, { organizationId, verb, subject, [verb === "create" ? "after" : "before"]: told });
+  await recordEvent(tx, context, { organizationId, verb, subject, [verb === "create" ? "after" : "before"]: details });
 }

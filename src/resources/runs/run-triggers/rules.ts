@@ -1,4 +1,4 @@
-/** Pure rules of run triggers: what can follow what, and how far. */
+/** Pure rules for run triggers: allowed sources, and the length of chains. */
 import type { RunTable } from "../../../database/schema/runs.ts";
 import { type Fault, relationshipFault } from "../../../kernel/errors.ts";
 import { newId } from "../../../kernel/ids.ts";
@@ -8,10 +8,9 @@ import type { RunInput } from "../runs/rules.ts";
 import type { RunTriggerView } from "./definition.ts";
 
 const sourcesMax = 20;
-/** Workspaces can follow each other in a circle: a run that was caused through so many others causes none. */
+/** Triggers can form a cycle, so a chain of runs has a maximum length. */
 export const chainLengthMax = 20;
 
-/** What is wrong with a source, as far as the two workspaces show. */
 export function sourceFaults(
   workspace: Pick<WorkspaceView, "id" | "organizationId">,
   source: WorkspaceView | undefined,
@@ -19,16 +18,15 @@ export function sourceFaults(
   const fault = (detail: string) => [relationshipFault("sourceable", detail)];
   if (source?.id === workspace.id) return fault("Sourceable can't be the workspace itself");
   if (source === undefined || source.organizationId !== workspace.organizationId)
-    return fault("Sourceable does not exist in this organization, or you are not allowed to see its runs");
+    return fault("Sourceable does not exist in this organization, or you can't read its runs");
   return [];
 }
 
-/** The same as far as those that are there already show. */
 export function presentFaults(sourceIds: readonly string[], sourceId: string): Fault[] {
   if (sourceIds.includes(sourceId)) return [relationshipFault("sourceable", "Sourceable has already been taken")];
   if (sourceIds.length < sourcesMax) return [];
   return [
-    relationshipFault("sourceable", `Sourceable is one too many: a workspace can have at most ${sourcesMax} sources`),
+    relationshipFault("sourceable", `Sourceable can't be added: a workspace can have at most ${sourcesMax} sources`),
   ];
 }
 
@@ -47,10 +45,7 @@ export function newTrigger(workspace: WorkspaceView, source: WorkspaceView): Run
   };
 }
 
-/**
- * What an apply starts in a workspace that follows. Nobody made it, so that nobody's permission to apply is asked for. Not everybody who
- * reads it may know the source, which it therefore does not name.
- */
+/** It has no creator, so no permission to apply is checked. It does not name the source workspace, to which its readers may have no access. */
 export function causedRun(
   cause: Pick<RunTable, "id" | "chainLength">,
   target: Pick<WorkspaceView, "autoApplyRunTrigger">,

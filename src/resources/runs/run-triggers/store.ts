@@ -1,4 +1,4 @@
-/** SQL of run triggers, and of the applies that are still to start runs. Whoever makes or removes one holds its workspaces. */
+/** SQL for run triggers, and for applies whose runs are still to be started. Writers must lock both workspaces. */
 import { type Kysely, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
 import type { Granted } from "../../../access/granted.ts";
@@ -21,7 +21,7 @@ import { countOf, fetchPage } from "../../shared/paging.ts";
 import type { Capability } from "../../../access/capability.ts";
 import type { RunTriggerForActor, RunTriggerView } from "./definition.ts";
 
-/** Triggers, with what the caller holds on both of their workspaces, which are of one organization. */
+/** Triggers, with the caller's access to both workspaces, which belong to the same organization. */
 const triggers = (db: Kysely<Schema>, principal: string) => {
   const organizationId = sql.ref<string>("t.organizationId");
   return db
@@ -58,7 +58,7 @@ type ById = { id: string; principal: string };
 
 const byId = lockable<ById, TriggerRow>("w", (db, { id, principal }) => triggers(db, principal).where("t.id", "=", id));
 
-/** One statement: the trigger, and what the caller holds on its workspace; `lock` holds that. */
+/** One statement: the trigger, and the caller's access to its workspace. `lock` locks the workspace. */
 export async function findRunTrigger(
   tx: Tx,
   actor: Actor,
@@ -88,7 +88,6 @@ export async function pageOfTriggers(
   return { views: found.rows.map((row) => toView(row, actor)), totalCount: found.totals.totalCount };
 }
 
-/** The sources of a workspace: never more than twenty. */
 export async function findSourceIds(tx: Tx, workspaceId: string): Promise<string[]> {
   const rows = await tx.db
     .selectFrom("runTriggers")
@@ -110,11 +109,11 @@ export async function deleteTrigger(tx: Tx, { id }: Granted<RunTriggerForActor, 
   await tx.db.deleteFrom("runTriggers").where("id", "=", id).execute();
 }
 
-// --- applies that are to start runs
+// --- applies whose runs are still to be started
 
 export type FiringRun = Pick<RunTable, "id" | "organizationId" | "workspaceId" | "chainLength">;
 
-/** The oldest apply that is still to start runs. */
+/** Oldest first. */
 export async function findFiring(tx: Tx): Promise<FiringRun | undefined> {
   return tx.db
     .selectFrom("runTriggerFirings as f")
@@ -136,7 +135,7 @@ export async function findTargetIds(tx: Tx, sourceableId: string): Promise<strin
   return rows.map(({ workspaceId }) => workspaceId);
 }
 
-/** Tells whether it was still there. */
+/** False if another server has already deleted it. */
 export async function deleteFiring(tx: Tx, _by: Capability<"job">, runId: string): Promise<boolean> {
   const { numDeletedRows } = await tx.db.deleteFrom("runTriggerFirings").where("runId", "=", runId).executeTakeFirst();
   return Number(numDeletedRows) === 1;

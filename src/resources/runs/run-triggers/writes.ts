@@ -1,6 +1,6 @@
 /**
- * What a run's apply starts in other workspaces. The apply itself only leaves a note: it holds its own workspace, and to hold others
- * too would be out of the order of locks. A job, which is woken at once, holds all of them in their order.
+ * Queues the run triggers of an apply. The apply's transaction has locked its own workspace, and locking others would violate the lock order; so
+ * a job, which is woken immediately, locks all of them and starts the runs.
  */
 import { sql } from "kysely";
 import type { Tx } from "../../../database/database.ts";
@@ -9,7 +9,6 @@ import type { RunTable } from "../../../database/schema/runs.ts";
 import { now } from "../../../kernel/time.ts";
 import type { RunTransition } from "../proofs.ts";
 
-/** The job that starts what applies cause. */
 export const triggeringJob = "run-triggers";
 
 const inserting = prepared<{ runId: string; workspaceId: string; createdAt: string }, never>(
@@ -28,7 +27,7 @@ const inserting = prepared<{ runId: string; workspaceId: string; createdAt: stri
       ) as never,
 );
 
-/** In the transaction in which the run was applied, where other workspaces follow this one. Wake the job after it. */
+/** In the transaction that makes the run `applied`; does nothing without run triggers. Wake the job after the commit. */
 export async function noteApplied(
   tx: Tx,
   _by: RunTransition,

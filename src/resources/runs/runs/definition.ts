@@ -1,4 +1,4 @@
-/** A run: one plan of a workspace's configuration, and what becomes of it. */
+/** The runs resource: attributes, relationships and operations. */
 import { z } from "zod";
 import { runPermissionNames } from "../../../access/permissions/run.ts";
 import { defineResource, type Operation } from "../../../jsonapi/define.ts";
@@ -18,7 +18,6 @@ const engineVersion = text({ min: 1, max: 100 }).superRefine((value, context) =>
 });
 const variable = z.object({ key: text({ min: 1, max: 256 }), value: text({ max: 256 * 1024 }) });
 
-/** Ids as they are joined by commas. */
 const idList = (joined: string | null): readonly string[] =>
   joined === null || joined === "" ? [] : joined.split(",");
 
@@ -31,14 +30,13 @@ interface Sent {
   readonly targetAddrs?: readonly string[] | null;
 }
 
-/** What can't be asked for together. */
-function bodyFaults(sent: Sent): Fault[] {
+function bodyFaults(body: Sent): Fault[] {
   const faults: Fault[] = [];
-  if (sent.isDestroy && sent.refreshOnly)
+  if (body.isDestroy && body.refreshOnly)
     faults.push(attributeFault("refresh-only", "Refresh only can't be sent together with is-destroy"));
-  if (sent.planOnly && sent.savePlan)
+  if (body.planOnly && body.savePlan)
     faults.push(attributeFault("save-plan", "Save plan can't be sent together with plan-only"));
-  if (sent.invokeActionAddrs?.length && (sent.isDestroy || sent.targetAddrs?.length))
+  if (body.invokeActionAddrs?.length && (body.isDestroy || body.targetAddrs?.length))
     faults.push(
       attributeFault(
         "invoke-action-addrs",
@@ -60,7 +58,7 @@ const runIncludes = [
   "created_by",
   "plan",
   "workspace",
-  // There is nothing behind these.
+  // Accepted for clients that ask for them; always empty.
   "cost_estimate",
   "task_stages",
   "tf_policy_evaluations",
@@ -68,26 +66,26 @@ const runIncludes = [
 
 const filters = {
   "filter[operation]": listParameter(
-    "Only runs of these kinds, comma-separated: `plan_and_apply`, `plan_only`, `refresh_only`, `destroy`, `empty_apply`, `save_plan`, `action_only`.",
+    "Only runs with these operations, comma-separated: `plan_and_apply`, `plan_only`, `refresh_only`, `destroy`, `empty_apply`, `save_plan`, `action_only`.",
   ),
   "filter[status]": listParameter("Only runs with one of these statuses, comma-separated."),
   "filter[status_group]": textParameter("`non_final`, `final` or `discardable`."),
-  "filter[source]": listParameter("Only runs that one of these made, comma-separated."),
+  "filter[source]": listParameter("Only runs with one of these sources, comma-separated."),
   "filter[timeframe]": textParameter("A year, or `year` for the last twelve months."),
   "filter[agent_pool_names]": listParameter("Only runs for agents of one of these pools, comma-separated."),
-  "search[user]": searchParameter("the name of who created it"),
-  "search[commit]": searchParameter("the commit's id"),
+  "search[user]": searchParameter("the creator's name"),
+  "search[commit]": searchParameter("the commit SHA"),
   "search[basic]": searchParameter(
-    "the creator's name, the commit, the id or the message",
-    " Not used beside search[user] or search[commit].",
+    "the creator's name, the commit SHA, the run's id or its message",
+    " Ignored together with search[user] or search[commit].",
   ),
 } as const;
 const organizationFilters = {
   ...filters,
-  "filter[workspace_names]": listParameter("Only runs of the workspaces of these names, comma-separated."),
+  "filter[workspace_names]": listParameter("Only runs of the workspaces with these names, comma-separated."),
 } as const;
 
-/** A word about it, as plain JSON: it becomes a comment. */
+/** Takes an optional comment, as plain JSON. */
 const action = {
   method: "POST",
   body: {
@@ -98,7 +96,7 @@ const action = {
     optional: true,
   },
   answer: "accepted",
-  example: { comment: "As we said this morning" },
+  example: { comment: "As discussed this morning" },
 } as const satisfies Partial<Operation>;
 const appliers = "'apply' on the workspace's runs; not with an organization's token";
 const siteAdmins = "a site admin; self-hosted edition only";
@@ -109,7 +107,7 @@ const runOperations = {
     path: "/runs",
     summary: "Start a run",
     needs:
-      "'plan' on the workspace's runs; 'apply' for a run that may destroy everything; not with an organization's token",
+      "'plan' on the workspace's runs; 'apply' for a destroy run that is not plan-only; not with an organization's token",
     body: "create",
     answer: "created",
     example: {
@@ -126,7 +124,7 @@ const runOperations = {
   listWorkspaceRuns: {
     method: "GET",
     path: "/workspaces/:workspace_id/runs",
-    summary: "List a workspace's runs, the newest first; those that only plan if filter[operation] names them",
+    summary: "List a workspace's runs, newest first; plan-only runs only if filter[operation] names them",
     needs: runReaders,
     query: { paged: true, include: runIncludes, parameters: filters },
     answer: "list",
@@ -134,16 +132,16 @@ const runOperations = {
   listOrganizationRuns: {
     method: "GET",
     path: "/organizations/:organization_name/runs",
-    summary: "List an organization's runs, the newest first",
-    needs: "a member; shows the runs of the workspaces that the caller may read",
+    summary: "List an organization's runs, newest first",
+    needs: "a member; shows the runs of the workspaces that the caller can read",
     query: { paged: true, include: runIncludes, parameters: organizationFilters },
     answer: "list",
   },
   listOrganizationRunQueue: {
     method: "GET",
     path: "/organizations/:organization_name/runs/queue",
-    summary: "List the runs that wait to be executed, in their order",
-    needs: "a member; shows the runs of the workspaces that the caller may read",
+    summary: "List an organization's queued runs, in queue order",
+    needs: "a member; shows the runs of the workspaces that the caller can read",
     query: { paged: true, include: runIncludes },
     answer: "list",
   },
@@ -160,41 +158,42 @@ const runOperations = {
   discardRun: {
     ...action,
     path: `${byId}/actions/discard`,
-    summary: "Discard a run that waits, for its turn or to be confirmed",
+    summary: "Discard a run that is pending or needs confirmation",
     needs: appliers,
   },
   cancelRun: {
     ...action,
     path: `${byId}/actions/cancel`,
-    summary: "Cancel a run; an engine that works is interrupted",
+    summary: "Cancel a run; a running engine is interrupted",
     needs:
-      "'apply' on the workspace's runs; whoever made a plan-only run, with 'plan'; not with an organization's token",
+      "'apply' on the workspace's runs; the creator of a plan-only run, with 'plan'; not with an organization's token",
   },
   forceCancelRun: {
     ...action,
     path: `${byId}/actions/force-cancel`,
-    summary: "End a run that was canceled and does not stop",
+    summary: "Force-cancel a run that was canceled and has not stopped",
     needs: "admin access to the workspace; not with an organization's token",
   },
   forceExecuteRun: {
     ...action,
     path: `${byId}/actions/force-execute`,
-    summary: "Put a run first: what holds the workspace and what waits before it is discarded",
+    summary:
+      "Execute a pending run next; discards the run that holds the workspace lock and the pending runs before it",
     needs: appliers,
   },
   listAdminRuns: {
     method: "GET",
     path: "/admin/runs",
-    summary: "List the runs of all organizations, the newest first",
+    summary: "List the runs of all organizations, newest first",
     needs: siteAdmins,
     query: {
       paged: true,
       include: ["workspace", "workspace.organization", "workspace.organization.owners"],
       parameters: {
         "filter[status]": filters["filter[status]"],
-        "filter[from]": textParameter("Only runs made at this moment or later."),
-        "filter[to]": textParameter("Only runs made at this moment or before."),
-        q: searchParameter("the workspace's or organization's name", " Or the id of a run."),
+        "filter[from]": textParameter("Only runs created at this time or later."),
+        "filter[to]": textParameter("Only runs created at this time or earlier."),
+        q: searchParameter("the workspace's or organization's name", " A run's id is matched exactly."),
       },
     },
     answer: "list",
@@ -202,101 +201,110 @@ const runOperations = {
   forceCancelAdminRun: {
     ...action,
     path: "/admin/runs/:run_id/actions/force-cancel",
-    summary: "End a run of any organization, whatever it does",
+    summary: "Force-cancel a run of any organization, in any status that is not final",
     needs: siteAdmins,
   },
 } as const satisfies Record<string, Operation>;
 
 export const runs = defineResource<RunView>()(({ fixed, readOnly, toOne, toMany }) => ({
   type: "runs",
-  doc: "One plan of a workspace's configuration, and what becomes of it.",
+  doc: "A run plans a workspace's configuration and, once confirmed, applies the plan.",
   id: (run) => run.id,
-  // Its place in the queue, what it waits for and what can be done to it depend on others and on the time.
+  // position-in-queue, waiting-for and actions depend on other rows and on the time.
   hasExpiring: true,
   attributes: {
     actions: readOnly(
       flags(["is-cancelable", "is-confirmable", "is-discardable", "is-force-cancelable"]),
-      "What can be done to it, as far as its status says.",
+      "The actions that the run's status allows.",
       { from: actionsOf, audited: false },
     ),
-    "allow-config-generation": fixed(flag(), "Whether the plan may write configuration for what it imports.", {
+    "allow-config-generation": fixed(flag(), "Whether the plan can generate configuration for imported resources.", {
       default: false,
     }),
-    "allow-empty-apply": fixed(flag(), "Whether a plan without changes is applied all the same.", { default: false }),
+    "allow-empty-apply": fixed(flag(), "Whether a plan without changes can be applied.", { default: false }),
     "auto-apply": fixed(
       flag(),
-      "Whether a plan with changes is applied by itself. The workspace's setting when it is not sent; never for whoever may not apply.",
+      "Whether a plan with changes is applied automatically. Defaults to the workspace's setting; always false if the caller can't apply.",
     ),
-    "canceled-at": readOnly(timestamp().nullable(), "When somebody asked to cancel it.", { audited: false }),
-    "created-at": readOnly(timestamp(), "When it was made."),
-    "debugging-mode": fixed(flag(), "Whether the engine tells all that it does in its log.", { default: false }),
-    engine: readOnly(text(), "What executes it: `terraform` or `tofu`."),
+    "canceled-at": readOnly(timestamp().nullable(), "When the run was canceled.", { audited: false }),
+    "created-at": readOnly(timestamp(), "When the run was created."),
+    "debugging-mode": fixed(flag(), "Whether the engine writes debug output to the log.", { default: false }),
+    engine: readOnly(text(), "The engine that executes the run: `terraform` or `tofu`."),
     "engine-version": fixed(
       engineVersion,
-      "The exact version that executes it: the workspace's. Only a plan-only run may name another.",
+      "The exact engine version. Defaults to the workspace's version; only a plan-only run can set another.",
       { column: false },
     ),
-    "force-cancel-available-at": readOnly(timestamp().nullable(), "From when on a cancel can be forced.", {
+    "force-cancel-available-at": readOnly(timestamp().nullable(), "When a canceled run can be force-canceled.", {
       audited: false,
     }),
-    "has-changes": readOnly(flag(), "Whether the plan has changes, as the engine says.", { audited: false }),
+    "has-changes": readOnly(flag(), "Whether the plan has changes.", { audited: false }),
     "invoke-action-addrs": fixed(
       addresses,
-      "Addresses of actions to invoke. Not supported yet: such a run is shown, and ends as `errored` before anything is planned.",
+      "Addresses of actions to invoke. Not supported yet: such a run is created and ends as `errored` before it plans anything.",
       { default: null },
     ),
-    "is-destroy": fixed(flag(), "Whether it plans to destroy all that is managed.", { default: false }),
-    message: fixed(text({ max: 16_384 }), "Why it is made, for people.", { default: messageByDefault }),
-    permissions: readOnly(flags(runPermissionNames), "What the caller may do.", { audited: false }),
-    "plan-only": fixed(flag(), "Whether it can't be applied. True for a speculative configuration."),
-    "policy-paths": fixed(addresses, "Stored and shown.", { default: null }),
+    "is-destroy": fixed(flag(), "Whether the run destroys all managed resources.", { default: false }),
+    message: fixed(text({ max: 16_384 }), "The reason for the run.", { default: messageByDefault }),
+    permissions: readOnly(flags(runPermissionNames), "The caller's permissions on the run.", { audited: false }),
+    "plan-only": fixed(
+      flag(),
+      "Whether the run only plans and can't be applied. Defaults to true for a speculative configuration version.",
+    ),
+    "policy-paths": fixed(addresses, "Stored and returned, but not used.", { default: null }),
     "position-in-queue": readOnly(
       wholeNumber(),
-      "Its place among the organization's jobs that wait to be executed, from 1; 0 while it does not wait.",
+      "The run's position in the organization's queue, from 1; 0 if it is not queued.",
       { audited: false },
     ),
     refresh: fixed(flag(), "Whether the state is refreshed before planning.", { default: true }),
-    "refresh-only": fixed(flag(), "Whether it takes the real state over and changes nothing.", { default: false }),
-    "replace-addrs": fixed(addresses, "Addresses of what is replaced.", { default: null }),
-    "save-plan": fixed(flag(), "Whether the plan is kept, without the workspace's lock, until it is confirmed.", {
+    "refresh-only": fixed(flag(), "Whether the run only updates the state to match the real resources.", {
+      default: false,
+    }),
+    "replace-addrs": fixed(addresses, "Addresses of resources to replace.", { default: null }),
+    "save-plan": fixed(flag(), "Whether the plan is saved, without the workspace lock, until it is confirmed.", {
       default: false,
     }),
     source: readOnly(
       text(),
-      "What made it: `tfe-api`, `tfe-ui`, `tfe-configuration-version`, `tfe-run-trigger`, `terraform` or `terraform+cloud`.",
+      "What created the run: `tfe-api`, `tfe-ui`, `tfe-configuration-version`, `tfe-run-trigger`, `terraform` or `terraform+cloud`.",
     ),
-    status: readOnly(text(), "Where it is."),
-    "status-timestamps": readOnly(z.record(z.string(), z.string()), "When it came where.", {
+    status: readOnly(text(), "The run's status."),
+    "status-timestamps": readOnly(z.record(z.string(), z.string()), "When the run reached each status.", {
       from: ({ statusTimestamps }) => new JsonText(statusTimestamps),
       audited: false,
     }),
-    "target-addrs": fixed(addresses, "Addresses of what is planned alone.", { default: null }),
-    "trigger-reason": readOnly(text(), "`manual`, `vcs`, `run_trigger`, `auto_destroy` or `assessment`."),
+    "target-addrs": fixed(addresses, "Addresses of the only resources to plan.", { default: null }),
+    "trigger-reason": readOnly(text(), "One of `manual`, `vcs`, `run_trigger`, `auto_destroy` and `assessment`."),
     "triggering-source-name": readOnly(
       text().nullable(),
-      "The workspace whose apply started it; null where none did, or where the caller may not read that workspace.",
+      "The workspace whose apply started the run; null if none did, or if the caller can't read that workspace.",
       { audited: false },
     ),
-    "updated-at": readOnly(timestamp(), "When it last came to another status.", { from: updatedAtOf, audited: false }),
-    variables: fixed(variable.array().max(1000), "Variables for this run alone; each value is an HCL literal.", {
+    "updated-at": readOnly(timestamp(), "When the run's status last changed.", { from: updatedAtOf, audited: false }),
+    variables: fixed(variable.array().max(1000), "Variables for this run only; each value is an HCL literal.", {
       from: ({ shownVariables }) => shownVariables,
       audited: false,
       column: false,
     }),
-    "waiting-for": readOnly(text().nullable(), "What it waits for, as a sentence; null when it waits for nothing.", {
-      from: waitingForOf,
-      audited: false,
-    }),
+    "waiting-for": readOnly(
+      text().nullable(),
+      "A sentence that says what the run waits for; null if it waits for nothing.",
+      {
+        from: waitingForOf,
+        audited: false,
+      },
+    ),
   },
   relationships: {
-    apply: toOne("applies", "Its apply, which is there from the first moment.", { id: (run) => run.applyId }),
-    comments: toMany("comments", "What people said about it.", {
+    apply: toOne("applies", "The run's apply. It exists from the start.", { id: (run) => run.applyId }),
+    comments: toMany("comments", "Comments on the run.", {
       ids: (run) => idList(run.commentIds),
       related: (run) => `/api/v2/runs/${run.id}/comments`,
     }),
     "configuration-version": toOne(
       "configuration-versions",
-      "What it executes; the workspace's current one when it is not sent.",
+      "The configuration version to execute. Defaults to the workspace's current one.",
       {
         create: "optional",
         nullable: true,
@@ -304,33 +312,37 @@ export const runs = defineResource<RunView>()(({ fixed, readOnly, toOne, toMany 
         related: (run) => `/api/v2/runs/${run.id}/configuration-version`,
       },
     ),
-    "confirmed-by": toOne(["users", "teams"], "Who confirmed it.", {
+    "confirmed-by": toOne(["users", "teams"], "Who confirmed the run.", {
       nullable: true,
       id: (run) => run.confirmedById,
       type: (run) => (isIdOf("teams", run.confirmedById ?? "") ? "teams" : "users"),
     }),
-    "cost-estimate": toOne("cost-estimates", "There is none.", { nullable: true, id: () => null }),
-    "created-by": toOne(["users", "teams"], "Who made it; null for a schedule or another run.", {
-      nullable: true,
-      id: (run) => run.createdById,
-      type: (run) => (run.createdByKind === "team" ? "teams" : "users"),
-    }),
-    "input-state-version": toOne("state-versions", "The state that it started from.", {
+    "cost-estimate": toOne("cost-estimates", "Always null.", { nullable: true, id: () => null }),
+    "created-by": toOne(
+      ["users", "teams"],
+      "Who created the run; null if a schedule, version control or another run did.",
+      {
+        nullable: true,
+        id: (run) => run.createdById,
+        type: (run) => (run.createdByKind === "team" ? "teams" : "users"),
+      },
+    ),
+    "input-state-version": toOne("state-versions", "The state that the plan started from.", {
       nullable: true,
       id: (run) => run.inputStateVersionId,
     }),
-    plan: toOne("plans", "Its plan, which is there from the first moment.", { id: (run) => run.planId }),
-    "policy-checks": toMany("policy-checks", "There are none.", { ids: () => [] }),
-    "run-events": toMany("run-events", "What happened to it.", {
+    plan: toOne("plans", "The run's plan. It exists from the start.", { id: (run) => run.planId }),
+    "policy-checks": toMany("policy-checks", "Always empty.", { ids: () => [] }),
+    "run-events": toMany("run-events", "The run's events.", {
       ids: (run) => idList(run.eventIds),
       related: (run) => `/api/v2/runs/${run.id}/run-events`,
     }),
-    "task-stages": toMany("task-stages", "There are none.", { ids: () => [] }),
-    workspace: toOne("workspaces", "The workspace that it runs in.", {
+    "task-stages": toMany("task-stages", "Always empty.", { ids: () => [] }),
+    workspace: toOne("workspaces", "The run's workspace.", {
       create: "required",
       id: (run) => run.workspaceId,
     }),
-    "workspace-run-alerts": toMany("workspace-run-alerts", "There are none.", { ids: () => [] }),
+    "workspace-run-alerts": toMany("workspace-run-alerts", "Always empty.", { ids: () => [] }),
   },
   links: (run) => ({ self: `/api/v2/runs/${run.id}` }),
   bodyFaults,

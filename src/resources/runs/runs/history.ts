@@ -1,6 +1,6 @@
 /**
- * Runs that were executed elsewhere, brought as history: how they ended, when, and who made them. They are never executed, and hold no
- * lock. Only into a workspace whose latest run is the one that was brought last: nobody has run anything here since.
+ * Imports finished runs from another server as history. They are never executed and hold no lock. Only into a workspace whose latest run was
+ * itself imported, or that has none.
  */
 import type { Tx } from "../../../database/database.ts";
 import type { RunPhaseTable, RunTable } from "../../../database/schema/runs.ts";
@@ -30,7 +30,6 @@ export interface HistoricPhase {
   readonly invocations: number;
 }
 
-/** A run that has ended. */
 export interface HistoricRun {
   readonly status: (typeof finalStatuses)[number];
   readonly timestamps: Readonly<Record<string, string>>;
@@ -45,7 +44,7 @@ export interface HistoricRun {
   readonly allowEmptyApply: boolean;
   readonly hasChanges: boolean;
   readonly engineVersion: string | null;
-  /** Who made it, where that is somebody here; else only the name, if there is one. */
+  /** The creator: a user of this server, or only a name, if known. */
   readonly maker: { readonly userId: string | null; readonly name: string | null };
   readonly createdAt: string;
   readonly endedAt: string;
@@ -54,8 +53,8 @@ export interface HistoricRun {
 }
 
 /**
- * The oldest first; gives their ids. `after` is the one that was brought before them; `note` is part of the transaction. Raises
- * `conflict` where the workspace has runs of its own here.
+ * Oldest first; returns their ids. `after` is the last run imported before; `note` runs in the same transaction. Raises `conflict` if the
+ * workspace has runs that were created here.
  */
 export async function bringRuns(
   context: Context,
@@ -69,14 +68,14 @@ export async function bringRuns(
     const workspace = grantWorkspace(found, "can-force-unlock");
     if ((await findLatestRunId(tx, workspace)) !== after)
       throw conflict(
-        "The workspace has runs of its own here, made since: what the source has beside them is not brought.",
+        "The workspace has runs that were created on this server, so no more runs of the source are imported into it.",
       );
     const transaction = new RunTransaction(tx, context, workspace, workspaceId);
     const { by } = transaction;
     const rows = historic.map((run) => rowFor(run, workspace));
     for (const row of rows) await insertRun(tx, by, row);
     await writePhases(tx, context, by, historic, rows);
-    await tellWorkspace(tx, by, workspace, rows);
+    await updateWorkspace(tx, by, workspace, rows);
     for (const row of rows)
       transaction.audit(row, "import", {
         after: { status: row.status, message: row.message, workspace: workspaceId },
@@ -88,8 +87,8 @@ export async function bringRuns(
   });
 }
 
-/** Plans alone are never a workspace's current run; nor is one that is older than that: it ended later, and so it came later. */
-async function tellWorkspace(
+/** A plan-only run never becomes the workspace's current run; nor does one that is older than the current run, though it ended later. */
+async function updateWorkspace(
   tx: Tx,
   by: RunTransition,
   { id: workspaceId, organizationId, currentRunCreatedAt }: WorkspaceView,
@@ -140,7 +139,7 @@ function rowFor(run: HistoricRun, workspace: WorkspaceView): RunTable {
   };
 }
 
-/** Both of each run, final from the first, their logs ended: what was said in them stayed where they were executed. */
+/** Inserts both phases of each run in their final status, with ended, empty logs: log contents are not imported. */
 async function writePhases(
   tx: Tx,
   context: Context,

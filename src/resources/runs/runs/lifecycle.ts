@@ -1,7 +1,6 @@
 /**
- * The life cycle of runs, and the only way through it: how a run is queued, how it moves on, and what follows from that. Everything happens in
- * the caller's transaction, with the workspace's row held; the table of `machine.ts` decides, and run, phases, lock, current run, events and
- * audit log change together or not at all.
+ * The life cycle of runs: creates runs and performs their status transitions. Nothing else writes a run's status. Every function runs in the
+ * caller's transaction with the workspace row locked, so that run, phases, lock, current run, events and audit log change together.
  */
 import type { Granted } from "../../../access/granted.ts";
 import { workspacePermissions } from "../../../access/permissions/workspace.ts";
@@ -64,8 +63,8 @@ import { factsOf, type RunInPlace } from "./view.ts";
 type WorkspaceKey = Pick<RunTable, "organizationId" | "workspaceId">;
 
 /**
- * A run with its plan and apply; it is admitted at once where it may be. One that asks for what is not supported ends at once: its
- * clients read it back, and without that part it would do something else. Raises `invalid` for what can't be run.
+ * Creates a run with its plan and apply, and admits it if the workspace is free. A run that requests an unsupported feature is created and
+ * ends as `errored`: clients read the run back, and ignoring the feature would do something else. Raises `invalid`.
  */
 export async function createRun(
   tx: Tx,
@@ -75,14 +74,14 @@ export async function createRun(
 ): Promise<RunInPlace> {
   const configuration = await configurationFor(tx, context, workspace, input);
   refuseIfAny(runFaults(input, workspace, configuration));
-  const wanted = input.engineVersion ?? workspace.engineVersion;
+  const requestedVersion = input.engineVersion ?? workspace.engineVersion;
   const id = newId("runs");
   const row = newRun(input, {
     id,
     workspace,
     configuration: configuration as UsableConfiguration,
-    // What nobody knows is asked for as it is written, and the run says what it waits for.
-    engineVersion: (await engineVersionFor(tx, context, workspace, wanted)) ?? wanted,
+    // An unknown version is kept as written: the run then waits, and its `waiting-for` names the version.
+    engineVersion: (await engineVersionFor(tx, context, workspace, requestedVersion)) ?? requestedVersion,
     mayApply: input.byNobody === true || workspacePermissions(workspace)["can-queue-apply"],
     createdAt: now(),
     variables: input.variables?.length ? sealRunVariables(context, id, input.variables) : null,
@@ -90,20 +89,20 @@ export async function createRun(
   });
   const refusal = refusalOfRun(input);
   const waiting = inPlace(row, workspace, configuration?.approvedAt ?? null);
-  const run = await begin(
+  const run = await insertNewRun(
     new RunTransaction(tx, context, workspace, workspace.id),
     row,
     waiting,
     refusal === undefined,
   );
   if (refusal === undefined) return run;
-  const said = await sayInLog(tx, context.vault, run.planId, refusal);
-  const logged = { ...run, planLogBytes: said?.logBytes ?? 0 };
-  const happening = { event: "refuse", phase: { errorMessage: refusal }, description: refusal } as const;
-  return move(new RunTransaction(tx, context, workspace, workspace.id), logged, happening);
+  const plan = await sayInLog(tx, context.vault, run.planId, refusal);
+  const logged = { ...run, planLogBytes: plan?.logBytes ?? 0 };
+  const refuse = { event: "refuse", phase: { errorMessage: refusal }, description: refusal } as const;
+  return performTransition(new RunTransaction(tx, context, workspace, workspace.id), logged, refuse);
 }
 
-/** One of this workspace, or of another that the caller may read: a configuration that is promoted. */
+/** A configuration of this workspace, or one promoted from another workspace whose runs the caller can read. */
 async function configurationFor(
   tx: Tx,
   context: Context,
@@ -117,20 +116,20 @@ async function configurationFor(
   return workspacePermissions(workspaceFactsOf(context.actor, found))["can-read-run"] ? found : undefined;
 }
 
-/** The register knows releases of Terraform. Those of OpenTofu are known by the agents that would execute the run. */
+/** Terraform releases are in the version table; OpenTofu releases are only known from the agents that can execute the run. */
 async function engineVersionFor(
   tx: Tx,
   context: Context,
   workspace: WorkspaceView,
-  wanted: string,
+  requested: string,
 ): Promise<string | undefined> {
-  if (isExactVersion(wanted) || engineOf(workspace, context) === "terraform") return exactVersionOf(tx, wanted);
+  if (isExactVersion(requested) || engineOf(workspace, context) === "terraform") return exactVersionOf(tx, requested);
   const pool = executionModeOf(workspace) === "agent" ? agentPoolOf(workspace) : null;
-  return newestAmong(await offeredVersions(tx, "tofu", pool), wanted);
+  return newestAmong(await offeredVersions(tx, "tofu", pool), requested);
 }
 
-/** It is written as it is after its admission, where that comes at once: nobody has seen it before. */
-async function begin(
+/** Inserts a run; one that can be admitted now is inserted as admitted, with one statement per table. */
+async function insertNewRun(
   transaction: RunTransaction,
   row: RunTable,
   run: RunInPlace,
@@ -138,33 +137,31 @@ async function begin(
 ): Promise<RunInPlace> {
   const { tx, context, by } = transaction;
   transaction.created(run);
-  const passesBeside = run.planOnly === 1 || run.savePlan === 1;
-  // A run that waits already comes before it.
-  const isNext = passesBeside || run.currentRunStatus !== "pending";
-  const step = isAdmissible && isNext ? stepOf(factsOf(run), "admit") : undefined;
-  const moved = step && columnsAfter(run, step, { event: "admit" }, context.actor, run.createdAt);
-  if (step !== undefined) transaction.reached(run, step);
-  const begun: RunInPlace = { ...run, ...moved?.run };
-  const snapshot = step && { pinnedVariables: await variableSnapshot(tx, context, run) };
-  await insertRun(tx, by, { ...row, ...moved?.run, ...snapshot });
+  const needsNoLock = run.planOnly === 1 || run.savePlan === 1;
+  const isNext = needsNoLock || run.currentRunStatus !== "pending";
+  const transition = isAdmissible && isNext ? stepOf(factsOf(run), "admit") : undefined;
+  const changes = transition && columnsAfter(run, transition, { event: "admit" }, context.actor, run.createdAt);
+  if (transition !== undefined) transaction.reached(run, transition);
+  const inserted: RunInPlace = { ...run, ...changes?.run };
+  const snapshot = transition && { pinnedVariables: await variableSnapshot(tx, context, run) };
+  await insertRun(tx, by, { ...row, ...changes?.run, ...snapshot });
   await insertPhases(tx, by, [
-    { ...newPhase("plan", run), ...moved?.plan },
-    { ...newPhase("apply", run), ...moved?.apply },
+    { ...newPhase("plan", run), ...changes?.plan },
+    { ...newPhase("apply", run), ...changes?.apply },
   ]);
-  // While a person holds the lock, the oldest that waits is the workspace's current run.
-  const waitsFirst = !passesBeside && isNext && run.lockedByType !== "runs";
-  const columns = step?.lock === "taken" ? heldBy(begun) : waitsFirst ? currentRun(begun) : undefined;
+  // While a user holds the lock, the oldest pending run is the workspace's current run.
+  const isFirstPending = !needsNoLock && isNext && run.lockedByType !== "runs";
+  const columns = transition?.lock === "taken" ? heldBy(inserted) : isFirstPending ? currentRun(inserted) : undefined;
   if (columns !== undefined) await setRunColumns(tx, by, run.workspaceId, columns);
-  if (step?.lock === "taken") await stopAssessment(transaction, run);
+  if (transition?.lock === "taken") await cancelAssessment(transaction, run);
   transaction.audit(run, "create", {
-    after: { status: begun.status, workspace: run.workspaceId, message: run.message },
+    after: { status: inserted.status, workspace: run.workspaceId, message: run.message },
   });
   await transaction.finish();
-  return { ...begun, ...columns };
+  return { ...inserted, ...columns };
 }
 
-/** The permission, or the part of the service, by which each event happens to a run. */
-interface MovedBy {
+interface TransitionPermissions {
   apply: "can-apply";
   discard: "can-discard";
   cancel: "can-cancel" | "can-administer" | "job";
@@ -176,25 +173,25 @@ interface MovedBy {
   "phase-returned": "job";
 }
 
-/** Moves a run on, with all that follows. Raises `conflict` where its status does not allow it. */
-export const advance = <Event extends keyof MovedBy>(
+/** Applies an event to a run, with all its consequences. Raises `conflict` if the run's status does not allow the event. */
+export const advance = <Event extends keyof TransitionPermissions>(
   tx: Tx,
   context: Context,
-  run: Granted<RunInPlace, MovedBy[Event]>,
-  happening: Happening & { readonly event: Event },
-): Promise<RunInPlace> => move(new RunTransaction(tx, context, run, run.workspaceId), run, happening);
+  run: Granted<RunInPlace, TransitionPermissions[Event]>,
+  input: Happening & { readonly event: Event },
+): Promise<RunInPlace> => performTransition(new RunTransaction(tx, context, run, run.workspaceId), run, input);
 
-async function move(transaction: RunTransaction, run: RunInPlace, happening: Happening): Promise<RunInPlace> {
+async function performTransition(transaction: RunTransaction, run: RunInPlace, input: Happening): Promise<RunInPlace> {
   const { tx, by } = transaction;
-  const { after, step } = await carryOut(transaction, run, happening);
+  const { after, transition } = await writeTransition(transaction, run, input);
   const columns = {
-    ...(await workspaceAfter(transaction, run, after, step)),
+    ...(await workspaceChanges(transaction, run, after, transition)),
     ...(countsForFigures(after) && figuresOf(await findEndedRuns(tx, run, figuresOver))),
     ...(isFinal(after.status) && scheduleAfter([after])),
   };
   if (Object.keys(columns).length > 0) await setRunColumns(tx, by, run.workspaceId, columns);
   await transaction.finish();
-  if (happening.event === "apply") await approveConfiguration(tx, by.grant(run));
+  if (input.event === "apply") await approveConfiguration(tx, by.grant(run));
   if (after.status === "applied") {
     await noteConfigurationApplied(tx, by.grant(run));
     await noteApplied(tx, by, after);
@@ -203,8 +200,8 @@ async function move(transaction: RunTransaction, run: RunInPlace, happening: Hap
 }
 
 /**
- * Whose turn it is, where nobody holds the workspace any more; gives what its row is to hold. Where a new state is the current one,
- * plans that were saved on an older one are of no use.
+ * Admits the next pending run of an unlocked workspace, and returns the changes to the workspace row. With a new state, also discards saved
+ * plans, which were made for an older one.
  */
 export async function released(
   tx: Tx,
@@ -214,22 +211,21 @@ export async function released(
 ): Promise<RunColumns | undefined> {
   const { id: workspaceId, organizationId, currentRunStatus } = workspace;
   const transaction = new RunTransaction(tx, context, workspace, workspaceId);
-  const place = { workspaceId, organizationId };
-  if (state !== undefined) await discardStale(transaction, place);
-  // The oldest that waits is the current run as long as nobody holds the workspace: without one, nobody waits.
-  const columns = currentRunStatus === "pending" ? await nextTurn(transaction, place, true) : undefined;
+  const key = { workspaceId, organizationId };
+  if (state !== undefined) await discardStalePlans(transaction, key);
+  // While no run holds the lock, the oldest pending run is the current run: if that is not pending, none is.
+  const columns = currentRunStatus === "pending" ? await admitNextRun(transaction, key, true) : undefined;
   await transaction.finish();
   return columns;
 }
 
 export interface PassedRuns {
   readonly holder: RunInPlace;
-  /** Those that wait before it. */
   readonly waiting: readonly RunInPlace[];
   readonly comment?: string | null | undefined;
 }
 
-/** A run passes the one that holds the workspace, and all that wait before it: they are discarded. Raises `conflict`. */
+/** Puts a pending run first: discards the run that holds the workspace, and all pending runs before it. Raises `conflict`. */
 export async function forceTurn(
   tx: Tx,
   context: Context,
@@ -237,22 +233,25 @@ export async function forceTurn(
   passed: PassedRuns,
 ): Promise<void> {
   const transaction = new RunTransaction(tx, context, run, run.workspaceId);
-  stepFor({ ...factsOf(run), heldByDiscardable: true }, "force-execute");
+  requireTransition({ ...factsOf(run), heldByDiscardable: true }, "force-execute");
   if (passed.comment) await transaction.comment(run, passed.comment);
   transaction.event(run, "force_executed");
   transaction.auditStatus(run, "force-execute", run.status);
-  await discardWaiting(transaction, run, passed.waiting);
-  const { after, step } = await carryOut(transaction, passed.holder, { event: "discard" });
+  await discardOvertaken(transaction, run, passed.waiting);
+  const { after, transition } = await writeTransition(transaction, passed.holder, { event: "discard" });
   const discarded = [...passed.waiting.map((each) => ({ ...each, status: "discarded" })), after];
   const columns = {
-    ...(await workspaceAfter(transaction, passed.holder, after, step)),
+    ...(await workspaceChanges(transaction, passed.holder, after, transition)),
     ...scheduleAfter(discarded),
   };
   if (Object.keys(columns).length > 0) await setRunColumns(tx, transaction.by, run.workspaceId, columns);
   await transaction.finish();
 }
 
-/** A workspace goes, and its runs with it: agents find theirs gone with the next report, and stop. Only the audit log is left of them. */
+/**
+ * Records the end of a deleted workspace's unfinished runs in the audit log; their rows are deleted with the workspace. Agents stop when their
+ * next report is rejected.
+ */
 export async function cutOff(
   tx: Tx,
   context: Context,
@@ -263,16 +262,16 @@ export async function cutOff(
   await transaction.finish();
 }
 
-/** However many there are, the same number of statements. */
-async function discardWaiting(
+/** The number of statements does not depend on the number of runs. */
+async function discardOvertaken(
   transaction: RunTransaction,
   { id }: RunInPlace,
   waiting: readonly RunInPlace[],
 ): Promise<void> {
   if (waiting.length === 0) return;
   for (const run of waiting) {
-    const step = stepFor(factsOf(run), "discard");
-    transaction.reached(run, step, `Passed by the run ${id}, which was executed by force.`);
+    const transition = requireTransition(factsOf(run), "discard");
+    transaction.reached(run, transition, `Superseded by run ${id}, which was force-executed.`);
     transaction.auditStatus(run, "discard", "discarded");
   }
   const { tx, context, by } = transaction;
@@ -283,38 +282,37 @@ async function discardWaiting(
 
 const unreachable = { status: "unreachable", queuedMs: null, tokenHash: null } as const;
 
-/** Raises `conflict`. */
-function stepFor(facts: RunFacts, event: Happening["event"]): Step {
-  const step = stepOf(facts, event);
-  if (step === undefined) throw conflict(refusalOf(facts, event));
-  return step;
+function requireTransition(facts: RunFacts, event: Happening["event"]): Step {
+  const transition = stepOf(facts, event);
+  if (transition === undefined) throw conflict(refusalOf(facts, event));
+  return transition;
 }
 
-/** The run and its phases, and the record of it; the workspace is left to the caller. Raises `conflict`. */
-async function carryOut(
+/** Updates the run and its phases, and records events. The caller updates the workspace. Raises `conflict`. */
+async function writeTransition(
   transaction: RunTransaction,
   run: RunInPlace,
-  happening: Happening,
-): Promise<{ after: RunInPlace; step: Step }> {
+  input: Happening,
+): Promise<{ after: RunInPlace; transition: Step }> {
   const { tx, context, by } = transaction;
-  const { hasChanges, event } = happening;
-  const step = stepFor({ ...factsOf(run), ...(hasChanges !== undefined && { hasChanges }) }, event);
-  const moved = columnsAfter(run, step, happening, context.actor, now());
-  const hasEnded = isFinal(step.to.at(-1) ?? run.status);
+  const { hasChanges, event } = input;
+  const transition = requireTransition({ ...factsOf(run), ...(hasChanges !== undefined && { hasChanges }) }, event);
+  const changes = columnsAfter(run, transition, input, context.actor, now());
+  const hasEnded = isFinal(transition.to.at(-1) ?? run.status);
   const wasPlanned = run.planStatus === "running" || run.planStatus === "finished";
   const admitted = event === "admit" ? { pinnedVariables: await variableSnapshot(tx, context, run) } : {};
-  const kept = hasEnded && wasPlanned ? { pinnedVariables: sensitiveSnapshot(context, run) } : {};
-  await updateRun(tx, by, run.id, { ...moved.run, ...admitted, ...kept });
-  await updatePhases(tx, by, context.vault, phaseChanges(run, moved));
-  if (happening.comment) await transaction.comment(run, happening.comment);
-  if (event === "cancel" && step.to.length === 0) transaction.event(run, "cancel_requested");
+  const retained = hasEnded && wasPlanned ? { pinnedVariables: sensitiveSnapshot(context, run) } : {};
+  await updateRun(tx, by, run.id, { ...changes.run, ...admitted, ...retained });
+  await updatePhases(tx, by, context.vault, phaseChanges(run, changes));
+  if (input.comment) await transaction.comment(run, input.comment);
+  if (event === "cancel" && transition.to.length === 0) transaction.event(run, "cancel_requested");
   if (event === "force-cancel") transaction.event(run, "force_canceled");
-  transaction.reached(run, step, happening.description);
-  // The plan file holds secrets, and nobody may apply it any more.
+  transaction.reached(run, transition, input.description);
+  // The plan file contains secrets, and can't be applied any more.
   if (hasEnded && wasPlanned) await abandonContents(tx, { column: "runId", id: run.id }, ["plan", "lock-file"]);
-  const after = { ...run, ...moved.run, version: run.version + 1 };
+  const after = { ...run, ...changes.run, version: run.version + 1 };
   transaction.auditStatus(run, event, after.status);
-  return { after, step };
+  return { after, transition };
 }
 
 function phaseChanges(run: RunInPlace, { plan, apply }: Moved): PhaseChange[] {
@@ -331,28 +329,27 @@ function phaseChanges(run: RunInPlace, { plan, apply }: Moved): PhaseChange[] {
   return changes;
 }
 
-/** What a step changes in the workspace: its lock, its current run, and with the end of an apply its state. */
-async function workspaceAfter(
+async function workspaceChanges(
   transaction: RunTransaction,
   run: RunInPlace,
   after: RunInPlace,
-  step: Step,
+  transition: Step,
 ): Promise<RunColumns | undefined> {
-  if (step.lock === "taken") return heldBy(after);
-  const holds = run.lockedByType === "runs" && run.lockedById === run.id;
-  if (holds && step.lock === "freed") {
-    const state = run.status === "applying" ? await settled(transaction, run) : undefined;
-    if (state !== undefined) await discardStale(transaction, run);
-    return { ...unlocked, ...state, ...(await nextTurn(transaction, run, true)) };
+  if (transition.lock === "taken") return heldBy(after);
+  const holdsLock = run.lockedByType === "runs" && run.lockedById === run.id;
+  if (holdsLock && transition.lock === "freed") {
+    const state = run.status === "applying" ? await settleState(transaction, run) : undefined;
+    if (state !== undefined) await discardStalePlans(transaction, run);
+    return { ...unlocked, ...state, ...(await admitNextRun(transaction, run, true)) };
   }
   if (run.currentRunId !== run.id) return undefined;
-  // One that waited under somebody's lock, and ended: the next that waits takes its place.
-  if (isFinal(after.status)) return nextTurn(transaction, run, false);
+  // It was pending while a user held the lock: the next pending run becomes the current one.
+  if (isFinal(after.status)) return admitNextRun(transaction, run, false);
   return currentRun(after);
 }
 
-/** What was written under the lock becomes the workspace's state; what is still awaited is given up. */
-async function settled(transaction: RunTransaction, run: RunInPlace): Promise<SettledState | undefined> {
+/** The state written under the run's lock becomes current; uploads that have not arrived are discarded. */
+async function settleState(transaction: RunTransaction, run: RunInPlace): Promise<SettledState | undefined> {
   const { tx, context, by } = transaction;
   const { workspaceId: id, organizationId, currentStateVersionId } = run;
   const workspace = by.grant({ id, organizationId, currentStateVersionId });
@@ -360,34 +357,36 @@ async function settled(transaction: RunTransaction, run: RunInPlace): Promise<Se
   return context.hooks.states.settle(tx, context, workspace, run.id);
 }
 
-/** One after the other: there are few, for each keeps somebody from applying what they saved. */
-async function discardStale(transaction: RunTransaction, place: WorkspaceKey): Promise<void> {
-  const description = "The workspace's state has changed since it was planned.";
-  for (const saved of await findSavedPlans(transaction.tx, place))
-    await carryOut(transaction, saved, { event: "stale", description });
+async function discardStalePlans(transaction: RunTransaction, key: WorkspaceKey): Promise<void> {
+  const description = "The workspace's state has changed since this run was planned.";
+  for (const saved of await findSavedPlans(transaction.tx, key))
+    await writeTransition(transaction, saved, { event: "stale", description });
 }
 
-/** The next that waits, admitted where the workspace is free; else the newest that ended. */
-async function nextTurn(
+/** The next pending run becomes current, and is admitted if the workspace is free; without one, the last run that ended is current. */
+async function admitNextRun(
   transaction: RunTransaction,
-  place: WorkspaceKey,
+  key: WorkspaceKey,
   isFree: boolean,
 ): Promise<RunColumns | undefined> {
-  const { next, last } = await findTurns(transaction.tx, place);
+  const { next, last } = await findTurns(transaction.tx, key);
   if (next === undefined) return last && currentRun(last);
   if (!isFree) return currentRun(next);
   const free = { ...next, lockedByType: null, lockedById: null };
-  const { after } = await carryOut(transaction, free, { event: "admit" });
-  await stopAssessment(transaction, place);
+  const { after } = await writeTransition(transaction, free, { event: "admit" });
+  await cancelAssessment(transaction, key);
   return heldBy(after);
 }
 
-/** A run has begun: what an assessment would find now says nothing, so it is canceled. Only the hosted edition assesses. */
-async function stopAssessment(transaction: RunTransaction, { workspaceId }: WorkspaceKey): Promise<void> {
+/** A run has started, which makes the result of a running assessment meaningless. Only the hosted edition has assessments. */
+async function cancelAssessment(transaction: RunTransaction, { workspaceId }: WorkspaceKey): Promise<void> {
   const { tx, context } = transaction;
   if (context.options.edition !== "hosted") return;
   const id = await findAssessment(tx, workspaceId);
   const run = id === undefined ? undefined : await findRunInPlace(tx, id);
   if (run === undefined) return;
-  await carryOut(transaction, run, { event: "cancel", description: "Another run of the workspace has begun." });
+  await writeTransition(transaction, run, {
+    event: "cancel",
+    description: "Another run of the workspace has started.",
+  });
 }

@@ -1,4 +1,4 @@
-/** Lists of runs, and their filters: of a workspace, of an organization, of the site, and what waits. One statement each. */
+/** Lists of runs with their filters: for a workspace, an organization, the queue and the site. One statement each. */
 import { type RawBuilder, type SelectQueryBuilder, type SqlBool, sql } from "kysely";
 import { principalOf } from "../../../access/actor.ts";
 import type { Granted } from "../../../access/granted.ts";
@@ -13,10 +13,9 @@ import type { Administration } from "../../shared/administration.ts";
 import type { Context } from "../../shared/context.ts";
 import { countOf, fetchPage, type Order } from "../../shared/paging.ts";
 import { discardableStatuses } from "./machine.ts";
-import { runsForActor, type RunRow, toRunView } from "./store.ts";
+import { type Caller, runsForActor, type RunRow, toRunView } from "./store.ts";
 import type { RunView } from "./view.ts";
 
-type Caller = Pick<Context, "actor" | "vault">;
 type Condition = RawBuilder<SqlBool>;
 type Rows = SelectQueryBuilder<any, any, any>;
 
@@ -31,7 +30,7 @@ const newest: readonly Order[] = [
 const only = (query: Rows, conditions: readonly Condition[]): Rows =>
   conditions.reduce((found, condition) => found.where(condition), query);
 
-/** Every run that is meant, with no more than what the conditions are about. */
+/** The matching runs, with only the joins that the conditions need, for counting. */
 const counted = (tx: Tx, conditions: readonly Condition[]): Rows =>
   only(
     tx.db
@@ -58,7 +57,7 @@ async function pageOf(
   return { views: found.rows.map((row) => toRunView(row, context)), totalCount: found.totals.totalCount };
 }
 
-/** The newest first. Plans alone are left out unless they are asked for by name. */
+/** Newest first. Plan-only runs are left out unless `filter[operation]` is given. */
 export async function pageOfWorkspaceRuns(
   tx: Tx,
   context: Caller,
@@ -81,7 +80,7 @@ const inOrganization = (actor: Context["actor"], organization: OrganizationView)
   ];
 };
 
-/** The newest first, without a count of all: there may be very many. One more than the page holds tells whether there is another. */
+/** Newest first. Not counted, because there may be very many: fetches one row more than the page to know if there is another page. */
 export async function pageOfOrganizationRuns(
   tx: Tx,
   context: Caller,
@@ -98,7 +97,6 @@ export async function pageOfOrganizationRuns(
   return { views: rows.slice(0, page.size).map((row) => toRunView(row, context)), hasMore: rows.length > page.size };
 }
 
-/** What waits to be executed, in the order in which it is handed out. */
 export async function pageOfQueue(
   tx: Tx,
   context: Caller,
@@ -122,7 +120,6 @@ export interface AdminSearch {
   readonly part: string | undefined;
 }
 
-/** Of all organizations, for whoever administers the site. */
 export async function pageOfSiteRuns(
   tx: Tx,
   context: Caller,
@@ -154,7 +151,6 @@ export interface RunFilters {
 
 const nothing = sql<SqlBool>`1 = 0`;
 
-/** All must be fulfilled. A word that nobody knows matches nothing. */
 function conditionsOf({ dialect }: Tx, organizationId: string | undefined, filters: RunFilters): Condition[] {
   const isOneOf = (column: string, values: readonly string[]) => dialect.isOneOf(sql.ref(column), values);
   const conditions: Condition[] = [];
@@ -173,7 +169,7 @@ function conditionsOf({ dialect }: Tx, organizationId: string | undefined, filte
 
 function statusCondition(isOneOf: Tx["dialect"]["isOneOf"], statuses: readonly string[]): Condition {
   const plain = isOneOf(sql.ref("r.status"), statuses);
-  // A documented word for what the document calls `canceled`.
+  // A documented filter value; such runs show the status `canceled`.
   if (!statuses.includes("force_canceled")) return plain;
   return sql<SqlBool>`(${plain} or (r.status = 'canceled' and r.force_canceled_at is not null))`;
 }
@@ -197,7 +193,7 @@ function timeCondition(timeframe: string): Condition {
 }
 
 function searchConditions(dialect: Tx["dialect"], { user, commit, basic }: RunFilters): Condition[] {
-  // Both engines fold the letters of ASCII, and only these.
+  // `lower` of both databases only changes ASCII letters.
   const folded = (text: string) => text.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase());
   const textOf = (column: string) => sql<string>`lower(coalesce(${sql.ref(column)}, ''))`;
   const has = (columns: readonly string[], search: string) =>

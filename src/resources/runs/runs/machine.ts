@@ -1,7 +1,6 @@
 /**
- * The life of a run: one table of status × event → statuses, with what happens to its plan, its apply and the workspace's lock
- * beside it. It is total: what no row names is refused. Pure; `lifecycle.ts` carries the steps out, and nothing else changes a
- * status. See the section on runs in docs/architecture.md.
+ * The state machine of runs: a table of status × event → new statuses, with the effects on plan, apply and workspace lock. An event without a
+ * row is refused. Pure; `lifecycle.ts` performs the transitions. See the section on runs in docs/architecture.md.
  */
 import type { PhaseStatus } from "../phases/rules.ts";
 
@@ -24,11 +23,11 @@ export const runStatuses = [
 ] as const;
 export type RunStatus = (typeof runStatuses)[number];
 
-/** A run in one of these has ended: it changes no more, and never holds a lock. */
+/** A run in a final status never changes again and holds no lock. */
 export const finalStatuses = ["applied", "planned_and_finished", "discarded", "errored", "canceled"] as const;
 export const isFinal = (status: string): boolean => (finalStatuses as readonly string[]).includes(status);
 
-/** The status group of the same name. A run that waits its turn can be discarded too, but clients do not offer it. */
+/** The status group `discardable`. A pending run can be discarded too, but clients do not offer it. */
 export const discardableStatuses = ["planned", "planned_and_saved"] as const;
 export const isDiscardable = (status: string): boolean => (discardableStatuses as readonly string[]).includes(status);
 export const isConfirmable = isDiscardable;
@@ -42,8 +41,8 @@ const cancelableStatuses = [
   "apply_queued",
   "applying",
 ] as const;
-export const isCancelable = ({ status, cancelAsked }: Pick<RunFacts, "status" | "cancelAsked">): boolean =>
-  !cancelAsked && (cancelableStatuses as readonly string[]).includes(status);
+export const isCancelable = (facts: Pick<RunFacts, "status" | "cancelAsked">): boolean =>
+  !facts.cancelAsked && (cancelableStatuses as readonly string[]).includes(facts.status);
 
 export const isForceCancelable = (facts: Pick<RunFacts, "status" | "cancelAsked" | "coolOffPassed">): boolean =>
   facts.cancelAsked && facts.coolOffPassed && !isFinal(facts.status);
@@ -70,43 +69,34 @@ export const runEventNames = [
 ] as const;
 export type RunEventName = (typeof runEventNames)[number];
 
-/** All that a step depends on beside the event. */
 export interface RunFacts {
   readonly status: RunStatus;
   readonly planOnly: boolean;
   readonly savePlan: boolean;
   readonly allowEmptyApply: boolean;
-  /** As it is in force. */
   readonly autoApply: boolean;
-  /** Whether its creator may apply. */
   readonly creatorMayApply: boolean;
-  /** Whether somebody who may apply has approved its configuration. */
+  /** Whether somebody with permission to apply has approved its configuration. */
   readonly isApproved: boolean;
   readonly cancelAsked: boolean;
-  /** Whether the time after a cancel is over, from which on it can be forced. */
+  /** Whether the time an engine has to stop after a cancel is over, so that a cancel can be forced. */
   readonly coolOffPassed: boolean;
-  /** Of the plan that ended, as the engine says. */
   readonly hasChanges: boolean;
-  /** Whether nobody else holds the workspace's lock. */
   readonly workspaceFree: boolean;
-  /** Whether a run that can be discarded holds it. */
   readonly heldByDiscardable: boolean;
-  /** Whether the configuration has to be fetched first. */
   readonly fetches: boolean;
 }
 
-/** What happens beside the statuses that a run goes through. */
 export interface Beside {
   readonly plan?: PhaseStatus;
   readonly apply?: PhaseStatus;
-  /** `freed` is said of every end: a run that holds no lock frees none. */
+  /** Every final status has `freed`; it has no effect on a run without the lock. */
   readonly lock?: "taken" | "freed";
-  /** What the agent that executes is told. */
   readonly signal?: "cancel" | "kill";
 }
 
 export interface Step extends Beside {
-  /** One after the other, in one step; none where the run stays what it is. */
+  /** The statuses that the run passes through, in order; empty if its status does not change. */
   readonly to: readonly RunStatus[];
 }
 
@@ -116,11 +106,11 @@ type Row = readonly [
   event: RunEventName | readonly RunEventName[],
   when: Condition,
   to: RunStatus | readonly RunStatus[],
-  beside: Beside,
+  effects: Beside,
 ];
 
 const always: Condition = () => true;
-const passesBeside: Condition = ({ planOnly, savePlan }) => planOnly || savePlan;
+const needsNoLock: Condition = ({ planOnly, savePlan }) => planOnly || savePlan;
 const both =
   (one: Condition, other: Condition): Condition =>
   (facts) =>
@@ -129,7 +119,7 @@ const not =
   (condition: Condition): Condition =>
   (facts) =>
     !condition(facts);
-const free: Condition = ({ workspaceFree }) => workspaceFree;
+const free: Condition = (facts) => facts.workspaceFree;
 const fetches: Condition = (facts) => facts.fetches;
 const cancelAsked: Condition = (facts) => facts.cancelAsked;
 const forceable: Condition = (facts) => facts.cancelAsked && facts.coolOffPassed;
@@ -151,12 +141,12 @@ const endsWithPlan: Beside = { plan: "finished", apply: "unreachable", lock: "fr
 const goesOn: Beside = { plan: "finished", apply: "queued" };
 const ended = ["phase-finished", "phase-errored", "phase-returned"] as const;
 
-/** The first row that fits counts. */
+/** The first matching row wins. */
 // prettier-ignore
 const table: readonly Row[] = [
-  // from                           event              when                        to                                       beside
-  ["pending",                       "admit",           both(passesBeside, fetches), "fetching",                             {}],
-  ["pending",                       "admit",           passesBeside,               "plan_queued",                           queued],
+  // from                           event              when                        to                                       effects
+  ["pending",                       "admit",           both(needsNoLock, fetches), "fetching",                             {}],
+  ["pending",                       "admit",           needsNoLock,               "plan_queued",                           queued],
   ["pending",                       "admit",           both(free, fetches),        "fetching",                              { lock: "taken" }],
   ["pending",                       "admit",           free,                       "plan_queued",                           { ...queued, lock: "taken" }],
   ["pending",                       "refuse",          always,                     "errored",                               { plan: "errored", apply: "unreachable", lock: "freed" }],
@@ -192,7 +182,7 @@ const table: readonly Row[] = [
   [["planning", "applying"],        "cancel",          not(cancelAsked),           [],                                      { signal: "cancel" }],
   ["planning",                      "force-cancel",    forceable,                  "canceled",                              { ...planCut, signal: "kill" }],
   ["applying",                      "force-cancel",    forceable,                  "canceled",                              { ...applyCut, signal: "kill" }],
-  // Only site admins come here: nobody else can ask such a run to be canceled first.
+  // Only a site admin can do this: others can't cancel such a run first.
   [["planned", "planned_and_saved"], "force-cancel",   forceable,                  "canceled",                              leftUnapplied],
 
   ["pending",                       "force-execute",   heldByDiscardable,          [],                                      {}],
@@ -208,7 +198,7 @@ const table: readonly Row[] = [
 const names = <Name extends string>(one: Name | readonly Name[]): readonly Name[] =>
   typeof one === "string" ? [one] : one;
 
-/** What an event does to a run; undefined where it is refused. */
+/** Undefined if the event is refused. */
 export function stepOf(facts: RunFacts, event: RunEventName): Step | undefined {
   const row = table.find(
     ([from, name, when]) => names(from).includes(facts.status) && names(name).includes(event) && when(facts),
@@ -216,36 +206,32 @@ export function stepOf(facts: RunFacts, event: RunEventName): Step | undefined {
   return row && { to: names(row[3]), ...row[4] };
 }
 
-/** What the life of a run leads to at once, for the words of a refusal. */
 const verbs: Readonly<Partial<Record<RunEventName, string>>> = {
   apply: "confirmed",
   discard: "discarded",
   cancel: "canceled",
-  "force-cancel": "canceled by force",
-  "force-execute": "executed by force",
+  "force-cancel": "force-canceled",
+  "force-execute": "force-executed",
 };
 
-/** Why an event is refused, as a sentence that says what to do. */
 export function refusalOf(facts: RunFacts, event: RunEventName): string {
   const { status } = facts;
-  const cant = `The run can't be ${verbs[event] ?? "changed so"}`;
-  if (isFinal(status)) return `${cant}: it has ended, it is ${status}. Start another one.`;
+  const cant = `The run can't be ${verbs[event] ?? "changed"}`;
+  if (isFinal(status)) return `${cant}: it has ended and is ${status}. Start another run.`;
   if (event === "apply" && status === "planned_and_saved")
     return `${cant}: the workspace is locked. Wait until it is free, or unlock it, and confirm the run again.`;
-  if (event === "apply")
-    return `${cant}: it is ${status}. Wait until it is planned and has changes that wait for a person.`;
+  if (event === "apply") return `${cant}: it is ${status}. Wait until its plan needs confirmation.`;
   if (event === "discard")
-    return `${cant}: it is ${status}. Only a run that waits, for its turn or to be confirmed, can be discarded; cancel it instead.`;
+    return `${cant}: it is ${status}. Only a run that is pending or needs confirmation can be discarded. Cancel it instead.`;
   if (event === "cancel" && facts.cancelAsked)
-    return `${cant}: that was asked for already, and the engine was interrupted. Wait, or cancel it by force.`;
+    return `${cant}: a cancel was already requested, and the engine was interrupted. Wait, or force-cancel it.`;
   if (event === "cancel") return `${cant}: it is ${status}. Discard it instead.`;
   if (event === "force-cancel" && !facts.cancelAsked) return `${cant}: it was not canceled yet. Cancel it first.`;
   if (event === "force-cancel")
-    return `${cant} yet: the engine was told to stop and has until force-cancel-available-at. Wait until then.`;
+    return `${cant} yet: the engine was interrupted and has until force-cancel-available-at to stop. Wait until then.`;
   return `${cant}: it is ${status}.`;
 }
 
-/** What a status is called in `status-timestamps`. */
 export const stampOf = (status: RunStatus): string =>
   status === "pending"
     ? "plan-queueable-at"
@@ -253,9 +239,9 @@ export const stampOf = (status: RunStatus): string =>
       ? "fetched-at"
       : `${status.replaceAll("_", "-")}-at`;
 
-/** The word for a status that was reached, among a run's events; undefined where none is told. */
-export const eventOf = (status: RunStatus): string | undefined => eventWords[status];
-const eventWords: Partial<Record<RunStatus, string>> = {
+/** The `action` of the run event for a new status; undefined if there is no event for it. */
+export const eventOf = (status: RunStatus): string | undefined => eventActions[status];
+const eventActions: Partial<Record<RunStatus, string>> = {
   plan_queued: "queued",
   planning: "planning",
   planned: "planned",

@@ -26,7 +26,6 @@ export const runResource = implement(runs, {
       if (workspaceId === null) throw notFound("workspace");
       const found = await loadWorkspace(tx, context, { workspaceId }, true);
       const workspace = grantWorkspace(found, "can-queue-run", "hide");
-      // A plan alone destroys nothing.
       const destroys = attributes.isDestroy === true && attributes.planOnly !== true;
       if (destroys) grantWorkspace(workspace, "can-queue-destroy", "hide");
       const input = {
@@ -71,7 +70,7 @@ export const runResource = implement(runs, {
   async showRun({ context, params, query }) {
     const tx = context.database.reader;
     const { actor } = context;
-    // A run's token is for that run, not for those beside it.
+    // A run's token can only read that run.
     if (actor.kind === "run" && actor.runId !== params.runId) throw notFound("run");
     const view = await loadRun(tx, context, params.runId);
     return { view, included: await loadIncluded(tx, context, runs, [view], query.include) };
@@ -93,10 +92,9 @@ export const runResource = implement(runs, {
     withRun(context, params.runId, "can-force-cancel", (tx, run) =>
       advance(tx, context, run, { event: "force-cancel", comment: body?.comment }),
     ),
-  // What holds the workspace, and all that waits before this run, is discarded, and this run is next.
   forceExecuteRun: ({ context, params, body }) =>
     withRun(context, params.runId, "can-force-execute", async (tx, run) => {
-      const holder = await holderBefore(tx, run);
+      const holder = await requireDiscardableHolder(tx, run);
       const waiting = await findWaitingBefore(tx, run);
       await forceTurn(tx, context, run, { holder, waiting, comment: body?.comment });
     }),
@@ -108,8 +106,8 @@ export const runResource = implement(runs, {
     const { views, totalCount } = await pageOfSiteRuns(tx, context, admin, {
       page: query.page,
       statuses: query.filterStatus,
-      from: momentOf("filter[from]", query.filterFrom),
-      to: momentOf("filter[to]", query.filterTo),
+      from: parseTimeFilter("filter[from]", query.filterFrom),
+      to: parseTimeFilter("filter[to]", query.filterTo),
       part: query.q,
     });
     return { views, totalCount, included: await includedForAdmins(tx, context, admin, views, query.include) };
@@ -117,53 +115,52 @@ export const runResource = implement(runs, {
   forceCancelAdminRun: ({ context, params, body }) => forceCancelAsAdmin(context, params.runId, body),
 });
 
-/** An optional word about it. */
 type ActionBody = { readonly comment?: string | null | undefined } | undefined;
 
-/** Raises `not-found` where the caller may not, and `conflict` where the run's status does not allow it. */
+/** Raises `not-found` without the permission, and `conflict` if the run's status does not allow the action. */
 async function withRun<Permission extends RunPermission>(
   context: Context,
   runId: string,
   permission: Permission,
-  move: (tx: Tx, run: Granted<RunView, Permission>) => Promise<unknown>,
+  change: (tx: Tx, run: Granted<RunView, Permission>) => Promise<unknown>,
 ): Promise<void> {
   await context.database.write(async (tx) => {
-    await move(tx, grantRun(await holdRun(tx, context, runId), permission));
+    await change(tx, grantRun(await holdRun(tx, context, runId), permission));
   });
 }
 
-/** Raises `forbidden` for a run that does not wait for another, and `conflict` where what holds the workspace can't be discarded. */
-async function holderBefore(tx: Tx, run: RunView) {
+/** Raises `forbidden` if no other run blocks this one, and `conflict` if the blocking run can't be discarded. */
+async function requireDiscardableHolder(tx: Tx, run: RunView) {
   if (run.status !== "pending" || run.lockedByType !== "runs" || run.lockedById === null)
     throw forbidden(
-      `The run can't be executed by force: it is ${run.status}, and ${
+      `The run can't be force-executed: it is ${run.status}, and ${
         run.lockedByType === "runs" ? "a run holds" : "no run holds"
-      } the workspace. Only a run that waits for another one can pass it.`,
+      } the workspace lock. Only a pending run that waits for another run can be force-executed.`,
     );
   const holder = await findRunBeside(tx, run.lockedById);
   if (holder === undefined) throw notFound("run");
   if (!isDiscardable(holder.status))
     throw conflict(
-      `The run can't be executed by force: the run ${holder.id}, which holds the workspace, is ${holder.status} and can't be discarded. Wait until it is planned, or cancel it.`,
+      `The run can't be force-executed: run ${holder.id}, which holds the workspace lock, is ${holder.status} and can't be discarded. Wait until it is planned, or cancel it.`,
     );
   return holder;
 }
 
-/** A site admin ends a run, without the time that others have to wait. Raises `not-found` in the hosted edition. */
+/** Ends a run without the waiting time that others have. Raises `not-found` in the hosted edition. */
 async function forceCancelAsAdmin(context: Context, runId: string, body: ActionBody): Promise<void> {
   const admin = requireSiteAdmin(context.actor);
   if (context.options.edition === "hosted") throw notFound("path");
   await context.database.write(async (tx) => {
     const run = administered(admin, await lockRun(tx, runId));
-    // What is not executed is canceled at once; what is, as if it had been asked to stop long ago.
-    const executed = run.status === "planning" || run.status === "applying";
-    if (!executed && !isDiscardable(run.status)) {
+    const isRunning = run.status === "planning" || run.status === "applying";
+    if (!isRunning && !isDiscardable(run.status)) {
       await advance(tx, context, run, { event: "cancel", comment: body?.comment });
       return;
     }
+    // The state machine only force-cancels a run whose cancel was requested long enough ago.
     const longAgo = new Date(0).toISOString();
-    const asked = { ...run, canceledAt: run.canceledAt ?? longAgo, forceCancelAvailableAt: longAgo };
-    await advance(tx, context, administered(admin, asked), { event: "force-cancel", comment: body?.comment });
+    const canceled = { ...run, canceledAt: run.canceledAt ?? longAgo, forceCancelAvailableAt: longAgo };
+    await advance(tx, context, administered(admin, canceled), { event: "force-cancel", comment: body?.comment });
   });
 }
 
@@ -184,7 +181,7 @@ interface Query {
   readonly searchBasic: string | undefined;
 }
 
-/** A filter that is sent blank is none. */
+/** A blank filter is ignored. */
 function filtersOf(query: Query): RunFilters {
   const list = (values: readonly string[] | undefined) => (values?.length ? values : undefined);
   return {
@@ -200,27 +197,26 @@ function filtersOf(query: Query): RunFilters {
   };
 }
 
-/** Raises `bad-request` for what is no moment. */
-function momentOf(parameter: string, value: string | undefined): string | undefined {
+/** A timestamp or a date. Raises `bad-request`. */
+function parseTimeFilter(parameter: string, value: string | undefined): string | undefined {
   if (!value) return undefined;
-  const moment = parseTimestamp(value) ?? parseTimestamp(`${value}T00:00:00Z`);
-  if (moment !== undefined) return moment;
+  const timestamp = parseTimestamp(value) ?? parseTimestamp(`${value}T00:00:00Z`);
+  if (timestamp !== undefined) return timestamp;
   const detail = `The query parameter ${parameter} must be a timestamp such as 2030-01-31T12:00:00Z.`;
   throw new AppError("bad-request", [{ parameter, detail }]);
 }
 
-/** For site admins, who see the organizations too. */
 async function includedForAdmins(
   tx: Tx,
   context: Context,
   admin: Administration,
   views: readonly RunView[],
-  wanted: ReadonlySet<string>,
+  include: ReadonlySet<string>,
 ): Promise<Included[] | undefined> {
-  if (wanted.size === 0) return undefined;
+  if (include.size === 0) return undefined;
   const included = (await loadIncluded(tx, context, runs, views, new Set(["workspace"]))) ?? [];
-  const withOwners = wanted.has("workspace.organization.owners");
-  if (!withOwners && !wanted.has("workspace.organization")) return included;
+  const withOwners = include.has("workspace.organization.owners");
+  if (!withOwners && !include.has("workspace.organization")) return included;
   const ids = [...new Set(views.map((view) => view.organizationId))];
   return [...included, ...(await organizationsBeside(tx, context, admin, ids, withOwners))];
 }

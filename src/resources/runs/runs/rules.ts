@@ -1,4 +1,4 @@
-/** Pure rules of runs: what a new one is, what is wrong with a request for one, and what a step makes of the rows. */
+/** Pure rules for runs: validating a request, building a new row, and the column changes of a transition. */
 import { type Actor, actorId, actorName } from "../../../access/actor.ts";
 import type { RunPhaseTable, RunTable } from "../../../database/schema/runs.ts";
 import type { WorkspaceTable } from "../../../database/schema/workspaces.ts";
@@ -17,19 +17,15 @@ import { runs } from "./definition.ts";
 import { isFinal, type RunEventName, type RunStatus, stampOf, type Step } from "./machine.ts";
 import { coolOffMs, type RunInPlace } from "./view.ts";
 
-/** What a person, a schedule or another run asks to run. */
 export interface RunInput extends CreateAttributes<typeof runs> {
-  /** Absent: the workspace's current one. */
   readonly configurationVersionId?: string | null | undefined;
   readonly source: string;
   readonly triggerReason: "manual" | "vcs" | "run_trigger" | "auto_destroy" | "assessment";
-  /** The run whose apply caused it. */
   readonly causedBy?: Pick<RunTable, "id" | "chainLength"> | undefined;
-  /** Made by a schedule or another run: by nobody, who needs no permission to apply. */
+  /** Created by a schedule, version control or another run: it has no creator, and needs no permission to apply. */
   readonly byNobody?: boolean;
 }
 
-/** A configuration as a run needs to know it. */
 export interface UsableConfiguration {
   readonly id: string;
   readonly status: string;
@@ -38,7 +34,6 @@ export interface UsableConfiguration {
   readonly approvedAt: string | null;
 }
 
-/** Everything about a request that the workspace and the configuration show to be wrong. */
 export function runFaults(
   input: RunInput,
   workspace: WorkspaceView,
@@ -49,7 +44,7 @@ export function runFaults(
     faults.push(
       relationshipFault(
         "workspace",
-        "Workspace has the execution mode 'local': its runs are executed where they are started. Set its execution-mode to 'remote' or 'agent'",
+        "Workspace has the execution mode 'local', so its runs are executed on the machine that starts them. Set its execution-mode to 'remote' or 'agent'",
       ),
     );
   if (input.isDestroy && workspace.allowDestroyPlan === 0)
@@ -71,12 +66,12 @@ function configurationFaults(input: RunInput, configuration: UsableConfiguration
     return fault(
       input.configurationVersionId
         ? "Configuration version does not exist in this organization"
-        : "Configuration version is missing: the workspace has none yet. Upload one first",
+        : "Configuration version is missing, and the workspace has none yet. Upload one first",
     );
   const isFromVcs = configuration.ingress !== null;
   if (configuration.status !== "uploaded" && !(isFromVcs && configuration.status === "archived"))
     return fault(
-      `Configuration version can't be used: it is ${configuration.status}, and only one that is uploaded can start runs`,
+      `Configuration version can't be used because it is ${configuration.status}. Only an uploaded configuration version can start runs`,
     );
   if (configuration.speculative === 1 && input.planOnly === false)
     return [
@@ -88,7 +83,7 @@ function configurationFaults(input: RunInput, configuration: UsableConfiguration
 const isPlanOnly = (input: RunInput, configuration: UsableConfiguration | undefined): boolean =>
   input.planOnly ?? configuration?.speculative === 1;
 
-/** What `filter[operation]` finds it by: the most telling of what it is. */
+/** The value for `filter[operation]`. If several apply, the first of these wins. */
 export function operationOf(
   run: Pick<RunInput, "isDestroy" | "refreshOnly" | "savePlan" | "allowEmptyApply" | "invokeActionAddrs">,
   planOnly: boolean,
@@ -101,7 +96,7 @@ export function operationOf(
   return run.allowEmptyApply ? "empty_apply" : "plan_and_apply";
 }
 
-/** Why a run can't be executed as it was asked for, although it can be made; undefined where it can. */
+/** Why a run is created but can't be executed; undefined if it can. */
 export const refusalOfRun = ({ invokeActionAddrs }: Pick<RunInput, "invokeActionAddrs">): string | undefined =>
   invokeActionAddrs?.length
     ? "Invoking actions (invoke-action-addrs, terraform apply -invoke) is not supported yet, so nothing was planned. Start a run without it."
@@ -118,7 +113,6 @@ interface NewRunFacts {
   readonly context: Pick<Context, "actor" | "options" | "integration">;
 }
 
-/** What nothing has happened to yet. */
 export const untouched = {
   hasChanges: 0,
   inputStateVersionId: null,
@@ -131,11 +125,10 @@ export const untouched = {
   version: 1,
 } as const;
 
-/** Which product executes: the workspace's own, or the site's. */
 export const engineOf = ({ engine }: Pick<WorkspaceView, "engine">, { options }: Pick<Context, "options">): string =>
   engine ?? options.engine ?? "terraform";
 
-/** A run that waits; its position is given by the statement that writes it. */
+/** A pending run. The insert statement sets its position. */
 export function newRun(input: RunInput, facts: NewRunFacts): RunTable {
   const { id, workspace, configuration, createdAt, context } = facts;
   const planOnly = isPlanOnly(input, configuration);
@@ -156,7 +149,7 @@ export function newRun(input: RunInput, facts: NewRunFacts): RunTable {
     planOnly: Number(planOnly),
     autoApply: Number(autoApply),
     creatorMayApply: Number(facts.mayApply),
-    // The older backend prints every line as it comes, and expects plain text.
+    // The `remote` backend prints log lines unchanged, and so needs plain text.
     structured: Number(workspace.structuredRunOutputEnabled === 1 && context.integration !== "remote"),
     variables: facts.variables,
     engine: engineOf(workspace, context),
@@ -166,7 +159,7 @@ export function newRun(input: RunInput, facts: NewRunFacts): RunTable {
     configurationVersionId: configuration.id,
     planId: newId("plans"),
     applyId: newId("applies"),
-    ...makerOf(input, context.actor),
+    ...creatorColumns(input, context.actor),
     causedByRunId: input.causedBy?.id ?? null,
     chainLength: input.causedBy === undefined ? 0 : input.causedBy.chainLength + 1,
     commitSha: commitOf(configuration),
@@ -174,7 +167,7 @@ export function newRun(input: RunInput, facts: NewRunFacts): RunTable {
   };
 }
 
-/** As it is loaded, once it is stored. */
+/** A new run as it would be loaded after the insert. */
 export function inPlace(row: RunTable, workspace: WorkspaceView, configurationApprovedAt: string | null): RunInPlace {
   const [plan, apply] = [newPhase("plan", row), newPhase("apply", row)];
   return {
@@ -204,8 +197,8 @@ export function inPlace(row: RunTable, workspace: WorkspaceView, configurationAp
 
 type Maker = Pick<RunTable, "createdByKind" | "createdById" | "createdByName">;
 
-function makerOf({ byNobody }: RunInput, actor: Actor): Maker {
-  if (byNobody) return { createdByKind: null, createdById: null, createdByName: null };
+function creatorColumns(input: RunInput, actor: Actor): Maker {
+  if (input.byNobody) return { createdByKind: null, createdById: null, createdByName: null };
   return { createdByKind: actor.kind, createdById: actorId(actor), createdByName: actorName(actor) };
 }
 
@@ -213,37 +206,32 @@ function commitOf({ ingress }: UsableConfiguration): string | null {
   return ingress === null ? null : ((JSON.parse(ingress) as Partial<Ingress>).commitSha ?? null);
 }
 
-/** What happens to a run, with what an agent reports of its phase. */
 export interface Happening {
   readonly event: RunEventName;
-  /** What else becomes known of the phase that is executed: who claimed it, how many resources it changes, why it failed. */
+  /** Columns of the current phase: the agent that claimed it, its resource counts, its error. */
   readonly phase?: Partial<RunPhaseTable>;
-  /** Of a plan that finished. */
   readonly hasChanges?: boolean;
-  /** Why, in a sentence, for the run's events. */
   readonly description?: string | null;
-  /** What a person says about it. */
   readonly comment?: string | null | undefined;
 }
 
-/** The columns that a step changes. */
 export interface Moved {
   readonly run: Partial<RunTable>;
   readonly plan: Partial<RunPhaseTable> | undefined;
   readonly apply: Partial<RunPhaseTable> | undefined;
 }
 
-export function columnsAfter(run: RunInPlace, step: Step, happening: Happening, actor: Actor, at: string): Moved {
-  const forced = happening.event === "force-cancel";
+export function columnsAfter(run: RunInPlace, transition: Step, input: Happening, actor: Actor, at: string): Moved {
+  const forced = input.event === "force-cancel";
   const running = ["pending", "plan_queued", "planning"].includes(run.status) ? "plan" : "apply";
   const phase = (kind: "plan" | "apply"): Partial<RunPhaseTable> | undefined => {
-    const status = step[kind];
+    const status = transition[kind];
     const statusTimestamps = kind === "plan" ? run.planTimestamps : run.applyTimestamps;
-    const own = kind === running ? { ...happening.phase, ...(step.signal && { signal: step.signal }) } : {};
+    const own = kind === running ? { ...input.phase, ...(transition.signal && { signal: transition.signal }) } : {};
     const changes = { ...(status && phaseBecoming({ statusTimestamps }, status, { at, forced })), ...own };
     return Object.keys(changes).length === 0 ? undefined : changes;
   };
-  return { run: runColumns(run, step, happening, actor, at), plan: phase("plan"), apply: phase("apply") };
+  return { run: runColumns(run, transition, input, actor, at), plan: phase("plan"), apply: phase("apply") };
 }
 
 function runColumns(run: RunInPlace, { to }: Step, { event, hasChanges }: Happening, actor: Actor, at: string) {
@@ -262,7 +250,7 @@ function runColumns(run: RunInPlace, { to }: Step, { event, hasChanges }: Happen
       forceCancelAvailableAt: new Date(Date.parse(at) + coolOffMs).toISOString(),
     }),
     ...(event === "force-cancel" && { forceCanceledAt: at }),
-    // What only its execution needed goes with its end.
+    // The snapshot is only needed during execution.
     ...(isFinal(status) && { endedAt: at, pinnedVariables: null }),
   } satisfies Partial<RunTable>;
 }
@@ -272,10 +260,9 @@ type WorkspaceFigures = Pick<
   "runsCount" | "runFailures" | "planDurationAverage" | "applyDurationAverage"
 >;
 
-/** Over so many of the latest that were applied or failed. */
+/** How many of the latest applied or errored runs the workspace's figures cover. */
 export const figuresOver = 30;
 
-/** A run that ended, with when its phases were where. */
 export interface EndedRun {
   readonly status: string;
   readonly planTimestamps: string;
@@ -293,7 +280,7 @@ export function figuresOf(ended: readonly EndedRun[]): WorkspaceFigures {
 
 const ends = ["finished-at", "errored-at", "canceled-at"];
 
-/** Undefined for a phase that was not executed. */
+/** In milliseconds; undefined for a phase that was not executed. */
 function durationOf(timestamps: string): number | undefined {
   const stamps = JSON.parse(timestamps) as Readonly<Record<string, string>>;
   const [start, end] = [stamps["started-at"], ends.map((name) => stamps[name]).find((stamp) => stamp !== undefined)];
@@ -305,11 +292,10 @@ function averageOf(durations: readonly (number | undefined)[]): number {
   return known.length === 0 ? 0 : Math.round(known.reduce((sum, each) => sum + each, 0) / known.length);
 }
 
-/** Whether the end of this run counts. */
 export const countsForFigures = ({ status, planOnly }: Pick<RunTable, "status" | "planOnly">): boolean =>
   planOnly === 0 && (status === "applied" || status === "errored");
 
-/** What is told of a schedule once the run that it started has ended; undefined where it started none of these. */
+/** The workspace's `auto-destroy-status` after these runs have ended; undefined if no schedule started one of them. */
 export function scheduleAfter(
   ended: readonly Pick<RunTable, "status" | "triggerReason">[],
 ): { readonly autoDestroyStatus: string | null } | undefined {
@@ -319,7 +305,7 @@ export function scheduleAfter(
   return { autoDestroyStatus: isDone ? null : "errored" };
 }
 
-/** The lock is the run's, which is the current one; it has no lease, for it ends with the run. */
+/** The run is current and holds the lock, without a lease: the lock ends with the run. */
 export const heldBy = (run: Pick<RunTable, "id" | "status" | "createdAt">): RunColumns => ({
   ...currentRun(run),
   ...unlocked,

@@ -1,4 +1,4 @@
-/** SQL of runs. Whoever changes one holds its workspace's row, so that all agree on their order. */
+/** SQL for runs. Writers must hold the lock on the workspace row, which orders all changes to its runs. */
 import { type Kysely, sql } from "kysely";
 import { principalOf } from "../../../access/actor.ts";
 import { runPermissions } from "../../../access/permissions/run.ts";
@@ -30,12 +30,11 @@ export type RunRow = RunInPlace &
   WorkspaceAccessRow &
   Pick<RunView, "organizationName" | "organizationFacts">;
 
-/** How long an agent counts as there after it was last heard of. */
+/** How long an agent counts as connected after its last ping. */
 const livingMs = 30_000;
-/** More than anybody lists in a document; all of them are at their own route. */
+/** Bounds the ids in a run's document; the full list has its own route. */
 const linkedMax = 1000;
 
-/** A run with what its steps depend on. */
 function runsInPlace(db: Kysely<Schema>) {
   return db
     .selectFrom("runs as r")
@@ -69,7 +68,7 @@ function runsInPlace(db: Kysely<Schema>) {
     ]);
 }
 
-/** The same with all that its document shows; the joins are by ids, so that a list costs what its page costs. */
+/** Runs with everything their documents show. Joins only by id, so that the cost of a list depends on its page size. */
 export function runsForActor(db: Kysely<Schema>, principal: string, dialect: Dialect) {
   const linked = (column: string, condition: string) =>
     sql<string | null>`(
@@ -114,7 +113,7 @@ type ById = { id: string; principal: string };
 const byId = prepared<ById, RunRow>((db, { id, principal }, dialect) =>
   runsForActor(db, principal, dialect).where("r.id", "=", id),
 );
-// The run and its phases are locked after the workspace: what waits for that would otherwise go on with them as they were before.
+// Lock order: workspace, then run and phases. A transaction that waited for the workspace must not continue with stale rows.
 const byIdLocked = prepared<ById, RunRow>((db, { id, principal }, dialect) =>
   ["r", "pl", "ap"].reduce(
     (query, table) => query.modifyEnd(dialect.lockRows(table)),
@@ -132,9 +131,9 @@ const inPlaceLocked = prepared<{ id: string }, RunInPlace>((db, { id }, dialect)
   ),
 );
 
-type Caller = Pick<Context, "actor" | "vault">;
+export type Caller = Pick<Context, "actor" | "vault">;
 
-/** One statement: the run and what the caller holds on its workspace; `lock` keeps others from changing either. */
+/** One statement: the run, and the caller's access to its workspace. `lock` locks both. */
 export async function findRun(tx: Tx, context: Caller, id: string, lock = false): Promise<RunView | undefined> {
   const [row] = await (lock ? byIdLocked : byId)(tx, { id, principal: principalOf(context.actor) });
   return row && toRunView(row, context);
@@ -147,13 +146,13 @@ export async function findRuns(tx: Tx, context: Caller, ids: readonly string[]):
   return rows.map((row) => toRunView(row, context));
 }
 
-/** For what happens without a caller who would be asked what it may: agents' reports, schedules. Held. */
+/** Locks the run. For callers without a user whose access would have to be loaded: agents' reports, jobs. */
 export async function findRunInPlace(tx: Tx, id: string): Promise<RunInPlace | undefined> {
   const [row] = await inPlaceLocked(tx, { id });
   return row;
 }
 
-/** Another run of a workspace that is held already: nobody else moves it meanwhile. */
+/** A run of a workspace that the transaction has already locked. */
 export async function findRunBeside(tx: Tx, id: string): Promise<RunInPlace | undefined> {
   return runsInPlace(tx.db).where("r.id", "=", id).executeTakeFirst();
 }
@@ -164,7 +163,7 @@ export function toRunView(row: RunRow, { actor, vault }: Caller): RunView {
   const source = workspaceFactsOf(actor, { ...row, projectAccess, workspaceAccess });
   return {
     ...row,
-    // A lease that is over keeps nobody waiting.
+    // An expired lock lease counts as unlocked.
     ...(hasLeaseEnded(row) && { lockedByType: null, lockedById: null, lockedByName: null }),
     ...facts,
     positionInQueue: Number(row.positionInQueue),
@@ -174,7 +173,7 @@ export function toRunView(row: RunRow, { actor, vault }: Caller): RunView {
   };
 }
 
-/** Its position is the next in its workspace, which is held. */
+/** Takes the next position in its workspace, which must be locked. */
 export async function insertRun(tx: Tx, _by: RunTransition, row: RunTable): Promise<void> {
   await tx.db
     .insertInto("runs")
@@ -191,8 +190,7 @@ export async function updateRun(tx: Tx, _by: RunTransition, id: string, changes:
 }
 
 /**
- * One statement: whose turn it is when nobody holds the lock, and otherwise the run that ended last of those that count. A saved
- * plan counts from its confirmation on, a plan alone never.
+ * One statement: the oldest pending run, and the last run that ended. Plan-only runs are left out, and saved plans until they are confirmed.
  */
 export async function findTurns(
   tx: Tx,
@@ -202,7 +200,7 @@ export async function findTurns(
     runsInPlace(tx.db)
       .where("r.organizationId", "=", organizationId)
       .where("r.workspaceId", "=", workspaceId)
-      // As the index says it, which has these alone.
+      // Written exactly as in the partial index, so that the index is used.
       .where(sql<boolean>`r.plan_only = 0`);
   const waiting = ofWorkspace()
     .where("r.endedAt", "is", null)
@@ -224,7 +222,6 @@ export interface FoundConfiguration extends UsableConfiguration, WorkspaceAccess
   readonly workspaceId: string;
 }
 
-/** A configuration of the organization, with what the caller holds on its workspace. */
 export async function findConfiguration(
   tx: Tx,
   { actor }: Pick<Context, "actor">,
@@ -248,7 +245,7 @@ const configuration = prepared<{ organizationId: string; id: string; principal: 
       .where("c.id", "=", id),
 );
 
-/** The runs that wait before this one, the oldest first; the workspace is held. */
+/** The pending runs before this one, oldest first. The workspace must be locked. */
 export async function findWaitingBefore(
   tx: Tx,
   run: Pick<RunTable, "organizationId" | "workspaceId" | "position">,
@@ -265,7 +262,7 @@ export async function findWaitingBefore(
     .execute();
 }
 
-/** Plans that were saved on a state that is no longer the workspace's; the workspace is held. */
+/** The workspace must be locked. */
 export async function findSavedPlans(
   tx: Tx,
   { organizationId, workspaceId }: Pick<RunTable, "organizationId" | "workspaceId">,
@@ -279,7 +276,7 @@ export async function findSavedPlans(
     .execute();
 }
 
-/** Which of a workspace's runs is still alive, if any; the oldest. */
+/** Oldest first. */
 export async function findLiving(tx: Tx, workspace: { id: string; organizationId: string }): Promise<RunTable[]> {
   return tx.db
     .selectFrom("runs as r")
@@ -291,7 +288,7 @@ export async function findLiving(tx: Tx, workspace: { id: string; organizationId
     .execute();
 }
 
-/** The run of an assessment that goes on in a workspace, unless it was told to stop already. */
+/** The id of the run of a workspace's unfinished assessment, unless it is already being canceled. */
 export async function findAssessment(tx: Tx, workspaceId: string): Promise<string | undefined> {
   const row = await tx.db
     .selectFrom("assessmentResults as a")
@@ -306,8 +303,8 @@ export async function findAssessment(tx: Tx, workspaceId: string): Promise<strin
 }
 
 /**
- * Many that wait are discarded by one statement: all that has happened to such a run is that it was made. The table of steps was
- * asked for each.
+ * Discards pending runs with one statement: their timestamps are known, because nothing but their creation has happened. The caller has
+ * checked the transition of each run.
  */
 export async function discardWaitingRuns(
   tx: Tx,
@@ -337,21 +334,19 @@ const ended = prepared<Pick<RunTable, "organizationId" | "workspaceId"> & { limi
       .select(["r.status", "pl.statusTimestamps as planTimestamps", "ap.statusTimestamps as applyTimestamps"])
       .where("r.organizationId", "=", organizationId)
       .where("r.workspaceId", "=", workspaceId)
-      // As the index says it, which has these alone.
+      // Written exactly as in the partial index, so that the index is used.
       .where(sql<boolean>`r.plan_only = 0 and r.status in ('applied', 'errored')`)
       .orderBy("r.endedAt", "desc")
       .orderBy("r.position", "desc")
       .limit(limit),
 );
 
-/** The latest that were applied or failed, by when they ended. */
 export const findEndedRuns = (
   tx: Tx,
   { organizationId, workspaceId }: Pick<RunTable, "organizationId" | "workspaceId">,
   limit: number,
 ): Promise<EndedRun[]> => ended(tx, { organizationId, workspaceId, limit });
 
-/** A saved plan of a run that was made before a moment, of any organization. */
 export async function findOldSavedPlan(tx: Tx, before: string): Promise<string | undefined> {
   const row = await tx.db
     .selectFrom("runs")
@@ -364,7 +359,7 @@ export async function findOldSavedPlan(tx: Tx, before: string): Promise<string |
   return row?.id;
 }
 
-/** Of a workspace that is held: the run that was made last, whatever became of it. */
+/** The workspace must be locked. */
 export async function findLatestRunId(
   tx: Tx,
   { id, organizationId }: { readonly id: string; readonly organizationId: string },

@@ -1,4 +1,4 @@
-/** A transaction that moves runs: what its steps share, and the run events, audit events and notifications that it writes once at its end. */
+/** Collects the run events, audit events and notifications of the transitions in one transaction, and writes them once at its end. */
 import { actorName } from "../../../access/actor.ts";
 import { Capability } from "../../../access/capability.ts";
 import { belongsTo } from "../../../access/granted.ts";
@@ -27,9 +27,9 @@ export class RunTransaction {
   readonly #audited: AuditEvent[] = [];
   readonly #announced: Announcement[] = [];
 
-  /** Throws for a proof of another workspace. */
+  /** Throws if the grant belongs to another workspace. */
   constructor(tx: Tx, context: Context, by: RunMover, workspaceId: string) {
-    if (!belongsTo(by, workspaceId)) throw new Error(`A run of ${workspaceId} was moved by a proof of something else.`);
+    if (!belongsTo(by, workspaceId)) throw new Error(`The grant does not belong to the workspace ${workspaceId}.`);
     this.tx = tx;
     this.context = context;
     this.by = issueTransition(workspaceId);
@@ -44,7 +44,6 @@ export class RunTransaction {
     this.#announce(run, "run:created", "pending");
   }
 
-  /** Events for the statuses of a step that have a word; subscribers are notified of the last. */
   reached(run: NotifiedRun, { to }: Step, description: string | null = null): void {
     const last = to.at(-1);
     const trigger = last === undefined ? undefined : triggerOf(last);
@@ -55,7 +54,7 @@ export class RunTransaction {
     }
   }
 
-  /** Nobody is notified of a plan that nothing can come of. */
+  /** Plan-only runs send no notifications. */
   #announce(run: NotifiedRun, trigger: RunTriggerName, runStatus: string): void {
     if (run.planOnly === 1) return;
     const { id: runId, workspaceId, createdAt: runCreatedAt } = run;
@@ -95,7 +94,6 @@ export class RunTransaction {
     this.#audited.push({ organizationId, verb, subject: { type: "runs", id }, ...change });
   }
 
-  /** For a run that comes from one status to another. */
   auditStatus(before: RunId & { readonly status: string }, verb: string, status: string): void {
     this.audit(before, verb, { before: { status: before.status }, after: { status } });
   }

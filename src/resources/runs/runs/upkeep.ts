@@ -1,14 +1,14 @@
-/** What happens to runs with time alone. */
+/** The background job that discards saved plans nobody has confirmed. */
 import { nowMs } from "../../../kernel/time.ts";
 import type { JobWork } from "../../shared/job-work.ts";
 import { lockRun } from "./reads.ts";
 import { advance } from "./lifecycle.ts";
 import { findOldSavedPlan } from "./store.ts";
 
-/** How long a plan is kept that nobody confirms, from when its run was made. */
+/** Counted from the creation of the run. */
 const savedPlanMs = 14 * 24 * 60 * 60 * 1000;
 
-/** Plans that were saved long ago are discarded, one in each step. Gives how many. */
+/** One transaction per run. Returns the number of discarded plans. */
 export async function discardOldSavedPlans({ context, capability, signal, step }: JobWork): Promise<number> {
   let discarded = 0;
   while (!signal.aborted) {
@@ -17,7 +17,7 @@ export async function discardOldSavedPlans({ context, capability, signal, step }
     discarded += await step(async (tx) => {
       const run = capability.grant(await lockRun(tx, id));
       if (run.status !== "planned_and_saved") return 0;
-      const description = "Nobody confirmed it within 14 days.";
+      const description = "The saved plan was not confirmed within 14 days.";
       await advance(tx, context, run, { event: "stale", description });
       return 1;
     });

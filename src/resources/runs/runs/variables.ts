@@ -1,6 +1,6 @@
 /**
- * The variables of a run, sealed: its own, and a snapshot of those in force in its workspace when it was admitted, so that later changes are
- * for later runs. See docs/decisions/0169-a-run-keeps-what-is-masked-in-its-plan.md.
+ * A run's encrypted variables: its own, and a snapshot of the workspace's variables when the run was admitted, so that later changes only
+ * affect later runs. See docs/decisions/0169-a-run-keeps-what-is-masked-in-its-plan.md.
  */
 import type { Tx } from "../../../database/database.ts";
 import type { RunTable } from "../../../database/schema/runs.ts";
@@ -25,23 +25,22 @@ export function openRunVariables(
   return JSON.parse(Buffer.from(vault.open(ownOwner(id), variables)).toString()) as OwnVariables;
 }
 
-/** All that is in force in its workspace. One statement. */
 export async function variableSnapshot(
   tx: Tx,
   { vault }: Vault,
   { id, organizationId, workspaceId, projectId }: RunInPlace,
 ): Promise<Uint8Array> {
-  const inForce = await effectiveVariables(tx, vault, { id: workspaceId, organizationId, projectId });
-  return vault.seal(snapshotOwner(id), Buffer.from(JSON.stringify(inForce)));
+  const effective = await effectiveVariables(tx, vault, { id: workspaceId, organizationId, projectId });
+  return vault.seal(snapshotOwner(id), Buffer.from(JSON.stringify(effective)));
 }
 
-/** What is left of the snapshot when the run ends: what is masked in its plan for as long as that can be read. */
+/** The part of the snapshot that is kept after the run ends, to mask its plan. */
 export function sensitiveSnapshot(context: Vault, run: Pick<RunTable, "id" | "pinnedVariables">): Uint8Array | null {
   const secrets = openVariableSnapshot(context, run).filter(({ sensitive }) => sensitive);
   return secrets.length === 0 ? null : context.vault.seal(snapshotOwner(run.id), Buffer.from(JSON.stringify(secrets)));
 }
 
-/** For the agent that executes the run; once it has ended, only what is sensitive. */
+/** Once the run has ended, only its sensitive variables. */
 export function openVariableSnapshot(
   { vault }: Vault,
   { id, pinnedVariables }: Pick<RunTable, "id" | "pinnedVariables">,

@@ -1,4 +1,4 @@
-/** What is loaded of a run, and what its document says beside its own columns. */
+/** The loaded forms of a run, and the attributes of its document that are computed. */
 import { nowMs } from "../../../kernel/time.ts";
 import type { WorkspaceFacts } from "../../../access/permissions/workspace.ts";
 import type { RunTable } from "../../../database/schema/runs.ts";
@@ -13,7 +13,6 @@ import {
   type RunStatus,
 } from "./machine.ts";
 
-/** What a run's steps depend on, and change, in its workspace and its phases. */
 export interface RunPlace extends Pick<
   WorkspaceTable,
   | "projectId"
@@ -39,40 +38,37 @@ export interface RunPlace extends Pick<
 }
 
 export interface RunInPlace extends RunTable, RunPlace {
-  /** Of its configuration; null where nobody who may apply has approved it. */
+  /** Null if nobody with permission to apply has approved its configuration. */
   readonly configurationApprovedAt: string | null;
 }
 
-/** What its document shows of other rows. */
 export interface RunSurroundings {
   readonly workspaceName: string;
   readonly agentPoolName: string | null;
-  /** From 1 among all jobs of the organization that wait; 0 while it does not wait. */
+  /** From 1 among the organization's queued jobs; 0 if it is not queued. */
   readonly positionInQueue: number;
-  /** What the agents that may serve it have, as each says it, a line for each; null where none is there. */
+  /** The `engines` JSON of each connected agent that can serve it, one per line; null if there is none. */
   readonly offeredEngines: string | null;
-  /** Ids joined by commas. */
+  /** Comma-separated. */
   readonly eventIds: string | null;
   readonly commentIds: string | null;
-  /** The workspace whose apply started it, and what the caller's teams hold on that one. */
+  /** The workspace whose apply started it, and the access of the caller's teams to that workspace. */
   readonly sourceName: string | null;
   readonly sourceProjectAccess: number | null;
   readonly sourceWorkspaceAccess: number | null;
 }
 
 export interface RunView extends RunInPlace, RunSurroundings, WorkspaceFacts, OrganizationFacts {
-  /** What the caller may do to it (`runPermissions`). */
   readonly permissions: Readonly<Record<string, boolean>>;
-  /** Null also where the caller may not read that workspace's runs. */
+  /** Null also if the caller can't read that workspace's runs. */
   readonly triggeringSourceName: string | null;
-  /** Opened: `[{ key, value }]`. */
+  /** Decrypted. */
   readonly shownVariables: readonly { readonly key: string; readonly value: string }[];
 }
 
-/** How long an engine that was interrupted has, before a cancel can be forced. */
+/** How long an interrupted engine has to stop before a cancel can be forced. */
 export const coolOffMs = 15_000;
 
-/** As the state machine sees it; what the event brings is added to it. */
 export function factsOf(run: RunInPlace): RunFacts {
   return {
     status: run.status as RunStatus,
@@ -101,7 +97,7 @@ export function actionsOf(run: RunView): Record<string, boolean> {
   };
 }
 
-/** When it last came to another status: nothing else changes a run. */
+/** The time of the last status change: nothing else changes a run. */
 export function updatedAtOf({ createdAt, statusTimestamps }: Pick<RunTable, "createdAt" | "statusTimestamps">): string {
   const stamps = Object.values(JSON.parse(statusTimestamps) as Record<string, string>);
   return stamps.reduce((latest, stamp) => (stamp > latest ? stamp : latest), createdAt);
@@ -109,24 +105,24 @@ export function updatedAtOf({ createdAt, statusTimestamps }: Pick<RunTable, "cre
 
 const engineNames: Readonly<Record<string, string>> = { terraform: "Terraform", tofu: "OpenTofu" };
 
-/** What it waits for, as a sentence; null when it waits for nothing, or for the confirmation that such a run always needs. */
+/** A sentence; null if it waits for nothing, or for a confirmation that such a run always needs. */
 export function waitingForOf(run: RunView): string | null {
   if (run.status === "pending") return waitingForLock(run);
   if (run.status === "planned") return waitingForConfirmation(run);
   if (run.status !== "plan_queued" && run.status !== "apply_queued") return null;
   const agents = (run.offeredEngines ?? "").split("\n").filter((line) => line !== "");
-  const whom =
+  const executor =
     run.executionMode === "agent"
       ? `an agent of the pool ${run.agentPoolName ?? run.agentPoolId}`
       : "a worker or a site agent";
   const engine = `${engineNames[run.engine] ?? run.engine} ${run.engineVersion}`;
-  if (agents.length === 0) return `Waiting for ${whom} with ${engine}: none is connected.`;
+  if (agents.length === 0) return `Waiting for ${executor} with ${engine}: none is connected.`;
   if (!agents.some((offered) => offers(offered, run)))
-    return `Waiting for ${whom} with ${engine}: none of them has it.`;
-  return `Waiting for ${whom} with ${engine} to be free.`;
+    return `Waiting for ${executor} with ${engine}: none of them has it.`;
+  return `Waiting for ${executor} with ${engine} to be free.`;
 }
 
-/** Where it would otherwise have been applied automatically. */
+/** Only for a run that would otherwise have been applied automatically. */
 function waitingForConfirmation(run: RunView): string | null {
   const isEmpty = run.allowEmptyApply === 1 && run.hasChanges === 0;
   if (run.autoApply === 0 && !isEmpty) return null;

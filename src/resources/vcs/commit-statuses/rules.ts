@@ -1,7 +1,7 @@
-/** What providers are told of a commit while its run goes on. Pure. */
+/** The commit status that providers show for a run. Pure. */
 import type { CommitState, CommitStatus } from "../providers/provider.ts";
 
-/** Every status of a run that is not among these is one in which it waits. */
+/** All other run statuses are `pending`. */
 export const stateOfRun: Readonly<Record<string, CommitState>> = {
   planning: "running",
   confirmed: "running",
@@ -17,8 +17,8 @@ export const stateOfRun: Readonly<Record<string, CommitState>> = {
 };
 
 const sentences: Readonly<Record<CommitState, string>> = {
-  pending: "The run waits for its turn.",
-  running: "The run is being executed.",
+  pending: "The run is queued.",
+  running: "The run is in progress.",
   "needs-confirmation": "The plan needs confirmation.",
   success: "The run has finished.",
   failure: "The run has failed.",

@@ -1,4 +1,4 @@
-/** SQL of commit statuses: which run each follows, and what was told last. */
+/** SQL for commit statuses: the run of each, and the last state sent to the provider. */
 import type { Capability } from "../../../access/capability.ts";
 import { sql } from "kysely";
 import type { Tx } from "../../../database/database.ts";
@@ -16,10 +16,10 @@ export interface DueStatus extends VcsStatusTable {
   readonly organizationName: string;
 }
 
-/** Where a run has got on since the provider was told, the longest due first. */
+/** Statuses whose run has changed since the last request to the provider; longest due first. */
 export async function findDueStatuses(tx: Tx, busy: readonly string[], limit: number): Promise<DueStatus[]> {
   const state = sql<string>`case r.status ${sql.join(
-    Object.entries(stateOfRun).map(([status, told]) => sql`when ${sql.lit(status)} then ${sql.lit(told)}`),
+    Object.entries(stateOfRun).map(([status, shown]) => sql`when ${sql.lit(status)} then ${sql.lit(shown)}`),
     sql` `,
   )} else 'pending' end`;
   return tx.db
@@ -39,7 +39,7 @@ export async function findDueStatuses(tx: Tx, busy: readonly string[], limit: nu
     .execute();
 }
 
-/** `waitMs` null: nothing more is to be told. */
+/** `waitMs` is null for the last state. */
 export async function updateStatus(
   tx: Tx,
   _by: Capability<"job">,

@@ -1,4 +1,4 @@
-/** The work of the job that tells providers what becomes of commits. What can't be told is tried again, ever more seldom. */
+/** The background job that sends commit statuses to providers, with retries and backoff. */
 import { backoffMs } from "../../shared/backoff.ts";
 import { ApiFault, callApi, openConnection } from "../connections.ts";
 import { noteFailure } from "../vcs-events/writes.ts";
@@ -16,22 +16,22 @@ export async function tellStatuses(work: JobWork): Promise<number> {
   return inSlots<DueStatus>(
     {
       slots,
-      next: async (underway) => {
-        const busy = underway.map(({ runId }) => runId);
+      next: async (inProgress) => {
+        const busy = inProgress.map(({ runId }) => runId);
         const found = await findDueStatuses(context.database.reader, busy, slots * 4);
-        const others = underway.map(({ oauthTokenId }) => oauthTokenId);
+        const others = inProgress.map(({ oauthTokenId }) => oauthTokenId);
         return found.filter(({ oauthTokenId }) => {
           others.push(oauthTokenId);
           return others.filter((each) => each === oauthTokenId).length <= perTokenMax;
         });
       },
-      work: (due) => tell(work, due),
+      work: (due) => send(work, due),
     },
     signal,
   );
 }
 
-async function tell({ context, capability, step }: JobWork, due: DueStatus): Promise<void> {
+async function send({ context, capability, step }: JobWork, due: DueStatus): Promise<void> {
   const status = statusOf(due, context.options.publicUrl);
   const connection = await openConnection(context.database.reader, context, due.oauthTokenId);
   if (connection === undefined) return;
@@ -46,7 +46,7 @@ async function tell({ context, capability, step }: JobWork, due: DueStatus): Pro
     await step(async (tx) => {
       await updateStatus(tx, capability, due.runId, { attempts }, isOver ? null : backoffMs(attempts));
       if (!isOver) return;
-      const detail = `the status of commit ${due.sha.slice(0, 7)} could not be told: ${error.message}`;
+      const detail = `the status of commit ${due.sha.slice(0, 7)} could not be sent: ${error.message}`;
       const { organizationId, workspaceId, repository } = due;
       await noteFailure(
         tx,

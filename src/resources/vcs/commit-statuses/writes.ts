@@ -1,4 +1,4 @@
-/** What is told of a commit follows its run, from the transaction on in which that begins. */
+/** Starts sending the status of a run to the provider, from the run's own transaction on. */
 import type { Capability } from "../../../access/capability.ts";
 import type { Tx } from "../../../database/database.ts";
 import { insertStatus } from "./store.ts";
@@ -17,6 +17,6 @@ export async function followRun(
 ): Promise<void> {
   if (oauthTokenId === null) return;
   const { id: runId, organizationId } = run;
-  const told = { state: null, attempts: 0, dueMs: 0 };
-  await insertStatus(tx, by, { runId, organizationId, oauthTokenId, repository, sha, ...told });
+  const unsent = { state: null, attempts: 0, dueMs: 0 };
+  await insertStatus(tx, by, { runId, organizationId, oauthTokenId, repository, sha, ...unsent });
 }

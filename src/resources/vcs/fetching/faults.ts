@@ -1,11 +1,10 @@
-/** Why something could not be fetched: a sentence for whoever connected the repository. */
+/** Errors of fetching from a repository. Messages are shown to users who connect repositories. */
 import { ForbiddenAddress, type OutgoingFault } from "../../../outgoing/request.ts";
 
 export class FetchFault extends Error {
   override readonly name = "FetchFault";
-  /** A word for machines. */
   readonly word: string;
-  /** Whether trying again is of no use. */
+  /** Whether a retry would fail too. */
   readonly isFinal: boolean;
 
   constructor(word: string, sentence: string, { isFinal = false } = {}) {
@@ -15,66 +14,66 @@ export class FetchFault extends Error {
   }
 }
 
-/** What git prints, and what it means. `isFinal`: only a person can cure it, so another attempt would fail too. */
-const known: readonly { said: RegExp; word: string; sentence: string; isFinal?: true }[] = [
+/** Messages of git, and what they mean. `isFinal`: a retry would fail too. */
+const known: readonly { pattern: RegExp; word: string; sentence: string; isFinal?: true }[] = [
   {
-    said: /Authentication failed|could not read (Username|Password)|HTTP Basic: Access denied|error: 40[13]/i,
+    pattern: /Authentication failed|could not read (Username|Password)|HTTP Basic: Access denied|error: 40[13]/i,
     word: "unauthorized",
-    sentence: "the provider refuses the connection's token; give the OAuth client another",
+    sentence: "the provider refuses the connection's token; set another token on the OAuth client",
     isFinal: true,
   },
   {
-    said: /Permission denied \(publickey/i,
+    pattern: /Permission denied \(publickey/i,
     word: "unauthorized",
     sentence: "the provider refuses the connection's SSH key",
     isFinal: true,
   },
   {
-    said: /Host key verification failed/i,
+    pattern: /Host key verification failed/i,
     word: "unknown_host",
     sentence: "the provider's SSH host key is not among those in CADASTRE_SSH_KNOWN_HOSTS",
     isFinal: true,
   },
   {
-    said: /couldn't find remote ref|no such remote ref|invalid refspec/i,
+    pattern: /couldn't find remote ref|no such remote ref|invalid refspec/i,
     word: "not_found",
-    sentence: "the branch or tag does not exist, or not any more",
+    sentence: "the branch or tag does not exist",
     isFinal: true,
   },
   {
-    said: /not found|does not exist|does not appear to be a git repository|error: 404/i,
+    pattern: /not found|does not exist|does not appear to be a git repository|error: 404/i,
     word: "not_found",
-    sentence: "there is no such repository, branch or commit, or the connection may not read it",
+    sentence: "the repository, branch or commit does not exist, or the connection can't read it",
   },
-  // A provider may announce a commit before all of its servers have it.
+  // Not final: a provider may send a webhook before all of its servers have the commit.
   {
-    said: /not our ref|unadvertised object/i,
+    pattern: /not our ref|unadvertised object/i,
     word: "not_found",
-    sentence: "the commit is not there, or not any more",
+    sentence: "the commit does not exist",
   },
   {
-    said: /transport '?(\w*)'? not allowed/i,
+    pattern: /transport '?(\w*)'? not allowed/i,
     word: "protocol",
-    sentence: "only https and ssh are used to fetch",
+    sentence: "repositories can only be fetched over https and ssh",
     isFinal: true,
   },
   {
-    said: /File size limit exceeded|Out of memory|File too large/i,
+    pattern: /File size limit exceeded|Out of memory|File too large/i,
     word: "too_large",
     sentence: "the repository is too large",
   },
 ];
 
-/** An address that may not be called stays so; one that does not answer may later. */
+/** Final for a forbidden address; an address that does not respond may do so later. */
 export const addressFault = (error: OutgoingFault): FetchFault =>
   new FetchFault("address", error.message, { isFinal: error instanceof ForbiddenAddress });
 
-/** What git says, in our words where they are known; never an address with a secret in it, for none ever has one. */
-export function faultOf(said: string): FetchFault {
-  const match = known.find((each) => each.said.test(said));
+/** Translates known messages of git. Its output contains no secrets: they are never part of a URL or an argument. */
+export function faultOf(output: string): FetchFault {
+  const match = known.find((each) => each.pattern.test(output));
   if (match !== undefined) return new FetchFault(match.word, match.sentence, match);
-  const lines = said.split("\n").map((line) => line.trim());
+  const lines = output.split("\n").map((line) => line.trim());
   const last =
     lines.findLast((line) => /^(fatal|error|remote|ssh):?/i.test(line)) ?? lines.findLast((line) => line !== "");
-  return new FetchFault("fetch_failed", `git says: ${(last ?? "nothing").slice(0, 300)}`);
+  return new FetchFault("fetch_failed", `git failed: ${(last ?? "no output").slice(0, 300)}`);
 }

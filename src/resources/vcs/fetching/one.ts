@@ -1,8 +1,8 @@
-/** One commit, without its history, into the workshop's repository. Raises FetchFault. */
+/** Fetches one commit without its history into the sandbox's repository. Raises FetchFault. */
 import { FetchFault } from "./faults.ts";
 import type { Workshop } from "./workshop.ts";
 
-/** Which commit: by its id, by the name of what it is at the tip of, or both; the default branch by neither. */
+/** A commit by its SHA, by the ref that points to it, or both; with neither, the tip of the default branch. */
 export interface Wanted {
   readonly sha: string | undefined;
   /** `refs/heads/main` */
@@ -10,39 +10,42 @@ export interface Wanted {
 }
 
 export const isWhole = (sha: string | undefined) => sha !== undefined && /^([0-9a-f]{40}|[0-9a-f]{64})$/.test(sha);
-/** A branch's name that can be asked for: nothing that git would take for something else. */
+/** Whether git can't interpret the ref as anything else, such as an option or a refspec. */
 export const isRef = (ref: string) => /^refs\/[^\s:+~^?*[\\\p{Cc}]+$/u.test(ref) && !ref.includes("..");
 
 export const treesAlone = ["--filter=blob:none"];
-/** Where a server gives nothing by its id alone, the commit is looked for this far below the tip. */
+/** If the server does not serve commits by SHA, the commit is searched in this many commits from the tip. */
 const depthBelowTip = 50;
 
-/** A commit's id, or the name of a branch. */
 export const wantedOf = (text: string): Wanted =>
   isWhole(text) ? { sha: text, ref: undefined } : { sha: undefined, ref: `refs/heads/${text}` };
 
-/** Gives its whole id. */
 export async function fetchOne(
-  workshop: Workshop,
+  gitSandbox: Workshop,
   url: string,
   { sha, ref }: Wanted,
   more: readonly string[] = [],
 ): Promise<string> {
   const fetch = (depth: number, what: string) => {
-    const words = ["fetch", "--quiet", "--no-tags", "--no-write-fetch-head", `--depth=${depth}`, "--force", ...more];
-    return [...words, "origin", `${what}:refs/cadastre/fetched`];
+    const args = ["fetch", "--quiet", "--no-tags", "--no-write-fetch-head", `--depth=${depth}`, "--force", ...more];
+    return [...args, "origin", `${what}:refs/cadastre/fetched`];
   };
-  await workshop.git(["config", "remote.origin.url", url]);
-  if (sha !== undefined && isWhole(sha) && (await workshop.tryGit(fetch(1, sha)))) return sha;
+  await gitSandbox.git(["config", "remote.origin.url", url]);
+  if (sha !== undefined && isWhole(sha) && (await gitSandbox.tryGit(fetch(1, sha)))) return sha;
   const name = ref ?? "HEAD";
   if (name !== "HEAD" && !isRef(name))
-    throw new FetchFault("not_found", "the name of the branch can't be used", { isFinal: true });
+    throw new FetchFault("not_found", "the branch has an invalid name", { isFinal: true });
   if (sha !== undefined && ref === undefined) {
-    // Said once more, for the reason.
-    await workshop.git(fetch(1, sha));
+    // Repeated for its error message.
+    await gitSandbox.git(fetch(1, sha));
     return sha;
   }
-  await workshop.git(fetch(sha === undefined ? 1 : depthBelowTip, name));
-  const found = await workshop.git(["rev-parse", "--verify", "--quiet", `${sha ?? "refs/cadastre/fetched"}^{commit}`]);
+  await gitSandbox.git(fetch(sha === undefined ? 1 : depthBelowTip, name));
+  const found = await gitSandbox.git([
+    "rev-parse",
+    "--verify",
+    "--quiet",
+    `${sha ?? "refs/cadastre/fetched"}^{commit}`,
+  ]);
   return found.trim();
 }

@@ -1,12 +1,11 @@
 /**
- * Where two commits parted: a pull request changes what is in it since then, and nothing of what its target has got meanwhile. History
- * is fetched without files, and ever further below the tips. Raises FetchFault.
+ * Finds the merge base of a pull request and its target, from which the changes of the request count. Fetches history without files, in
+ * increasing depth. Raises FetchFault.
  */
 import { FetchFault } from "./faults.ts";
 import { isRef, isWhole, treesAlone, type Wanted } from "./one.ts";
 import type { Workshop } from "./workshop.ts";
 
-/** Most requests are younger than the first; one that parted before the last is not compared. */
 const depths = [50, 1000];
 const names = ["refs/cadastre/head", "refs/cadastre/target"] as const;
 
@@ -20,40 +19,43 @@ export interface Parting {
   readonly head: string;
 }
 
-export async function fetchParting(workshop: Workshop, url: string, sides: Sides): Promise<Parting> {
-  await workshop.git(["config", "remote.origin.url", url]);
+export async function fetchParting(gitSandbox: Workshop, url: string, sides: Sides): Promise<Parting> {
+  await gitSandbox.git(["config", "remote.origin.url", url]);
   for (const depth of depths) {
-    const isById = await fetchBoth(workshop, sides, depth);
-    const head = await idOf(workshop, sides.head.sha ?? names[0]);
-    // Its tip is as good: what it has got meanwhile is on one side alone.
-    const target = await idOf(workshop, (isById ? sides.target.sha : undefined) ?? names[1]);
-    const base = await workshop.git(["merge-base", head, target]).catch((error: unknown) => {
-      // It says nothing where it finds none.
+    const isById = await fetchBoth(gitSandbox, sides, depth);
+    const head = await idOf(gitSandbox, sides.head.sha ?? names[0]);
+    // The tip of the target branch has the same merge base: its newer commits are on one side only.
+    const target = await idOf(gitSandbox, (isById ? sides.target.sha : undefined) ?? names[1]);
+    const base = await gitSandbox.git(["merge-base", head, target]).catch((error: unknown) => {
+      // git fails without a message if there is no merge base.
       if (error instanceof FetchFault) return "";
       throw error;
     });
     if (base !== "") return { base: base.trim(), head };
   }
-  throw new FetchFault("parted", `the request and its target have parted more than ${depths.at(-1)} commits ago`);
+  throw new FetchFault(
+    "parted",
+    `the merge base of the pull request and its target is more than ${depths.at(-1)} commits old`,
+  );
 }
 
-/** By their ids; by the names of their branches where a server does not give one by its id. Gives whether the target was had by its own. */
-async function fetchBoth(workshop: Workshop, { head, target }: Sides, depth: number): Promise<boolean> {
+/** By SHA, or by ref if the server does not serve commits by SHA. Returns whether the target was fetched by SHA. */
+async function fetchBoth(gitSandbox: Workshop, { head, target }: Sides, depth: number): Promise<boolean> {
   const fetch = (what: readonly string[]) => {
-    const words = ["fetch", "--quiet", "--no-tags", "--no-write-fetch-head", `--depth=${depth}`, "--force"];
-    return [...words, ...treesAlone, "origin", ...what.map((each, at) => `${each}:${names[at]}`)];
+    const args = ["fetch", "--quiet", "--no-tags", "--no-write-fetch-head", `--depth=${depth}`, "--force"];
+    return [...args, ...treesAlone, "origin", ...what.map((each, at) => `${each}:${names[at]}`)];
   };
   const idOrName = ({ sha, ref }: Wanted) => (isWhole(sha) ? sha : ref) ?? "";
   const nameOf = ({ ref, sha }: Wanted) => ref ?? sha ?? "";
-  const ways = [
+  const attempts = [
     [idOrName(head), idOrName(target)],
     [idOrName(head), nameOf(target)],
     [nameOf(head), nameOf(target)],
   ];
-  const usable = ways.filter((way) => way.every((each) => isWhole(each) || isRef(each)));
-  for (const way of usable) if (await workshop.tryGit(fetch(way))) return way[1] === target.sha;
-  throw new FetchFault("not_found", "the request's commit, or its target, is not there any more");
+  const usable = attempts.filter((refs) => refs.every((each) => isWhole(each) || isRef(each)));
+  for (const refs of usable) if (await gitSandbox.tryGit(fetch(refs))) return refs[1] === target.sha;
+  throw new FetchFault("not_found", "the commit of the pull request, or its target, does not exist any more");
 }
 
-const idOf = async (workshop: Workshop, name: string): Promise<string> =>
-  (await workshop.git(["rev-parse", "--verify", "--quiet", `${name}^{commit}`])).trim();
+const idOf = async (gitSandbox: Workshop, name: string): Promise<string> =>
+  (await gitSandbox.git(["rev-parse", "--verify", "--quiet", `${name}^{commit}`])).trim();

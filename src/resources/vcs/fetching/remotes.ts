@@ -1,11 +1,10 @@
-/** Where git fetches from: which addresses it may have at all, and how each is reached. Raises FetchFault. */
+/** Validates the URLs that git fetches from, and prepares access to them. Raises FetchFault. */
 import { judgedAddress, OutgoingFault } from "../../../outgoing/request.ts";
 import { addressFault, FetchFault } from "./faults.ts";
 import type { Workshop } from "./workshop.ts";
 
-/** What may be shown to whom. */
 export interface Keys {
-  /** Sent to the connection's own origin and nowhere else. */
+  /** Only sent to this origin, which is the connection's own. */
   readonly authorization: { readonly origin: string; readonly value: string } | undefined;
   readonly sshKey: string | undefined;
 }
@@ -13,8 +12,8 @@ export interface Keys {
 const refused = (sentence: string) => new FetchFault("protocol", sentence, { isFinal: true });
 
 /**
- * `https://…`, plain `http://…` where the operator has named the address, `ssh://…`, or `git@HOST:PATH`, which is the same. No paths
- * of this machine, and nothing that git would run a program for.
+ * Accepts `https://…`, `ssh://…`, `git@HOST:PATH`, and `http://…`, which the proxy restricts to addresses that the operator allows. No local
+ * paths, and no transports that run a program.
  */
 export function readRemote(text: string): URL {
   const [, user, host, path] = /^(?:([\w.-]+)@)?([A-Za-z0-9][A-Za-z0-9.-]*):(?!\/\/)([^\s]+)$/.exec(text) ?? [];
@@ -22,27 +21,29 @@ export function readRemote(text: string): URL {
   const spelled = short ? `ssh://${user ?? "git"}@${host}/${path.replace(/^\//, "")}` : text;
   const url = URL.canParse(spelled) ? new URL(spelled) : undefined;
   if (url === undefined || !["https:", "http:", "ssh:"].includes(url.protocol))
-    throw refused(`only https and ssh are used to fetch, and ${JSON.stringify(text.slice(0, 100))} is neither`);
+    throw refused(
+      `repositories can only be fetched over https and ssh, and ${JSON.stringify(text.slice(0, 100))} is neither`,
+    );
   if (url.password !== "" || (url.protocol !== "ssh:" && url.username !== ""))
-    throw refused("an address with a password or a user name in it is not fetched from");
+    throw refused("the repository's URL must not contain a user name or a password");
   if (!/^[A-Za-z0-9.[\]:-]+$/.test(url.hostname) || url.hostname.startsWith("-"))
-    throw refused(`${JSON.stringify(url.hostname.slice(0, 100))} is not a host's name`);
+    throw refused(`${JSON.stringify(url.hostname.slice(0, 100))} is not a valid host name`);
   return url;
 }
 
-/** Makes ready for a fetch from there, and gives the words that name it. */
-export async function reach(workshop: Workshop, remote: URL, keys: Keys): Promise<string> {
+export async function reach(gitSandbox: Workshop, remote: URL, credentials: Keys): Promise<string> {
   if (remote.protocol !== "ssh:") return remote.href;
-  if (keys.sshKey === undefined)
-    throw refused(
-      `${remote.host} is fetched from over SSH, and the connection has no SSH key; give its OAuth token one`,
-    );
+  if (credentials.sshKey === undefined)
+    throw refused(`${remote.host} is accessed over SSH, and the connection has no SSH key; set one on its OAuth token`);
   const host = remote.hostname.replace(/^\[|\]$/g, "");
   try {
-    const address = await judgedAddress(host, remote.port || "22", workshop.allowed);
-    const key = await workshop.write("ssh/key", keys.sshKey.endsWith("\n") ? keys.sshKey : `${keys.sshKey}\n`);
-    const hosts = await workshop.knownHosts();
-    await workshop.write(
+    const address = await judgedAddress(host, remote.port || "22", gitSandbox.allowed);
+    const key = await gitSandbox.write(
+      "ssh/key",
+      credentials.sshKey.endsWith("\n") ? credentials.sshKey : `${credentials.sshKey}\n`,
+    );
+    const hosts = await gitSandbox.knownHosts();
+    await gitSandbox.write(
       "ssh/config",
       [
         `HostName ${address}`,
@@ -64,7 +65,7 @@ export async function reach(workshop: Workshop, remote: URL, keys: Keys): Promis
   return remote.href;
 }
 
-/** As the address of a submodule is written: relative to the repository that it is in, or whole. */
+/** A submodule's URL can be relative to its parent repository. */
 export function submoduleRemote(url: string, parent: URL): URL {
   if (!url.startsWith("./") && !url.startsWith("../")) return readRemote(url);
   const base = new URL(parent.href.endsWith("/") ? parent.href : `${parent.href}/`);

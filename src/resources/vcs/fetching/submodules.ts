@@ -1,6 +1,6 @@
 /**
- * Submodules: each fetched like its repository, under the same rules, and put into the tree in the place that names it. Nothing is
- * checked out: git's index is all that is needed. Git itself refuses names that lead out of it.
+ * Fetches submodules under the same rules as their repository, and adds their trees to the commit's tree. Only git's index is used, and nothing is
+ * checked out; git itself refuses paths that leave the tree.
  */
 import { FetchFault } from "./faults.ts";
 import { fetchOne } from "./one.ts";
@@ -16,14 +16,14 @@ interface Place {
 const submodulesMax = 50;
 const depthMax = 5;
 
-/** Gives a commit with everything in it; the same where there are none. */
-export async function placeSubmodules(workshop: Workshop, place: Place): Promise<string> {
-  await workshop.git(["read-tree", place.sha]);
-  const count = await fill(workshop, place, { path: "", depth: 0, count: 0 });
-  if (count === 0) return place.sha;
-  const tree = (await workshop.git(["write-tree"])).trim();
+/** Returns a commit that contains all submodules; the same commit if there are none. */
+export async function placeSubmodules(gitSandbox: Workshop, parent: Place): Promise<string> {
+  await gitSandbox.git(["read-tree", parent.sha]);
+  const count = await addTrees(gitSandbox, parent, { path: "", depth: 0, count: 0 });
+  if (count === 0) return parent.sha;
+  const tree = (await gitSandbox.git(["write-tree"])).trim();
   const names = ["-c", "user.name=cadastre", "-c", "user.email=cadastre@localhost"];
-  return (await workshop.git([...names, "commit-tree", "-m", "with submodules", tree])).trim();
+  return (await gitSandbox.git([...names, "commit-tree", "-m", "with submodules", tree])).trim();
 }
 
 interface Depth {
@@ -32,26 +32,29 @@ interface Depth {
   readonly count: number;
 }
 
-async function fill(workshop: Workshop, { remote, keys, sha }: Place, { path, depth, count }: Depth): Promise<number> {
-  const links = await linksIn(workshop, sha);
+async function addTrees(gitSandbox: Workshop, parent: Place, { path, depth, count }: Depth): Promise<number> {
+  const links = await linksIn(gitSandbox, parent.sha);
   if (links.length === 0) return count;
   if (depth === depthMax) throw final(`submodules are nested more than ${depthMax} deep`);
-  const urls = await urlsIn(workshop, sha);
+  const urls = await urlsIn(gitSandbox, parent.sha);
   let total = count;
   for (const link of links) {
     total += 1;
     if (total > submodulesMax) throw final(`there are more than ${submodulesMax} submodules`);
     const url = urls.get(link.path);
-    if (url === undefined) throw final(`the submodule ${JSON.stringify(link.path)} has no address in .gitmodules`);
-    const own = submoduleRemote(url, remote);
-    const inside = await fetchOne(workshop, await reach(workshop, own, keys), { sha: link.sha, ref: undefined });
+    if (url === undefined) throw final(`the submodule ${JSON.stringify(link.path)} has no URL in .gitmodules`);
+    const remote = submoduleRemote(url, parent.remote);
+    const sha = await fetchOne(gitSandbox, await reach(gitSandbox, remote, parent.keys), {
+      sha: link.sha,
+      ref: undefined,
+    });
     const at = `${path}${link.path}`;
-    const beside = `--work-tree=${workshop.emptyFolder}`;
-    await workshop.git([beside, "update-index", "--force-remove", "--", at]);
-    await workshop.git([beside, "read-tree", `--prefix=${at}/`, inside]);
-    total = await fill(
-      workshop,
-      { remote: own, keys, sha: inside },
+    const workTree = `--work-tree=${gitSandbox.emptyFolder}`;
+    await gitSandbox.git([workTree, "update-index", "--force-remove", "--", at]);
+    await gitSandbox.git([workTree, "read-tree", `--prefix=${at}/`, sha]);
+    total = await addTrees(
+      gitSandbox,
+      { remote, keys: parent.keys, sha },
       { path: `${at}/`, depth: depth + 1, count: total },
     );
   }
@@ -61,24 +64,26 @@ async function fill(workshop: Workshop, { remote, keys, sha }: Place, { path, de
 const final = (sentence: string) => new FetchFault("submodules", sentence, { isFinal: true });
 
 /** `160000 commit SHA<tab>PATH` */
-async function linksIn(workshop: Workshop, sha: string): Promise<{ path: string; sha: string }[]> {
-  const listed = await workshop.git(["ls-tree", "-r", "-z", sha]);
+async function linksIn(gitSandbox: Workshop, sha: string): Promise<{ path: string; sha: string }[]> {
+  const listed = await gitSandbox.git(["ls-tree", "-r", "-z", sha]);
   return [...listed.matchAll(/(?:^|\0)160000 commit ([0-9a-f]+)\t([^\0]+)/g)].map(([, id = "", path = ""]) => ({
     path,
     sha: id,
   }));
 }
 
-/** What `.gitmodules` says, by the path of each; not what files of this machine say that it names. */
-async function urlsIn(workshop: Workshop, sha: string): Promise<ReadonlyMap<string, string>> {
-  const told = await workshop
+/** URLs by path from `.gitmodules`, without includes, which could read local files. */
+async function urlsIn(gitSandbox: Workshop, sha: string): Promise<ReadonlyMap<string, string>> {
+  const settings = await gitSandbox
     .git(["config", "--no-includes", "--blob", `${sha}:.gitmodules`, "--list", "-z"])
     .catch((error: unknown) => {
       if (error instanceof FetchFault) return "";
       throw error;
     });
   const [paths, urls] = [new Map<string, string>(), new Map<string, string>()];
-  for (const [, name = "", key, value = ""] of told.matchAll(/(?:^|\0)submodule\.([^\0\n]*)\.(path|url)\n([^\0]*)/g))
+  for (const [, name = "", key, value = ""] of settings.matchAll(
+    /(?:^|\0)submodule\.([^\0\n]*)\.(path|url)\n([^\0]*)/g,
+  ))
     (key === "path" ? paths : urls).set(name, value);
   return new Map([...paths].map(([name, path]) => [path, urls.get(name) ?? ""]));
 }

@@ -1,7 +1,6 @@
 /**
- * Where git works: a directory that is gone afterwards, in the sandbox that runs have, with neither configuration nor keys of this
- * machine, and no way out but through a proxy that judges addresses. Git is given words, never a line for a shell, and no secret
- * stands in them.
+ * Runs git in a temporary directory, in the same sandbox as runs, without the machine's git configuration or keys, and with network access only
+ * through a proxy that checks addresses. Never uses a shell, and never puts a secret into arguments.
  */
 import { accessSync, chownSync, constants } from "node:fs";
 import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
@@ -17,9 +16,8 @@ import { claimUids } from "../../../sandbox/uids.ts";
 import { addressFault, FetchFault, faultOf } from "./faults.ts";
 
 export interface WorkshopOptions {
-  /** Addresses inside the operator's network that may be called. */
   readonly allowed: readonly string[];
-  /** A file of SSH host keys; without one, whatever key a host shows is taken. */
+  /** A file of SSH host keys; without one, any host key is accepted. */
   readonly knownHosts: string | undefined;
   readonly sandbox: SandboxKind | undefined;
   readonly signal: AbortSignal;
@@ -27,23 +25,23 @@ export interface WorkshopOptions {
 }
 
 const timeoutMsByDefault = 5 * 60 * 1000;
-/** Of everything that comes over HTTP, and of any file. */
+/** For all HTTP traffic of a fetch, and for each file. */
 const bytesMax = 512 * 1024 * 1024;
 const memoryBytes = 4 * 1024 * 1024 * 1024;
-const saidMax = 64 * 1024;
-const listMax = 16 * 1024 * 1024;
+const errorBytesMax = 64 * 1024;
+const outputBytesMax = 16 * 1024 * 1024;
 const firstUid = 57_000;
-/** Each has a user of its own, where there are users: whatever runs as it is killed with the work. */
-const places = [0, 1, 2, 3, 4, 5];
-const free: number[] = [...places];
-const waiting: ((place: number) => void)[] = [];
+/** Each slot has its own uid if the server runs as root, so that all processes of a fetch can be killed by uid. */
+const slots = [0, 1, 2, 3, 4, 5];
+const free: number[] = [...slots];
+const waiting: ((slot: number) => void)[] = [];
 
-const takePlace = (): number | Promise<number> => free.pop() ?? new Promise((resolve) => waiting.push(resolve));
+const takeSlot = (): number | Promise<number> => free.pop() ?? new Promise((resolve) => waiting.push(resolve));
 
-function leavePlace(place: number): void {
+function releaseSlot(slot: number): void {
   const next = waiting.shift();
-  if (next === undefined) free.push(place);
-  else next(place);
+  if (next === undefined) free.push(slot);
+  else next(slot);
 }
 
 const gits = ["/usr/bin/git", "/usr/local/bin/git", "/bin/git"];
@@ -58,21 +56,19 @@ const isThere = (path: string): boolean => {
 };
 export const findGit = (): string | undefined => gits.find(isThere);
 
-let chosen: { readonly asked: SandboxKind | undefined; readonly sandbox: Promise<Sandbox> } | undefined;
+let chosen: { readonly requested: SandboxKind | undefined; readonly sandbox: Promise<Sandbox> } | undefined;
 
-/** The strongest that works here. Without any, git works unprotected: it runs nothing that comes from a repository. */
-function sandboxForGit(asked: SandboxKind | undefined): Promise<Sandbox> {
-  if (chosen?.asked !== asked || chosen === undefined) chosen = { asked, sandbox: choose(asked) };
+/** The strongest sandbox that works on this machine. Without any, git runs unsandboxed: it never executes code from a repository. */
+function sandboxForGit(requested: SandboxKind | undefined): Promise<Sandbox> {
+  if (chosen?.requested !== requested || chosen === undefined) chosen = { requested, sandbox: choose(requested) };
   return chosen.sandbox;
 }
 
-/** One sentence for whoever starts the service. */
-export async function describeFetching(asked: SandboxKind | undefined): Promise<string> {
-  if (findGit() === undefined)
-    return "git is not installed: code of connected repositories can't be fetched until it is";
-  const { kind } = await sandboxForGit(asked);
-  if (kind === "none") return "git fetches code of connected repositories without a sandbox: none works here";
-  return `git fetches code of connected repositories in the sandbox ${kind}`;
+export async function describeFetching(requested: SandboxKind | undefined): Promise<string> {
+  if (findGit() === undefined) return "git is not installed: connected repositories can't be fetched until it is";
+  const { kind } = await sandboxForGit(requested);
+  if (kind === "none") return "git fetches connected repositories without a sandbox: none works on this machine";
+  return `git fetches connected repositories in the sandbox ${kind}`;
 }
 
 async function choose(sandbox: SandboxKind | undefined): Promise<Sandbox> {
@@ -83,7 +79,7 @@ async function choose(sandbox: SandboxKind | undefined): Promise<Sandbox> {
   const settings = { agentDirectory, sandbox, ...limits };
   const mounts = { mirror: undefined, ca: undefined, knownHosts: undefined };
   try {
-    const uids = isRoot() ? (await claimUids(firstUid, places.length)).list : [];
+    const uids = isRoot() ? (await claimUids(firstUid, slots.length)).list : [];
     return await chooseSandbox(settings, mounts, uids);
   } catch {
     return makeSandbox("none", settings, findTools(), []) as Sandbox;
@@ -91,21 +87,21 @@ async function choose(sandbox: SandboxKind | undefined): Promise<Sandbox> {
 }
 
 /** Raises FetchFault. */
-export async function inWorkshop<T>(options: WorkshopOptions, work: (workshop: Workshop) => Promise<T>): Promise<T> {
+export async function inWorkshop<T>(options: WorkshopOptions, work: (gitSandbox: Workshop) => Promise<T>): Promise<T> {
   const git = findGit();
   if (git === undefined)
-    throw new FetchFault("no_git", "git is not installed on the server; install it and push again", { isFinal: true });
+    throw new FetchFault("no_git", "git is not installed on the server; install it, and push again", { isFinal: true });
   const sandbox = await sandboxForGit(options.sandbox);
   const folder = await mkdtemp(join(tmpdir(), "cadastre-fetch-"));
   const proxy = await JudgingProxy.start({ allowed: options.allowed, bytesMax });
   const signal = AbortSignal.any([options.signal, AbortSignal.timeout(options.timeoutMs ?? timeoutMsByDefault)]);
-  const place = await takePlace();
-  const workshop = new Workshop({ ...options, signal, git, sandbox, folder, proxy, place });
+  const slot = await takeSlot();
+  const gitSandbox = new Workshop({ ...options, signal, git, sandbox, folder, proxy, slot });
   try {
-    await workshop.prepare();
-    return await work(workshop);
+    await gitSandbox.prepare();
+    return await work(gitSandbox);
   } finally {
-    leavePlace(place);
+    releaseSlot(slot);
     proxy.close();
     await rm(folder, { recursive: true, force: true, maxRetries: 3 });
   }
@@ -116,7 +112,7 @@ interface Parts extends Omit<WorkshopOptions, "sandbox"> {
   readonly sandbox: Sandbox;
   readonly folder: string;
   readonly proxy: JudgingProxy;
-  readonly place: number;
+  readonly slot: number;
 }
 
 interface Said {
@@ -126,33 +122,32 @@ interface Said {
 }
 
 export class Workshop {
-  readonly #parts: Parts;
+  readonly #setup: Parts;
   readonly #mounts: Mounts;
   readonly #mark = `CADASTRE_FETCH=${randomUUID()}`;
-  /** By the beginning of an address: what is sent there as authorization. */
   readonly #authorizations = new Map<string, string>();
 
-  constructor(parts: Parts) {
-    this.#parts = parts;
-    const { folder, git } = parts;
+  constructor(setup: Parts) {
+    this.#setup = setup;
+    const { folder, git } = setup;
     this.#mounts = { job: folder, engine: git, mirror: undefined, ca: undefined, knownHosts: undefined };
   }
 
   get allowed(): readonly string[] {
-    return this.#parts.allowed;
+    return this.#setup.allowed;
   }
 
-  /** For what git only does beside files, though it touches none. */
+  /** For git commands that require a work tree without using it. */
   get emptyFolder(): string {
     return this.#inside("home");
   }
 
-  /** The repository in which everything happens: bare, so that nothing is ever checked out. */
+  /** Creates a bare repository, so that nothing is ever checked out. */
   async prepare(): Promise<void> {
-    await mkdir(join(this.#parts.folder, "home"));
-    await this.#give(this.#parts.folder, join(this.#parts.folder, "home"));
+    await mkdir(join(this.#setup.folder, "home"));
+    await this.#chown(this.#setup.folder, join(this.#setup.folder, "home"));
     await this.git(["init", "--quiet", "--bare", "--template=", this.#inside("repository")]);
-    // The bytes that are in the repository, all of them: no attribute of it leaves a file out or rewrites one.
+    // The archive must contain all files unchanged, whatever .gitattributes says.
     await this.write(
       "repository/info/attributes",
       "* -export-ignore -export-subst -text -eol -ident -filter -working-tree-encoding\n",
@@ -163,41 +158,37 @@ export class Workshop {
     this.#authorizations.set(origin, authorization);
   }
 
-  /** A file that git, or what it starts, reads; gives its path as these see it. */
   async write(name: string, text: string): Promise<string> {
-    const path = join(this.#parts.folder, name);
+    const path = join(this.#setup.folder, name);
     await mkdir(join(path, ".."), { recursive: true });
     await writeFile(path, text, { mode: 0o600 });
-    await this.#give(join(path, ".."), path);
+    await this.#chown(join(path, ".."), path);
     return this.#inside(name);
   }
 
-  /** The file of the operator's, brought to where git's user may read it; undefined where none is named. */
+  /** Copies the operator's file to where git can read it; undefined if none is configured. */
   async knownHosts(): Promise<string | undefined> {
-    const { knownHosts: path } = this.#parts;
+    const { knownHosts: path } = this.#setup;
     if (path === undefined) return undefined;
     const text = await readFile(path, "utf8").catch(() => undefined);
     if (text === undefined)
-      throw new FetchFault("unknown_host", "the file that CADASTRE_SSH_KNOWN_HOSTS names can't be read by the server");
+      throw new FetchFault("unknown_host", "the server can't read the file that CADASTRE_SSH_KNOWN_HOSTS names");
     return this.write("ssh/known-hosts", text);
   }
 
-  /** What it writes, as text. Raises FetchFault where it fails. */
-  async git(words: readonly string[]): Promise<string> {
-    const { out, errors, code } = await this.#run(words);
+  async git(args: readonly string[]): Promise<string> {
+    const { out, errors, code } = await this.#run(args);
     if (code !== 0) throw this.#faultOf(errors);
     return out.toString("utf8");
   }
 
-  /** The same, told by whether it succeeded. */
-  async tryGit(words: readonly string[]): Promise<boolean> {
-    return (await this.#run(words)).code === 0;
+  async tryGit(args: readonly string[]): Promise<boolean> {
+    return (await this.#run(args)).code === 0;
   }
 
-  /** What it writes, as it comes. Raises FetchFault. */
-  async *stream(words: readonly string[]): AsyncGenerator<Uint8Array> {
-    const running = this.#start(words);
-    const errors = gathered(running.stderr, saidMax);
+  async *stream(args: readonly string[]): AsyncGenerator<Uint8Array> {
+    const running = this.#start(args);
+    const errors = readAll(running.stderr, errorBytesMax);
     try {
       for await (const piece of running.stdout) yield piece as Uint8Array;
       const { code } = await running.ended;
@@ -207,31 +198,31 @@ export class Workshop {
     }
   }
 
-  async #run(words: readonly string[]): Promise<Said> {
-    const running = this.#start(words);
+  async #run(args: readonly string[]): Promise<Said> {
+    const running = this.#start(args);
     const [out, errors, { code }] = await Promise.all([
-      gathered(running.stdout, listMax),
-      gathered(running.stderr, saidMax),
+      readAll(running.stdout, outputBytesMax),
+      readAll(running.stderr, errorBytesMax),
       running.ended,
     ]);
     return { out, errors: errors.toString("utf8"), code };
   }
 
-  #start(words: readonly string[]): JobProcess {
-    const { sandbox, git, signal, place } = this.#parts;
+  #start(args: readonly string[]): JobProcess {
+    const { sandbox, git, signal, slot } = this.#setup;
     signal.throwIfAborted();
     const { prlimit } = findTools();
     const limited = prlimit === undefined ? [git] : [prlimit, `--as=${memoryBytes}`, "--", git];
     const [program = git, ...before] = limited;
     const command = {
       program,
-      words: [...before, ...words],
+      words: [...before, ...args],
       environment: this.#environment(),
       directory: this.#inside(""),
     };
     const process = new JobProcess(sandbox.launch(command, this.#mounts), {
       merged: false,
-      uid: sandbox.uidOf(place),
+      uid: sandbox.uidOf(slot),
       cgroup: undefined,
       mark: this.#mark,
     });
@@ -245,7 +236,7 @@ export class Workshop {
     const [name = "", value = ""] = this.#mark.split("=");
     const settings: [string, string][] = [
       ...Object.entries(configuration),
-      ["http.proxy", this.#parts.proxy.url],
+      ["http.proxy", this.#setup.proxy.url],
       ...[...this.#authorizations].map(([origin, sent]): [string, string] => [
         `http.${origin}/.extraHeader`,
         `Authorization: ${sent}`,
@@ -260,7 +251,7 @@ export class Workshop {
       GIT_CONFIG_GLOBAL: "/dev/null",
       GIT_TERMINAL_PROMPT: "0",
       GIT_ASKPASS: "/bin/false",
-      // Plain HTTP is the proxy's to refuse.
+      // The proxy decides on plain HTTP.
       GIT_ALLOW_PROTOCOL: "https:http:ssh",
       GIT_SSH_COMMAND: `ssh -F ${this.#inside("ssh/config")}`,
       GIT_CONFIG_COUNT: String(settings.length),
@@ -275,19 +266,18 @@ export class Workshop {
   }
 
   #inside(name: string): string {
-    return join(this.#parts.sandbox.inside(this.#mounts).job, name);
+    return join(this.#setup.sandbox.inside(this.#mounts).job, name);
   }
 
-  /** To whom git works as. */
-  async #give(...paths: string[]): Promise<void> {
-    const uid = this.#parts.sandbox.uidOf(this.#parts.place);
+  async #chown(...paths: string[]): Promise<void> {
+    const uid = this.#setup.sandbox.uidOf(this.#setup.slot);
     if (uid !== undefined) for (const path of paths) chownSync(path, uid, uid);
   }
 
-  #faultOf(said: string): FetchFault {
-    const { signal, proxy } = this.#parts;
+  #faultOf(output: string): FetchFault {
+    const { signal, proxy } = this.#setup;
     if (signal.aborted) return new FetchFault("timed_out", "fetching took too long");
-    return proxy.fault === undefined ? faultOf(said) : addressFault(proxy.fault);
+    return proxy.fault === undefined ? faultOf(output) : addressFault(proxy.fault);
   }
 }
 
@@ -309,7 +299,7 @@ const configuration: Readonly<Record<string, string>> = {
   "tar.umask": "0022",
 };
 
-async function gathered(stream: Readable, max: number): Promise<Buffer> {
+async function readAll(stream: Readable, max: number): Promise<Buffer> {
   const pieces: Buffer[] = [];
   let bytes = 0;
   for await (const piece of stream as AsyncIterable<Buffer>) {

@@ -1,4 +1,4 @@
-/** Azure DevOps, Services and Server. It signs nothing: a subscription carries the secret as its password. It names no files. */
+/** Azure DevOps Services and Server. They send the secret as a basic-auth password instead of a signature, and no file lists. */
 import { z } from "zod";
 import { type Happening, nobody } from "../triggers/happening.ts";
 import { idIn } from "./github.ts";
@@ -110,7 +110,7 @@ function readPullRequest(payload: unknown): readonly Happening[] | undefined {
 const readers: Readonly<Record<string, (payload: unknown) => readonly Happening[] | undefined>> = {
   "git.push": readPush,
   "git.pullrequest.created": readPullRequest,
-  // Also where nothing but its title changed: a commit that was planned already is not planned again.
+  // Also sent for a changed title; a commit that already has a plan is not planned again.
   "git.pullrequest.updated": readPullRequest,
 };
 
@@ -136,8 +136,8 @@ const states: Readonly<Record<CommitState, string>> = {
   canceled: "error",
 };
 
-/** `acme/Net/_git/vpc`: all before the project is the organization, or the collection. */
-function placeOf(repository: string): { organization: string; project: string; name: string } {
+/** `acme/Net/_git/vpc`: everything before the project is the organization or collection. */
+function partsOf(repository: string): { organization: string; project: string; name: string } {
   const parts = repository.split("/");
   const name = parts.pop() ?? "";
   if (parts.at(-1) === "_git") parts.pop();
@@ -147,13 +147,13 @@ function placeOf(repository: string): { organization: string; project: string; n
 
 const version = "api-version=6.0";
 function of({ apiUrl }: Connection, repository: string): string {
-  const { organization, project, name } = placeOf(repository);
+  const { organization, project, name } = partsOf(repository);
   return `${inside(apiUrl, organization)}/${project}/_apis/git/repositories/${name}`;
 }
-/** The organization may be part of the connection's own address. */
+/** The organization may be part of the connection's URL. */
 const inside = (apiUrl: string, organization: string) => `${base(apiUrl)}${organization && "/"}${organization}`;
 const hooksOf = ({ apiUrl }: Connection, repository: string) =>
-  `${inside(apiUrl, placeOf(repository).organization)}/_apis/hooks/subscriptions`;
+  `${inside(apiUrl, partsOf(repository).organization)}/_apis/hooks/subscriptions`;
 
 const user = "cadastre";
 
@@ -163,9 +163,9 @@ export const azureDevops: Provider = {
   read(_inbound, payload, connection) {
     const read = envelope.safeParse(payload).data;
     if (read === undefined) return undefined;
-    const happenings = Object.hasOwn(readers, read.eventType) ? readers[read.eventType]?.(payload) : [];
+    const events = Object.hasOwn(readers, read.eventType) ? readers[read.eventType]?.(payload) : [];
     const repository = repositoryAt(read.resource.repository.remoteUrl, connection);
-    return happenings && { repository, deliveryId: read.id ?? undefined, happenings };
+    return events && { repository, deliveryId: read.id ?? undefined, events };
   },
   cloneUrl: ({ httpUrl }, repository) => `${base(httpUrl)}/${repository}`,
   gitAuthorization: (token) => basic(user, token),
@@ -189,7 +189,7 @@ export const azureDevops: Provider = {
         resourceVersion: "1.0",
         consumerId: "webHooks",
         consumerActionId: "httpRequest",
-        publisherInputs: { projectId: placeOf(repository).project, repository: placeOf(repository).name },
+        publisherInputs: { projectId: partsOf(repository).project, repository: partsOf(repository).name },
         consumerInputs: { url, basicAuthUsername: user, basicAuthPassword: secret },
       },
     })),
@@ -199,7 +199,7 @@ export const azureDevops: Provider = {
   }),
   webhookId: idIn,
   lists: "whole",
-  // Of one organization at a time: the connection's address has to name it.
+  // Only for one organization, which the connection's URL must contain.
   repositories: ({ apiUrl }) => ({ method: "GET", url: `${base(apiUrl)}/_apis/git/repositories?${version}` }),
   branches: (connection, repository) => ({
     method: "GET",

@@ -1,4 +1,4 @@
-/** Bitbucket Cloud. What it sends names no files. */
+/** Bitbucket Cloud. Its webhooks contain no file lists. */
 import { z } from "zod";
 import { type Happening, nobody } from "../triggers/happening.ts";
 import {
@@ -56,7 +56,7 @@ type Change = z.output<typeof pushShape>["push"]["changes"][number];
 
 const endShape = z.object({
   branch: z.object({ name: nameShape }),
-  // Of a pull request it tells the first letters alone.
+  // Abbreviated in pull request events.
   commit: z.object({ hash: z.string().regex(/^[0-9a-f]{7,64}$/) }),
   repository: z.object({ full_name: nameShape }).nullish(),
 });
@@ -106,7 +106,7 @@ function readPullRequest(payload: unknown): readonly Happening[] | undefined {
       source: request.source.branch.name,
       target: request.destination.branch.name,
       targetSha: null,
-      fork: from === repository.full_name ? null : (from ?? "a repository that is gone"),
+      fork: from === repository.full_name ? null : (from ?? "a deleted repository"),
       ref: `refs/heads/${request.source.branch.name}`,
       files: null,
       sha: request.source.commit.hash,
@@ -134,7 +134,6 @@ export const states: Readonly<Record<CommitState, string>> = {
   canceled: "FAILED",
 };
 
-/** At most so many letters of a key. */
 export const keyOf = (context: string): string =>
   context.length <= 40 ? context : hmacHex(Buffer.from(context), "key").slice(0, 40);
 
@@ -150,8 +149,8 @@ export const bitbucketCloud: Provider = {
     const repository = z.object({ repository: repositoryShape }).safeParse(payload).data?.repository;
     const event = header("x-event-key");
     if (repository === undefined || event === undefined) return undefined;
-    const happenings = Object.hasOwn(readers, event) ? readers[event]?.(payload) : [];
-    return happenings && { repository: repository.full_name, deliveryId: header("x-request-uuid"), happenings };
+    const events = Object.hasOwn(readers, event) ? readers[event]?.(payload) : [];
+    return events && { repository: repository.full_name, deliveryId: header("x-request-uuid"), events };
   },
   cloneUrl: ({ httpUrl }, repository) => `${base(httpUrl)}/${pathOf(repository)}.git`,
   gitAuthorization: (token) => basic("x-token-auth", token),

@@ -1,4 +1,4 @@
-/** Bitbucket Data Center and Server. What they send names no files, and code may be fetched over SSH. */
+/** Bitbucket Data Center and Server. Their webhooks contain no file lists, and repositories can be fetched over SSH. */
 import { z } from "zod";
 import { type Happening, nobody } from "../triggers/happening.ts";
 import { keyOf, states, valuesIn } from "./bitbucket-cloud.ts";
@@ -108,21 +108,20 @@ const readers: Readonly<Record<string, (payload: unknown) => readonly Happening[
   "pr:from_ref_updated": readPullRequest,
 };
 
-/** A request's repository is the one that it goes to. */
+/** For a pull request, the target repository. */
 const repositoryIn = z.union([
   z.object({ repository: repositoryShape }).transform(({ repository }) => fullName(repository)),
   requestShape.transform(({ pullRequest }) => fullName(pullRequest.toRef.repository)),
 ]);
 
-const placeOf = (repository: string) => {
+const partsOf = (repository: string) => {
   const [project = "", slug = ""] = repository.split("/").map(encodeURIComponent);
   return { project, slug };
 };
 function of({ apiUrl }: Connection, repository: string): string {
-  const { project, slug } = placeOf(repository);
+  const { project, slug } = partsOf(repository);
   return `${base(apiUrl)}/rest/api/1.0/projects/${project}/repos/${slug}`;
 }
-/** It counts from the first thing, not by pages. */
 const from = (page: number) => `limit=${pageSize}&start=${(page - 1) * pageSize}`;
 
 const cloneLinks = z.object({
@@ -136,11 +135,11 @@ export const bitbucketDataCenter: Provider = {
     const repository = repositoryIn.safeParse(payload).data;
     const event = header("x-event-key");
     if (repository === undefined || event === undefined) return undefined;
-    const happenings = Object.hasOwn(readers, event) ? readers[event]?.(payload) : [];
-    return happenings && { repository, deliveryId: header("x-request-id"), happenings };
+    const events = Object.hasOwn(readers, event) ? readers[event]?.(payload) : [];
+    return events && { repository, deliveryId: header("x-request-id"), events };
   },
   cloneUrl({ httpUrl }, repository) {
-    const { project, slug } = placeOf(repository);
+    const { project, slug } = partsOf(repository);
     return `${base(httpUrl)}/scm/${project}/${slug}.git`;
   },
   gitAuthorization: bearer,

@@ -1,11 +1,11 @@
-/** Gitea. It speaks much of GitHub's language, with a signature and a few words of its own. */
+/** Gitea and Forgejo. Their API is close to GitHub's, with another signature and some other values. */
 import { github, readPullRequest, readPush, repositoryOf } from "./github.ts";
 import { base, basic, hmacHex, type Inbound, isSame, pageSize, pathOf, type Provider } from "./provider.ts";
 
 const actions = ["opened", "synchronized", "reopened"];
 
-/** The product's name is in its headers. Forgejo, which grew out of Gitea, sends both its own and Gitea's. */
-function ofTheGiteaFamily(product: "gitea" | "forgejo"): Provider {
+/** The product's name is part of the headers. Forgejo, a fork of Gitea, sends both its own and Gitea's. */
+function giteaProvider(product: "gitea" | "forgejo"): Provider {
   const header = ({ header: of }: Inbound, name: string) => of(`x-${product}-${name}`) ?? of(`x-gitea-${name}`);
   return {
     ...github,
@@ -15,9 +15,9 @@ function ofTheGiteaFamily(product: "gitea" | "forgejo"): Provider {
       const repository = repositoryOf(payload);
       if (repository === undefined) return undefined;
       const event = header(inbound, "event");
-      const happenings =
+      const events =
         event === "push" ? readPush(payload) : event === "pull_request" ? readPullRequest(payload, actions) : [];
-      return happenings && { repository, deliveryId: header(inbound, "delivery"), happenings };
+      return events && { repository, deliveryId: header(inbound, "delivery"), events };
     },
     gitAuthorization: (token) => basic("oauth2", token),
     apiAuthorization: (token) => `token ${token}`,
@@ -28,13 +28,13 @@ function ofTheGiteaFamily(product: "gitea" | "forgejo"): Provider {
         body: {
           type: product,
           active: true,
-          // A new commit on a request is an event of its own here.
+          // A new commit on a pull request is a separate event.
           events: ["push", "create", "pull_request", "pull_request_sync"],
           config: { url, secret, content_type: "json" },
         },
       },
     ],
-    // An operator may set how much it answers with at most; 50 where nobody did.
+    // The operator can configure the maximum page size; the default is 50.
     lists: "capped",
     repositories: ({ apiUrl }, page) => ({
       method: "GET",
@@ -47,6 +47,6 @@ function ofTheGiteaFamily(product: "gitea" | "forgejo"): Provider {
   };
 }
 
-export const gitea: Provider = ofTheGiteaFamily("gitea");
+export const gitea: Provider = giteaProvider("gitea");
 
-export const forgejo: Provider = ofTheGiteaFamily("forgejo");
+export const forgejo: Provider = giteaProvider("forgejo");

@@ -1,4 +1,4 @@
-/** GitHub, and GitHub Enterprise: the same API at another address. */
+/** GitHub and GitHub Enterprise, which have the same API. */
 import { z } from "zod";
 import { type Happening, nobody } from "../triggers/happening.ts";
 import {
@@ -58,7 +58,7 @@ const pushShape = z.object({
 const sideShape = z.object({
   ref: nameShape,
   sha: shaShape,
-  // The repository of a fork that was deleted meanwhile is null.
+  // Null if the fork was deleted.
   repo: z.object({ full_name: nameShape }).nullish(),
 });
 const pullRequestShape = z.object({
@@ -88,7 +88,7 @@ export function readPush(payload: unknown): readonly Happening[] | undefined {
   const target = readRef(ref);
   if (target === undefined) return [];
   if ("tag" in target) return [{ kind: "tag", ...target, ...common }];
-  // What a forced push took away is in no commit of it, and a new branch has no list that counts.
+  // Commits removed by a forced push are not listed, and the list of a new branch is incomplete.
   const isWhole =
     !isZero(before) &&
     push.forced !== true &&
@@ -104,8 +104,7 @@ export function readPullRequest(payload: unknown, actions: readonly string[]): r
   const { action, number, pull_request: request, repository, sender } = read.data;
   if (!actions.includes(action)) return [];
   const { head, base: target } = request;
-  const fork =
-    head.repo?.full_name === repository.full_name ? null : (head.repo?.full_name ?? "a repository that is gone");
+  const fork = head.repo?.full_name === repository.full_name ? null : (head.repo?.full_name ?? "a deleted repository");
   return [
     {
       kind: "pull-request",
@@ -132,7 +131,7 @@ export function readPullRequest(payload: unknown, actions: readonly string[]): r
 export const repositoryOf = (payload: unknown): string | undefined =>
   z.object({ repository: z.object({ full_name: nameShape }) }).safeParse(payload).data?.repository.full_name;
 
-/** It has no word of its own for what runs, and none for what waits for a person. */
+/** GitHub has no states for "running" and "needs confirmation". */
 const states: Readonly<Record<CommitState, string>> = {
   pending: "pending",
   running: "pending",
@@ -155,9 +154,9 @@ export const github: Provider = {
     const repository = repositoryOf(payload);
     if (repository === undefined) return undefined;
     const event = header("x-github-event");
-    const happenings =
+    const events =
       event === "push" ? readPush(payload) : event === "pull_request" ? readPullRequest(payload, actions) : [];
-    return happenings && { repository, deliveryId: header("x-github-delivery"), happenings };
+    return events && { repository, deliveryId: header("x-github-delivery"), events };
   },
   cloneUrl: ({ httpUrl }, repository) => `${base(httpUrl)}/${pathOf(repository)}.git`,
   gitAuthorization: (token) => basic("x-access-token", token),
@@ -198,7 +197,7 @@ export const github: Provider = {
   },
 };
 
-/** Most providers count their webhooks; some name them. */
+/** Ids are numbers at most providers, and strings at some. */
 export function idIn(answer: unknown): string | undefined {
   const id = z.object({ id: z.union([z.number(), z.string()]) }).safeParse(answer).data?.id;
   return id === undefined ? undefined : String(id);

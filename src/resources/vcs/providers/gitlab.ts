@@ -1,4 +1,4 @@
-/** GitLab, at gitlab.com and elsewhere. It sends the secret itself instead of a signature. */
+/** GitLab, hosted and self-managed. It sends the secret itself instead of a signature. */
 import { z } from "zod";
 import { type Happening, nobody } from "../triggers/happening.ts";
 import { commitShape, idIn, namesIn } from "./github.ts";
@@ -44,7 +44,6 @@ const requestShape = z.object({
   object_attributes: z.object({
     iid: z.int().positive(),
     action: z.string().nullish(),
-    /** Only there where new commits came. */
     oldrev: z.string().nullish(),
     title: wordsShape,
     description: wordsShape,
@@ -132,7 +131,7 @@ const states: Readonly<Record<CommitState, string>> = {
   canceled: "canceled",
 };
 
-/** A project is known by its number, or by its whole path as one word. */
+/** The API accepts a project's number, or its URL-encoded path. */
 const of = ({ apiUrl }: Connection, repository: string) => `${base(apiUrl)}/projects/${encodeURIComponent(repository)}`;
 
 export const gitlab: Provider = {
@@ -142,12 +141,12 @@ export const gitlab: Provider = {
     const project = z.object({ project: projectShape }).safeParse(payload).data?.project;
     const event = header("x-gitlab-event");
     if (project === undefined || event === undefined) return undefined;
-    const happenings = (Object.hasOwn(readers, event) ? readers[event]?.(payload) : undefined) ?? [];
+    const events = (Object.hasOwn(readers, event) ? readers[event]?.(payload) : undefined) ?? [];
     return {
       repository: project.path_with_namespace,
-      // The same for a delivery that is repeated; the other header is the same for all webhooks of one event.
+      // Stays the same for a repeated delivery; the event UUID is shared by all webhooks of one event.
       deliveryId: header("idempotency-key") ?? header("x-gitlab-event-uuid"),
-      happenings,
+      events,
     };
   },
   cloneUrl: ({ httpUrl }, repository) => `${base(httpUrl)}/${repository}.git`,

@@ -1,49 +1,41 @@
 /**
- * What a provider of version control is to us: how to know and read what it sends, where its code is, and how to tell it what became
- * of a commit. Every provider is a file of this shape; none of them does anything by itself.
+ * The interface of VCS providers: verifying and parsing webhooks, clone URLs, and the requests to their APIs. Implementations only describe
+ * requests and never send them. Also shared helpers for implementations.
  */
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { z } from "zod";
 import type { VcsSource } from "../../runs/configuration-versions/definition.ts";
 import type { Happening } from "../triggers/happening.ts";
 
-/** Where an organization's connection leads. */
 export interface Connection {
   readonly serviceProvider: string;
   readonly apiUrl: string;
   readonly httpUrl: string;
 }
 
-/** A webhook as it arrived. */
 export interface Inbound {
   readonly header: (name: string) => string | undefined;
   readonly body: Uint8Array;
 }
 
-/** What it tells, once it is known to be genuine. */
 export interface Received {
-  /** As workspaces name it: `ORGANIZATION/REPOSITORY`. */
+  /** `ORGANIZATION/REPOSITORY`, as in a workspace's settings. */
   readonly repository: string;
-  /** What the provider calls this delivery; undefined where it has no name for it. */
   readonly deliveryId: string | undefined;
-  /** In their order; none where it is of no interest to us. */
-  readonly happenings: readonly Happening[];
+  readonly events: readonly Happening[];
 }
 
-/** A request to the provider's API. */
 export interface ApiCall {
   readonly method: "GET" | "POST" | "PUT" | "DELETE";
   readonly url: string;
   readonly body?: object;
 }
 
-/** What is told about a commit. */
 export type CommitState = "pending" | "running" | "needs-confirmation" | "success" | "failure" | "canceled";
 
 export interface CommitStatus {
   readonly sha: string;
   readonly state: CommitState;
-  /** What distinguishes it from others' statuses of the same commit. */
   readonly context: string;
   readonly description: string;
   readonly url: string;
@@ -55,49 +47,42 @@ export interface Webhook {
 }
 
 export interface Provider {
-  /** What configurations that come from it are said to come from. */
   readonly source: VcsSource;
-  /** Whether it was signed with this secret. Nothing of the body is looked at before. */
+  /** Whether the request was signed with this secret. Must not parse the body. */
   isAuthentic(inbound: Inbound, secret: string): boolean;
-  /** Undefined for what can't be read as anything that we know. */
   read(inbound: Inbound, payload: unknown, connection: Connection): Received | undefined;
-  /** Where git fetches it, over HTTPS. */
   cloneUrl(connection: Connection, repository: string): string;
-  /** The value of the header `Authorization`, for git and for the API. */
+  /** Values of the `Authorization` header, for git and for the API. */
   gitAuthorization(token: string): string;
   apiAuthorization(token: string): string;
-  /** Which request tells where git fetches it over SSH, and what to read out of the answer; where it is fetched like that at all. */
+  /** The API request for the SSH clone URL, if the provider supports SSH, and how to read its response. */
   readonly overSsh?: {
     readonly call: (connection: Connection, repository: string) => ApiCall;
     readonly read: (answer: unknown) => string | undefined;
   };
   status(connection: Connection, repository: string, status: CommitStatus): ApiCall;
-  /** One where a webhook may be about several kinds of events, else as many as are needed. */
+  /** Several requests if a webhook at this provider can only have one kind of event. */
   addWebhooks(connection: Connection, repository: string, webhook: Webhook): readonly ApiCall[];
-  /** By what the answer to one of those said. */
   removeWebhook(connection: Connection, repository: string, webhookId: string): ApiCall;
   readonly webhookId: (answer: unknown) => string | undefined;
-  /** A page of repositories that the token can see, and of a repository's branches, counted from 1. */
   repositories(connection: Connection, page: number): ApiCall;
   branches(connection: Connection, repository: string, page: number): ApiCall;
-  /** The names in such an answer. */
   readonly names: {
     readonly repositories: (answer: unknown, connection: Connection) => readonly string[];
     readonly branches: (answer: unknown) => readonly string[];
   };
-  /** `whole`: pages are not known there, and all comes at once; `capped`: a page may be smaller than what was asked for. */
+  /** `whole`: the provider has no paging. `capped`: pages may be smaller than requested. */
   readonly lists?: "whole" | "capped";
 }
 
 export const pageSize = 100;
 
-/** Without a slash at its end. */
 export const base = (url: string): string => url.replace(/\/+$/, "");
 
-/** Each part by itself: `acme/my repo` → `acme/my%20repo`. */
+/** Encodes each segment: `acme/my repo` → `acme/my%20repo`. */
 export const pathOf = (repository: string): string => repository.split("/").map(encodeURIComponent).join("/");
 
-/** In constant time; a text of another length is just as wrong. */
+/** In constant time, independent of the lengths. */
 export function isSame(sent: string | undefined, expected: string): boolean {
   if (sent === undefined) return false;
   const hashed = (text: string) => createHmac("sha256", "compared").update(text).digest();
@@ -111,11 +96,10 @@ export const basic = (user: string, password: string): string =>
   `Basic ${Buffer.from(`${user}:${password}`).toString("base64")}`;
 export const bearer = (token: string): string => `Bearer ${token}`;
 
-// --- shapes of what is sent
+// --- shapes of webhook payloads
 
-/** A commit's id: SHA-1, or SHA-256. */
 export const shaShape = z.string().regex(/^([0-9a-f]{40}|[0-9a-f]{64})$/);
-/** Bounded, because it is stored; and neither engine stores the character 0 or half a character. */
+/** Bounded, because it is stored; neither database stores NUL characters or lone surrogates. */
 export const nameShape = z
   .string()
   .min(1)
@@ -135,16 +119,16 @@ export const urlShape = z
 
 export const isZero = (sha: string): boolean => /^0+$/.test(sha);
 
-/** `refs/heads/main` → a branch, `refs/tags/v1` → a tag; anything else is neither. */
+/** Undefined for a ref that is neither a branch nor a tag. */
 export function readRef(ref: string): { readonly branch: string } | { readonly tag: string } | undefined {
   if (ref.startsWith("refs/heads/")) return { branch: ref.slice("refs/heads/".length) };
   return ref.startsWith("refs/tags/") ? { tag: ref.slice("refs/tags/".length) } : undefined;
 }
 
-/** What an answer of a provider lists at most; a fault for each item of more would hold everybody up. */
+/** Bounds parsing: an error for each item of a longer list would block the server. */
 export const answerItemsMax = 10_000;
 
-/** More are as good as unknown: comparing them would take too long. */
+/** A longer list counts as unknown, because comparing it would take too long. */
 const filesMax = 10_000;
 
 interface FileChanges {
@@ -153,7 +137,7 @@ interface FileChanges {
   readonly removed?: readonly string[] | null | undefined;
 }
 
-/** Of all commits together; null where a list is missing, or there may be more than these. */
+/** Of all commits; null if a list is missing or incomplete. */
 export function filesOf(commits: readonly FileChanges[], isWhole: boolean): readonly string[] | null {
   if (!isWhole) return null;
   const files = new Set<string>();
@@ -170,10 +154,10 @@ const areFiles = (value: unknown): boolean =>
   value.length <= filesMax &&
   value.every((file: unknown) => typeof file === "string" && file.length <= 4096);
 
-/** Unknown where they are too many: a fault for each item would take longer than the list is worth. */
+/** Null for a list that is too long: a validation error for each item would take too long. */
 export const filesShape = z.custom<readonly string[]>(areFiles).nullish().catch(null);
 
-/** As many commits as a provider lists at most; what follows is not looked at. */
+/** The maximum that a provider sends; further commits are ignored. */
 export const commitsListedMax = 2048;
 export const commitsOf = <Shape extends z.ZodType>(shape: Shape) =>
   z.preprocess(

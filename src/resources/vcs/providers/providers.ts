@@ -1,4 +1,4 @@
-/** Which provider is meant by an OAuth client's `service-provider`. */
+/** Maps an OAuth client's `service-provider` to its implementation. */
 import type { ServiceProvider } from "../../connections/oauth-clients/providers.ts";
 import { azureDevops } from "./azure-devops.ts";
 import { bitbucketCloud } from "./bitbucket-cloud.ts";

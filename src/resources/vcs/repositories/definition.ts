@@ -1,18 +1,17 @@
-/** What a connection can see at its provider: repositories, and their branches. Asked each time and never stored. */
+/** The repositories and branches that a connection can see at its provider. Requested each time, and never stored. */
 import { z } from "zod";
 import { defineResource, type Operation } from "../../../jsonapi/define.ts";
 import { type Parameter, Unusable } from "../../../jsonapi/query.ts";
 import { text } from "../../../jsonapi/schemas.ts";
 import { repository as repositoryName } from "../../register/workspaces/definition.ts";
 
-/** Its name is all that is known of it. */
 export interface Seen {
   readonly name: string;
 }
 
 const searchLengthMax = 256;
 const search: Parameter<string> = {
-  doc: "Only those whose name contains this, ignoring case.",
+  doc: "Only items whose name contains this text, ignoring case.",
   parse: (value) =>
     value.length <= searchLengthMax ? value : new Unusable(`can't have more than ${searchLengthMax} characters`),
 };
@@ -25,7 +24,9 @@ const repository: Parameter<string> = {
   },
 };
 const meta = z.object({
-  "is-cut-short": z.boolean().meta({ description: "Whether there may be more than the provider was asked for." }),
+  "is-cut-short": z.boolean().meta({
+    description: "Whether the list may be incomplete, because the provider has more items than were requested.",
+  }),
 });
 const list = {
   method: "GET",
@@ -41,7 +42,7 @@ export const repositories = defineResource<Seen>()(({ readOnly }) => ({
   id: ({ name }) => name,
   hasExpiring: true,
   attributes: {
-    identifier: readOnly(text(), "What a workspace names it by, as `vcs-repo.identifier`.", {
+    identifier: readOnly(text(), "The repository's name, for a workspace's `vcs-repo.identifier`.", {
       from: ({ name }) => name,
     }),
   },
@@ -50,7 +51,7 @@ export const repositories = defineResource<Seen>()(({ readOnly }) => ({
     listRepositories: {
       ...list,
       path: "/oauth-tokens/:oauth_token_id/repositories",
-      summary: "List the repositories that a connection can see, as its provider orders them; not counted",
+      summary: "List the repositories that a connection can see, in the provider's order, without a total count",
       query: { paged: true, parameters: { "search[name]": search } },
       meta,
     },
@@ -62,13 +63,14 @@ export const branches = defineResource<Seen>()(({ readOnly }) => ({
   doc: "A branch of a repository that a connection's token can see at its provider.",
   id: ({ name }) => name,
   hasExpiring: true,
-  attributes: { name: readOnly(text(), "What a workspace names it by, as `vcs-repo.branch`.") },
+  attributes: { name: readOnly(text(), "The branch's name, for a workspace's `vcs-repo.branch`.") },
   relationships: {},
   operations: {
     listBranches: {
       ...list,
       path: "/oauth-tokens/:oauth_token_id/branches",
-      summary: "List the branches of a repository that a connection can see, as its provider orders them; not counted",
+      summary:
+        "List the branches of a repository that a connection can see, in the provider's order, without a total count",
       query: { paged: true, parameters: { repository, "search[name]": search } },
       meta,
     },

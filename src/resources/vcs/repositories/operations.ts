@@ -1,4 +1,4 @@
-/** Operations on what a connection can see: load → authorize → ask the provider. Nothing is written. */
+/** Lists of repositories and branches: load → authorize → request from the provider. */
 import type { ListAnswer } from "../../../jsonapi/define.ts";
 import type { Page } from "../../../jsonapi/query.ts";
 import { AppError, conflict, notFound } from "../../../kernel/errors.ts";
@@ -13,7 +13,7 @@ import { branches, repositories, type Seen } from "./definition.ts";
 
 export const repositoryResource = implement(repositories, {
   listRepositories: ({ context, params, query }) =>
-    list(context, params.oauthTokenId, { page: query.page, search: query.searchName }, (provider, connection) => ({
+    listNames(context, params.oauthTokenId, { page: query.page, search: query.searchName }, (provider, connection) => ({
       call: (page) => provider.repositories(connection, page),
       names: (answer) => provider.names.repositories(answer, connection),
     })),
@@ -22,8 +22,8 @@ export const repositoryResource = implement(repositories, {
 export const branchResource = implement(branches, {
   listBranches: ({ context, params, query }) => {
     const { repository = "" } = query;
-    const what = { page: query.page, search: query.searchName };
-    return list(context, params.oauthTokenId, what, (provider, connection) => ({
+    const listQuery = { page: query.page, search: query.searchName };
+    return listNames(context, params.oauthTokenId, listQuery, (provider, connection) => ({
       call: (page) => provider.branches(connection, repository, page),
       names: provider.names.branches,
     }));
@@ -40,8 +40,8 @@ interface Kind {
   names(answer: unknown): readonly string[];
 }
 
-/** Raises `not-found`, `conflict` where the provider refuses, and `unavailable` where it does not answer. */
-async function list(
+/** Raises `not-found`, `conflict` if the provider refuses, and `unavailable` if it does not respond. */
+async function listNames(
   context: Context,
   id: string,
   { page, search }: Asked,
@@ -55,46 +55,43 @@ async function list(
   const listing = {
     ...kindOf(provider, token),
     lists: provider.lists,
-    ask: (call: ApiCall) => callApi(context, { provider, token }, call),
+    request: (call: ApiCall) => callApi(context, { provider, token }, call),
   };
   try {
-    const { names, hasMore, isCutShort } = await listed(listing, page, search);
+    const { names, hasMore, isCutShort } = await fetchNames(listing, page, search);
     return { views: names.map((name) => ({ name })), hasMore, meta: { "is-cut-short": isCutShort } };
   } catch (error) {
     throw error instanceof ApiFault ? refusalOf(error) : error;
   }
 }
 
-/** What a provider says, as an answer of ours. */
 function refusalOf({ status, isFinal, message }: ApiFault): AppError {
   if (status === 404)
     return new AppError(
       "not-found",
-      `${message} There is nothing like that at the provider, or the connection may not see it. Check the repository, and the addresses of the OAuth client.`,
+      `${message} It does not exist at the provider, or the connection can't see it. Check the repository, and the URLs of the OAuth client.`,
     );
-  if (isFinal) return conflict(`${message} Check the token and the addresses of the OAuth client.`);
+  if (isFinal) return conflict(`${message} Check the token and the URLs of the OAuth client.`);
   return new AppError("unavailable", `${message} Try again shortly.`, { retryAfterSeconds: 10 });
 }
 
-/** More pages of the provider's are not asked for. */
 const callsMax = 20;
 const totalMs = 20_000;
 
 export interface Listing {
   readonly lists: Provider["lists"];
   call(page: number): ApiCall;
-  ask(call: ApiCall): Promise<unknown>;
+  request(call: ApiCall): Promise<unknown>;
   names(answer: unknown): readonly string[];
 }
 
 export interface Found {
   readonly names: readonly string[];
   readonly hasMore: boolean;
-  /** Whether there may be more than was looked at. */
   readonly isCutShort: boolean;
 }
 
-async function listed(listing: Listing, page: Page, search = ""): Promise<Found> {
+async function fetchNames(listing: Listing, page: Page, search = ""): Promise<Found> {
   const first = (page.number - 1) * page.size;
   const needed = first + page.size;
   const found: string[] = [];
@@ -102,7 +99,7 @@ async function listed(listing: Listing, page: Page, search = ""): Promise<Found>
   const until = nowMs() + totalMs;
   let isWhole = false;
   for (let number = 1; !isWhole && found.length <= needed && number <= callsMax && nowMs() < until; number += 1) {
-    const names = listing.names(await listing.ask(listing.call(number)));
+    const names = listing.names(await listing.request(listing.call(number)));
     found.push(...names.filter((name) => words.every((word) => fold(name).includes(word))));
     isWhole = isLast(listing.lists, names.length);
   }

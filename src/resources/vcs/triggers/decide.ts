@@ -1,15 +1,11 @@
-/**
- * Does a run start? Pure: what happened, what the workspace watches, and what is known beside, to what is to be done, and the
- * sentence why. Nothing is decided elsewhere.
- */
+/** Decides whether a repository event starts a run in a workspace, and why not. Pure; the only place that decides this. */
 import { expression, expressionFault, globs } from "../../../kernel/patterns.ts";
 import { quoted } from "../../../kernel/text.ts";
 import type { Happening, PullRequest, Push, TagPush } from "./happening.ts";
 
-/** What a workspace's settings say about its repository. */
 export interface Watch {
   readonly executionMode: string;
-  /** Null: the repository's default branch. */
+  /** Null for the repository's default branch. */
   readonly branch: string | null;
   readonly tagsRegex: string | null;
   readonly fileTriggersEnabled: boolean;
@@ -20,37 +16,34 @@ export interface Watch {
   readonly queueAllRuns: boolean;
 }
 
-/** What neither the event nor the workspace tells. */
+/** Facts that are neither in the event nor in the workspace's settings. */
 export interface Known {
-  /** The repository's default branch; undefined where nobody has asked yet, null where asking was of no use. */
+  /** Undefined until it was looked up; null if that failed. */
   readonly defaultBranch?: string | null | undefined;
-  /** The files that changed; undefined where nobody has asked yet, null where asking was of no use. */
+  /** Changed files. Undefined until they were looked up; null if that failed. */
   readonly files?: readonly string[] | null | undefined;
-  /** Whether somebody has ever queued a run by hand. */
   readonly hasManualRun: boolean;
-  /** Whether the operator lets forks have plans. */
   readonly plansForks: boolean;
 }
 
 /**
- * `run`, or `plan` for a speculative one; `configuration`: it is fetched, so that somebody can start with it, and no run follows;
- * `ask`: it depends on something that is not known yet.
+ * `plan` starts a speculative run. `configuration` only fetches the configuration, for a run that a user starts. `ask` needs a fact to be looked
+ * up first.
  */
 export type Verdict =
-  | { readonly does: "run" | "plan" }
-  | { readonly does: "nothing"; readonly why: string }
-  | { readonly does: "configuration"; readonly why: string }
-  | { readonly does: "ask"; readonly what: "files" | "default-branch" };
+  | { readonly action: "run" | "plan" }
+  | { readonly action: "nothing"; readonly why: string }
+  | { readonly action: "configuration"; readonly why: string }
+  | { readonly action: "ask"; readonly what: "files" | "default-branch" };
 
-const nothing = (why: string): Verdict => ({ does: "nothing", why });
+const nothing = (why: string): Verdict => ({ action: "nothing", why });
 
-export function decide(happening: Happening, watch: Watch, known: Known): Verdict {
+export function decide(event: Happening, watch: Watch, known: Known): Verdict {
   if (watch.executionMode === "local")
-    return nothing("the workspace has the execution mode local, so its runs are executed where they are started");
-  if (happening.kind === "pull-request") return onPullRequest(happening, watch, known);
+    return nothing("the workspace has the execution mode local, so runs are executed on the machine that starts them");
+  if (event.kind === "pull-request") return onPullRequest(event, watch, known);
   return (
-    (happening.kind === "tag" ? tagObstacle(happening, watch) : pushObstacle(happening, watch, known)) ??
-    afterwards(watch, known)
+    (event.kind === "tag" ? tagObstacle(event, watch) : pushObstacle(event, watch, known)) ?? afterwards(watch, known)
   );
 }
 
@@ -73,23 +66,23 @@ function onPullRequest(request: PullRequest, watch: Watch, known: Known): Verdic
   if (!watch.speculativeEnabled) return nothing("speculative-enabled is false");
   if (request.fork !== null && !known.plansForks)
     return nothing(
-      `it comes from a fork, ${quoted(request.fork)}, and plans of forks are not allowed (CADASTRE_PLAN_FORKS)`,
+      `it comes from the fork ${quoted(request.fork)}, and plans for forks are not allowed (CADASTRE_PLAN_FORKS)`,
     );
   return (
     branchObstacle(request.target, request, watch, known) ??
     skipped(request.message) ??
-    fileObstacle(request, watch, known) ?? { does: "plan" }
+    fileObstacle(request, watch, known) ?? { action: "plan" }
   );
 }
 
-function branchObstacle(branch: string, happening: Happening, watch: Watch, known: Known): Verdict | undefined {
-  const followed = watch.branch ?? happening.defaultBranch ?? known.defaultBranch;
-  if (followed === undefined) return { does: "ask", what: "default-branch" };
+function branchObstacle(branch: string, event: Happening, watch: Watch, known: Known): Verdict | undefined {
+  const followed = watch.branch ?? event.defaultBranch ?? known.defaultBranch;
+  if (followed === undefined) return { action: "ask", what: "default-branch" };
   if (followed === null)
     return nothing("the repository's default branch is not known; set vcs-repo.branch on the workspace");
   if (followed === branch) return undefined;
   const whose = watch.branch === null ? "the default branch" : "the branch";
-  const what = happening.kind === "pull-request" ? "its target is" : "it is on";
+  const what = event.kind === "pull-request" ? "its target is" : "it is on";
   return nothing(`${what} the branch ${quoted(branch)}, and the workspace follows ${whose} ${quoted(followed)}`);
 }
 
@@ -97,27 +90,27 @@ const skipMarks = ["[skip ci]", "[ci skip]"];
 
 function skipped(message: string | null): Verdict | undefined {
   const mark = skipMarks.find((each) => message?.toLowerCase().includes(each));
-  return mark === undefined ? undefined : nothing(`its message says ${mark}`);
+  return mark === undefined ? undefined : nothing(`its message contains ${mark}`);
 }
 
-/** The runs that a person has not begun wait until one was, unless all are to be queued. */
+/** Without `queue-all-runs`, events start runs only after a user has queued the first one. */
 function afterwards({ queueAllRuns }: Watch, { hasManualRun }: Known): Verdict {
-  if (queueAllRuns || hasManualRun) return { does: "run" };
-  return { does: "configuration", why: "queue-all-runs is false and nobody has queued a run yet" };
+  if (queueAllRuns || hasManualRun) return { action: "run" };
+  return { action: "configuration", why: "queue-all-runs is false and nobody has queued a run yet" };
 }
 
-/** Some 50 ms of the thread that answers requests. */
+/** About 50 ms of the main thread. */
 const comparisonsMax = 4_000_000;
 
-/** A list of files that is not known, or too long to compare with the patterns, counts as a match. */
-function fileObstacle(happening: Push | PullRequest, watch: Watch, known: Known): Verdict | undefined {
-  const wanted = watch.fileTriggersEnabled ? wantedFiles(watch) : undefined;
-  if (wanted === undefined) return undefined;
-  const files = happening.files ?? known.files;
-  if (files === undefined) return { does: "ask", what: "files" };
-  if (files === null || files.length * wanted.folders.length > comparisonsMax) return undefined;
-  const [fits, isBelow] = [globs(wanted.patterns, comparisonsMax), belowAny(wanted.folders)];
-  return files.some((file) => fits(file) || isBelow(file)) ? undefined : nothing(wanted.why);
+/** An unknown list of files, or one that is too long to compare, counts as a match. */
+function fileObstacle(event: Push | PullRequest, watch: Watch, known: Known): Verdict | undefined {
+  const filter = watch.fileTriggersEnabled ? fileFilterOf(watch) : undefined;
+  if (filter === undefined) return undefined;
+  const files = event.files ?? known.files;
+  if (files === undefined) return { action: "ask", what: "files" };
+  if (files === null || files.length * filter.folders.length > comparisonsMax) return undefined;
+  const [fits, isInFolder] = [globs(filter.patterns, comparisonsMax), inAnyFolder(filter.folders)];
+  return files.some((file) => fits(file) || isInFolder(file)) ? undefined : nothing(filter.why);
 }
 
 interface Wanted {
@@ -126,14 +119,14 @@ interface Wanted {
   readonly why: string;
 }
 
-/** Undefined: any file. With patterns alone the working directory does not count; with prefixes it does. */
-function wantedFiles({ triggerPatterns, triggerPrefixes, workingDirectory }: Watch): Wanted | undefined {
+/** Undefined matches any file. The working directory counts together with prefixes, but not with patterns alone. */
+function fileFilterOf({ triggerPatterns, triggerPrefixes, workingDirectory }: Watch): Wanted | undefined {
   const directory = normal(workingDirectory ?? "");
   if (triggerPrefixes.length > 0) {
     const folders = [...triggerPrefixes.map(normal), ...(directory === "" ? [] : [directory])];
     const names = [...(triggerPatterns.length > 0 ? ["trigger-patterns"] : []), "trigger-prefixes"];
-    const beside = directory === "" ? "" : " or lies in the working directory";
-    return { patterns: triggerPatterns, folders, why: `no changed file matches ${names.join(" or ")}${beside}` };
+    const orDirectory = directory === "" ? "" : " or is in the working directory";
+    return { patterns: triggerPatterns, folders, why: `no changed file matches ${names.join(" or ")}${orDirectory}` };
   }
   if (triggerPatterns.length > 0)
     return { patterns: triggerPatterns, folders: [], why: "no changed file matches trigger-patterns" };
@@ -141,7 +134,7 @@ function wantedFiles({ triggerPatterns, triggerPrefixes, workingDirectory }: Wat
   return {
     patterns: [],
     folders: [directory],
-    why: `no changed file lies in the working directory ${quoted(directory)}`,
+    why: `no changed file is in the working directory ${quoted(directory)}`,
   };
 }
 
@@ -152,7 +145,7 @@ const normal = (path: string): string =>
     .filter((segment) => segment !== "" && segment !== ".")
     .join("/");
 
-/** Whole segments: `modules` is not above `modules-old/main.tf`. */
-function belowAny(folders: readonly string[]): (file: string) => boolean {
+/** By whole path segments: `modules` does not contain `modules-old/main.tf`. */
+function inAnyFolder(folders: readonly string[]): (file: string) => boolean {
   return (file) => folders.some((folder) => folder === "" || file === folder || file.startsWith(`${folder}/`));
 }

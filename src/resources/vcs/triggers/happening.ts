@@ -1,8 +1,8 @@
-/** What happens in a repository, in one form for all providers. Everything in it was sent by others. */
+/** Events in a repository, in one format for all providers. All values are untrusted input. */
 
 interface Commit {
   readonly sha: string;
-  /** What its author says about it; null where the provider does not tell. */
+  /** Null if the provider does not send it. */
   readonly message: string | null;
   readonly commitUrl: string | null;
   readonly compareUrl: string | null;
@@ -16,17 +16,16 @@ interface Sender {
 
 interface Common {
   readonly sender: Sender;
-  /** Null where the provider does not tell. */
+  /** Null if the provider does not send it. */
   readonly defaultBranch: string | null;
 }
 
 export interface Push extends Common, Commit {
   readonly kind: "push";
   readonly branch: string;
-  /** The commit that the branch was at; null for a new one. */
   readonly before: string | null;
   readonly isDeleted: boolean;
-  /** Every file that was added, changed or removed, also by its former name; null where the list is not there or not whole. */
+  /** All added, changed and removed files, including old names; null if the list is missing or incomplete. */
   readonly files: readonly string[] | null;
 }
 
@@ -44,11 +43,9 @@ export interface PullRequest extends Common, Commit {
   readonly url: string | null;
   readonly source: string;
   readonly target: string;
-  /** The commit that the target is at. */
   readonly targetSha: string | null;
-  /** The repository that it comes from, where that is another. */
   readonly fork: string | null;
-  /** By which the commit can be had where a provider gives nothing by its id alone. */
+  /** For fetching the commit from providers that do not serve commits by SHA. */
   readonly ref: string | null;
   readonly files: null;
 }
@@ -57,17 +54,17 @@ export type Happening = Push | TagPush | PullRequest;
 
 export const nobody: Sender = { username: null, avatarUrl: null, htmlUrl: null };
 
-/** By which its commit can be had where a provider gives nothing by its id alone. */
-export const refOf = (happening: Happening): string | undefined =>
-  happening.kind === "push"
-    ? `refs/heads/${happening.branch}`
-    : happening.kind === "tag"
-      ? `refs/tags/${happening.tag}`
-      : (happening.ref ?? undefined);
+/** For fetching the commit from providers that do not serve commits by SHA. */
+export const refOf = (event: Happening): string | undefined =>
+  event.kind === "push"
+    ? `refs/heads/${event.branch}`
+    : event.kind === "tag"
+      ? `refs/tags/${event.tag}`
+      : (event.ref ?? undefined);
 
-/** What people call it: `push 9f86d08`. */
-export function nameOf(happening: Happening): string {
-  const sha = happening.sha.slice(0, 7);
-  if (happening.kind === "push") return `push ${sha}`;
-  return happening.kind === "tag" ? `tag ${happening.tag} (${sha})` : `pull request ${happening.number} (${sha})`;
+/** A label for messages: `push 9f86d08`. */
+export function nameOf(event: Happening): string {
+  const sha = event.sha.slice(0, 7);
+  if (event.kind === "push") return `push ${sha}`;
+  return event.kind === "tag" ? `tag ${event.tag} (${sha})` : `pull request ${event.number} (${sha})`;
 }

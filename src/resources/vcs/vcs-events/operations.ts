@@ -1,4 +1,4 @@
-/** Operations on events from version control: load → authorize → list. */
+/** Lists of version control events: load → authorize → list. */
 import { nowMs } from "../../../kernel/time.ts";
 import { loadOrganizationForConnections } from "../../connections/oauth-clients/reads.ts";
 import { grantWorkspace, loadWorkspace } from "../../register/workspaces/reads.ts";
@@ -32,7 +32,7 @@ export const vcsEventResource = implement(vcsEvents, {
       from: query.filterFrom ?? new Date(nowMs() - tenDaysMs).toISOString(),
       clientIds: query.filterOauthClientExternalIds,
     };
-    // Every moment takes away what happened ten days before.
+    // The default window moves with time, so the response can't be cached.
     const until = query.filterFrom === undefined ? { until: 0 } : {};
     const events = await pageOfEvents(tx, { organizationId: id }, filter, query.page);
     return { ...events, ...until, included: await loadIncluded(tx, context, vcsEvents, events.views, query.include) };

@@ -1,4 +1,4 @@
-/** How an event ends: with an outcome, and the sentence that says why. */
+/** Ends events that start no run, with an outcome and its reason. */
 import type { Capability } from "../../../access/capability.ts";
 import type { Tx } from "../../../database/database.ts";
 import { now } from "../../../kernel/time.ts";
@@ -10,14 +10,12 @@ import type { Outcome } from "./definition.ts";
 import { lockUndecided, updateEvent, type WaitingEvent } from "./store.ts";
 import type { JobWork } from "../../shared/job-work.ts";
 
-/** An event, and the workspace and connection that it is about. */
 export interface Doing {
   readonly event: WaitingEvent;
   readonly workspace: WorkspaceView;
   readonly connection: OpenConnection;
 }
 
-/** What people call it. */
 export function subjectOf({ kind, happening, repository }: WaitingEvent): string {
   if (happening === null) return kind === "connection" ? `connecting ${repository}` : kind;
   return nameOf(JSON.parse(happening) as Happening);
@@ -28,7 +26,6 @@ export interface Ending {
   readonly why: string;
 }
 
-/** In a transaction in which the event is held. */
 export async function end(tx: Tx, by: Capability<"job">, event: WaitingEvent, { outcome, why }: Ending): Promise<void> {
   await updateEvent(tx, by, event.id, {
     outcome,
@@ -39,12 +36,12 @@ export async function end(tx: Tx, by: Capability<"job">, event: WaitingEvent, { 
 }
 
 export async function settle({ capability, step }: JobWork, event: WaitingEvent, ending: Ending): Promise<void> {
-  const isOurs = await step(async (tx) => {
+  const isEnded = await step(async (tx) => {
     if ((await lockUndecided(tx, event.id)) === undefined) return false;
     await end(tx, capability, event, ending);
     return true;
   });
-  if (isOurs) count(event, ending.outcome);
+  if (isEnded) count(event, ending.outcome);
 }
 
 export const ignored = (work: JobWork, event: WaitingEvent, why: string): Promise<void> =>

@@ -1,6 +1,6 @@
 /**
- * A webhook on its way in: known by its connection's secret before anything of it is read, stored in one transaction, and left to the
- * job. Nothing that takes long happens here.
+ * Receives webhooks: verifies the signature before reading anything, stores the events in one transaction, and leaves all further work to the
+ * job.
  */
 import { Capability } from "../../../access/capability.ts";
 import { createHash } from "node:crypto";
@@ -19,36 +19,32 @@ import { holdWorkspacesOf, insertDeliveries, insertEvents } from "./store.ts";
 
 const issueCapability = Capability.issuer("webhook");
 
-/** The job that works off what arrives. */
 export const workingOffJob = "vcs-events";
 
-/** Many commits, each with its files: what the largest provider sends at most. */
+/** GitHub's maximum, which is the largest of all providers. */
 export const deliveryBytesMax = 25 * 1024 * 1024;
 
-/** Undefined: there is no such connection, and nothing is to be read. */
 export const connectionOf = (context: Context, id: string): Promise<KnownConnection | undefined> =>
   knownConnection(context.database.reader, context, id);
 
-/** `stored`, or why not: it was stored before, or is about nothing that we know. */
+/** `repeated`: it was stored before. `unknown`: it is not about a connected repository, or of an unsupported kind. */
 export type Receipt = "stored" | "repeated" | "unknown";
 
-/** Raises `unauthorized` for what is not signed with the connection's secret. */
+/** Raises `unauthorized` for an invalid signature. */
 export async function receive(context: Context, connection: KnownConnection, inbound: Inbound): Promise<Receipt> {
   const provider = providerOf(connection.serviceProvider);
-  // Each of them, whether or not one was right: so the time tells nothing.
+  // Always checks all secrets, so that the response time reveals nothing.
   const authentic = connection.webhookSecrets.map((secret) => provider.isAuthentic(inbound, secret));
-  if (!authentic.includes(true)) throw told("refused", refusal(connection));
+  if (!authentic.includes(true)) {
+    tellVcsEvent({ provider: connection.serviceProvider, result: "refused" });
+    throw refusal(connection);
+  }
   const capability = issueCapability(connection.id);
   const received = provider.read(inbound, parsed(inbound.body), connection);
   const receipt = received === undefined ? "unknown" : await store(context, capability, connection, received, inbound);
   tellVcsEvent({ provider: connection.serviceProvider, result: receipt });
   if (receipt === "stored") context.wake?.(workingOffJob);
   return receipt;
-
-  function told(result: string, error: AppError): AppError {
-    tellVcsEvent({ provider: connection.serviceProvider, result });
-    return error;
-  }
 }
 
 const refusal = ({ webhookSecrets }: KnownConnection): AppError =>
@@ -59,13 +55,13 @@ const refusal = ({ webhookSecrets }: KnownConnection): AppError =>
       : "The webhook is not signed with this connection's webhook-secret. Set the same secret at the provider.",
   );
 
-/** Undefined for what is no JSON. Raises `too-large`. */
+/** Undefined for invalid JSON. Raises `too-large`. */
 function parsed(body: Uint8Array): unknown {
   try {
     return parseBounded(body);
   } catch (error) {
     if (error instanceof TooManyMembers)
-      throw new AppError("too-large", `${error.message} Push fewer commits at once, or start a run by hand.`);
+      throw new AppError("too-large", `${error.message} Push fewer commits at a time, or start a run manually.`);
     return undefined;
   }
 }
@@ -74,48 +70,43 @@ async function store(
   context: Context,
   capability: Capability<"webhook">,
   connection: KnownConnection,
-  { repository, deliveryId, happenings }: Received,
+  { repository, deliveryId, events }: Received,
   { body }: Inbound,
 ): Promise<Receipt> {
-  if (happenings.length === 0) return "unknown";
-  // What has no name of its own is known by what it says.
+  if (events.length === 0) return "unknown";
+  // Without a delivery id, the body identifies a repeated delivery.
   const deliveryKey = deliveryId?.slice(0, 256) || createHash("sha256").update(body).digest("hex");
-  const deliveries = happenings.map((happening, position) =>
-    newDelivery(connection, { happening, position, deliveryKey }),
-  );
+  const deliveries = events.map((event, position) => newDelivery(connection, { event, position, deliveryKey }));
   return context.database.write(async (tx) => {
     const workspaceIds = await holdWorkspacesOf(tx, connection.id, repository);
     if (workspaceIds.length === 0) return "unknown";
     const fresh = await insertDeliveries(tx, capability, deliveries);
     if (fresh.size === 0) return "repeated";
-    const events = deliveries.flatMap(({ id, createdAt }, position) =>
+    const rows = deliveries.flatMap(({ id, createdAt }, position) =>
       fresh.has(id)
         ? workspaceIds.map((workspaceId) =>
-            newEvent(
-              { connection, repository, workspaceId, deliveryId: id, createdAt },
-              happenings[position] as Happening,
-            ),
+            newEvent({ connection, repository, workspaceId, deliveryId: id, createdAt }, events[position] as Happening),
           )
         : [],
     );
-    await insertEvents(tx, capability, events);
+    await insertEvents(tx, capability, rows);
     return "stored";
   });
 }
 
 interface Told {
-  readonly happening: Happening;
+  readonly event: Happening;
   readonly position: number;
   readonly deliveryKey: string;
 }
 
-function newDelivery({ id, organizationId }: KnownConnection, { happening, ...place }: Told): VcsDeliveryTable {
+function newDelivery({ id, organizationId }: KnownConnection, { event, ...key }: Told): VcsDeliveryTable {
   return {
     id: newId("vcs-deliveries"),
     organizationId,
     oauthClientId: id,
-    ...place,
-    happening: JSON.stringify(happening),
+    ...key,
+    happening: JSON.stringify(event),
     createdAt: now(),
   };
 }
@@ -128,19 +119,19 @@ interface Place {
   readonly createdAt: string;
 }
 
-function newEvent({ connection, ...place }: Place, happening: Happening): VcsEventTable {
+function newEvent({ connection, ...target }: Place, event: Happening): VcsEventTable {
   return {
     ...undecided,
     id: newId("vcs-events"),
     organizationId: connection.organizationId,
     oauthClientId: connection.id,
-    ...place,
-    kind: happening.kind,
-    branch: happening.kind === "push" ? happening.branch : happening.kind === "tag" ? null : happening.target,
-    tag: happening.kind === "tag" ? happening.tag : null,
-    pullRequest: happening.kind === "pull-request" ? happening.number : null,
-    commitSha: happening.sha,
-    detail: `${nameOf(happening)} waits to be worked off`,
+    ...target,
+    kind: event.kind,
+    branch: event.kind === "push" ? event.branch : event.kind === "tag" ? null : event.target,
+    tag: event.kind === "tag" ? event.tag : null,
+    pullRequest: event.kind === "pull-request" ? event.number : null,
+    commitSha: event.sha,
+    detail: `${nameOf(event)} is waiting to be processed`,
   };
 }
 

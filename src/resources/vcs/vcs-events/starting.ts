@@ -1,4 +1,4 @@
-/** From an event to a run: the commit is fetched, becomes a configuration, and with it a run begins or a plan. */
+/** Fetches the commit of an event as a configuration version, and starts a run or speculative plan with it. */
 import type { Capability } from "../../../access/capability.ts";
 import type { Tx } from "../../../database/database.ts";
 import { AppError } from "../../../kernel/errors.ts";
@@ -21,49 +21,51 @@ import { count, type Doing, end, type Ending, subjectOf } from "./outcomes.ts";
 import { earlierRun, findEarlier, lockUndecided, outdatedRuns, updateEvent, type WaitingEvent } from "./store.ts";
 import type { JobWork } from "../../shared/job-work.ts";
 
-type Taking = Extract<Verdict, { does: "run" | "plan" | "configuration" }>;
+type Taking = Extract<Verdict, { action: "run" | "plan" | "configuration" }>;
 
-/** Raises FetchFault, ApiFault, or what a configuration that is not taken is refused with. */
+/** Raises FetchFault, ApiFault, and the AppError of a rejected archive. */
 export async function takeConfiguration(
   work: JobWork,
-  doing: Doing,
-  happening: Happening | undefined,
-  verdict: Taking,
+  eventContext: Doing,
+  repositoryEvent: Happening | undefined,
+  decision: Taking,
 ): Promise<void> {
   const { context, signal } = work;
-  const { event, workspace, connection } = doing;
-  const isThere = await isUploaded(context, event.configurationVersionId);
-  if (!isThere) {
+  const { event, workspace, connection } = eventContext;
+  const hasArchive = await isUploaded(context, event.configurationVersionId);
+  if (!hasArchive) {
     const repository = await repositoryOf(context, connection, event.repository);
-    const wanted = { ...wantedOf(happening, workspace), withSubmodules: workspace.vcsIngressSubmodules === 1 };
-    const taken = await fetchCommit(workshopOf(context, signal), repository, wanted, async (commit) => {
-      const id = await work.step((tx) => announce(tx, work, doing, commitOf(doing, happening, commit), verdict));
+    const ref = { ...refToFetch(repositoryEvent, workspace), withSubmodules: workspace.vcsIngressSubmodules === 1 };
+    const isFetched = await fetchCommit(workshopOf(context, signal), repository, ref, async (commit) => {
+      const id = await work.step((tx) =>
+        createConfiguration(tx, work, eventContext, commitOf(eventContext, repositoryEvent, commit), decision),
+      );
       if (id !== undefined) await receiveCommit(work, id, commit.archive);
       return id !== undefined;
     });
-    if (!taken) return;
+    if (!isFetched) return;
   }
-  await work.step((tx) => conclude(tx, work, doing, verdict));
+  await work.step((tx) => startRun(tx, work, eventContext, decision));
 }
 
 async function isUploaded(context: Context, id: string | null): Promise<boolean> {
   return id !== null && (await loadConfigurationVersion(context.database.reader, context, id)).status === "uploaded";
 }
 
-/** The branch that a workspace follows, for one that was just connected. */
-function wantedOf(happening: Happening | undefined, { vcsBranch }: WorkspaceView) {
-  if (happening === undefined)
+/** For a workspace that was just connected, the tip of its branch. */
+function refToFetch(repositoryEvent: Happening | undefined, { vcsBranch }: WorkspaceView) {
+  if (repositoryEvent === undefined)
     return { sha: undefined, ref: vcsBranch === null ? undefined : `refs/heads/${vcsBranch}` };
-  return { sha: happening.sha, ref: refOf(happening) };
+  return { sha: repositoryEvent.sha, ref: refOf(repositoryEvent) };
 }
 
-/** Gives the id of the configuration that is to be filled; undefined where there is nothing to be done any more. */
-async function announce(
+/** Returns the id of the configuration version to upload to; undefined if the event has ended in the meantime. */
+async function createConfiguration(
   tx: Tx,
   { context, capability }: JobWork,
   { event }: Doing,
   commit: Commit,
-  verdict: Taking,
+  decision: Taking,
 ): Promise<string | undefined> {
   const workspace = await loadWorkspace(tx, context, { workspaceId: event.workspaceId ?? "" }, true);
   const current = await lockUndecided(tx, event.id);
@@ -72,11 +74,11 @@ async function announce(
   const commitSha = commit.ingress.commitSha;
   const earlier = await earlierRun(tx, { ...current, commitSha });
   if (earlier !== undefined) {
-    await end(tx, capability, event, { outcome: "ignored", why: `this commit had its run before, ${earlier}` });
+    await end(tx, capability, event, { outcome: "ignored", why: `this commit already has the run ${earlier}` });
     count(event, "ignored");
     return undefined;
   }
-  const attributes = { autoQueueRuns: false, speculative: verdict.does === "plan" };
+  const attributes = { autoQueueRuns: false, speculative: decision.action === "plan" };
   const { id } = await announceCommit(tx, { context, capability }, workspace, commit, attributes);
   await updateEvent(tx, capability, event.id, {
     configurationVersionId: id,
@@ -86,61 +88,60 @@ async function announce(
   return id;
 }
 
-/** The run, where there is to be one, and the outcome with it. */
-async function conclude(
+async function startRun(
   tx: Tx,
   { context, capability }: JobWork,
   { event, connection }: Doing,
-  verdict: Taking,
+  decision: Taking,
 ): Promise<void> {
   const workspace = await loadWorkspace(tx, context, { workspaceId: event.workspaceId ?? "" }, true);
   const current = await lockUndecided(tx, event.id);
   if (current === undefined || current.configurationVersionId === null) return;
-  if (verdict.does === "configuration") {
-    const why = `${verdict.why}. Its configuration was fetched, and is there for a run that somebody starts`;
+  if (decision.action === "configuration") {
+    const why = `${decision.why}. Its configuration was fetched, and can be used for a run that a user starts`;
     await supersedeEarlier(tx, capability, event);
-    return ends(tx, capability, event, { outcome: "ignored", why });
+    return endAndCount(tx, capability, event, { outcome: "ignored", why });
   }
-  const canceled = verdict.does === "plan" ? await cancelOutdated(tx, context, capability, event, workspace) : 0;
+  const canceled = decision.action === "plan" ? await cancelOutdated(tx, context, capability, event, workspace) : 0;
   try {
-    const run = await createRun(tx, context, capability.grant(workspace), await askedRun(tx, context, current));
-    const place = {
+    const run = await createRun(tx, context, capability.grant(workspace), await runInputOf(tx, context, current));
+    const commit = {
       repository: event.repository,
       sha: current.commitSha ?? "",
       oauthTokenId: workspace.vcsOauthTokenId,
     };
-    await followRun(tx, capability, run, place);
+    await followRun(tx, capability, run, commit);
     await supersedeEarlier(tx, capability, event);
-    const what = verdict.does === "plan" ? "a speculative plan" : "a run";
-    const beside =
-      canceled === 0 ? "" : `, and ${canceled} of an earlier commit ${canceled === 1 ? "was" : "were"} canceled`;
+    const what = decision.action === "plan" ? "a speculative plan" : "a run";
+    const andCanceled =
+      canceled === 0 ? "" : `; ${canceled} of an earlier commit ${canceled === 1 ? "was" : "were"} canceled`;
     await updateEvent(tx, capability, event.id, {
       outcome: "started",
-      detail: `${subjectOf(event)} started ${what}, ${run.id}${beside}`,
+      detail: `${subjectOf(event)} started ${what}, ${run.id}${andCanceled}`,
       runId: run.id,
       dueMs: null,
       decidedAt: now(),
     });
     count({ provider: connection.serviceProvider }, "started");
   } catch (error) {
-    // What can't be run is refused before anything is written.
+    // `invalid` is raised before anything is written.
     if (!(error instanceof AppError) || error.code !== "invalid") throw error;
-    await ends(tx, capability, event, { outcome: "failed", why: error.message });
+    await endAndCount(tx, capability, event, { outcome: "failed", why: error.message });
   }
 }
 
-/** A run of an older commit must not follow that of a newer one, so events that wait for another attempt end here. */
+/** Ends earlier events that wait for a retry: a run of an older commit must not follow that of a newer one. */
 async function supersedeEarlier(tx: Tx, by: Capability<"job">, event: WaitingEvent): Promise<void> {
   for (const earlier of await findEarlier(tx, event))
-    await ends(tx, by, earlier, { outcome: "ignored", why: `${subjectOf(event)} superseded it` });
+    await endAndCount(tx, by, earlier, { outcome: "ignored", why: `${subjectOf(event)} superseded it` });
 }
 
-async function ends(tx: Tx, by: Capability<"job">, event: WaitingEvent, ending: Ending): Promise<void> {
+async function endAndCount(tx: Tx, by: Capability<"job">, event: WaitingEvent, ending: Ending): Promise<void> {
   await end(tx, by, event, ending);
   count(event, ending.outcome);
 }
 
-async function askedRun(tx: Tx, context: Context, event: { readonly configurationVersionId: string | null }) {
+async function runInputOf(tx: Tx, context: Context, event: { readonly configurationVersionId: string | null }) {
   const id = event.configurationVersionId ?? "";
   const { ingress } = await loadConfigurationVersion(tx, context, id);
   const { commitMessage, pullRequestTitle } = JSON.parse(ingress ?? "{}") as Partial<Commit["ingress"]>;
@@ -155,7 +156,7 @@ async function askedRun(tx: Tx, context: Context, event: { readonly configuratio
   } as const;
 }
 
-/** A newer commit of a pull request makes plans of earlier ones idle, where the organization wants it so. */
+/** Cancels the plans of earlier commits of a pull request, if the organization has enabled that. Returns their number. */
 async function cancelOutdated(
   tx: Tx,
   context: Context,
@@ -178,13 +179,14 @@ async function cancelOutdated(
 
 function commitOf(
   { event, workspace, connection }: Doing,
-  happening: Happening | undefined,
+  repositoryEvent: Happening | undefined,
   fetched: FetchedCommit,
 ): Commit {
   const { provider } = connection;
-  const request = happening?.kind === "pull-request" ? happening : undefined;
-  const sender = happening?.sender ?? nobody;
-  const branch = happening?.kind === "push" ? happening.branch : (request?.source ?? workspace.vcsBranch ?? "");
+  const request = repositoryEvent?.kind === "pull-request" ? repositoryEvent : undefined;
+  const sender = repositoryEvent?.sender ?? nobody;
+  const branch =
+    repositoryEvent?.kind === "push" ? repositoryEvent.branch : (request?.source ?? workspace.vcsBranch ?? "");
   return {
     source: provider.source,
     ingress: {
@@ -193,16 +195,18 @@ function commitOf(
       commitMessage: fetched.message,
       commitSha: fetched.sha,
       commitUrl:
-        happening?.commitUrl ?? `${connection.httpUrl.replace(/\/+$/, "")}/${event.repository}/commit/${fetched.sha}`,
-      compareUrl: happening?.compareUrl ?? null,
+        repositoryEvent?.commitUrl ??
+        `${connection.httpUrl.replace(/\/+$/, "")}/${event.repository}/commit/${fetched.sha}`,
+      compareUrl: repositoryEvent?.compareUrl ?? null,
       identifier: event.repository,
       isPullRequest: request !== undefined,
-      onDefaultBranch: request === undefined && (workspace.vcsBranch === null || branch === happening?.defaultBranch),
+      onDefaultBranch:
+        request === undefined && (workspace.vcsBranch === null || branch === repositoryEvent?.defaultBranch),
       pullRequestNumber: request?.number ?? null,
       pullRequestUrl: request?.url ?? null,
       pullRequestTitle: request?.title ?? null,
       pullRequestBody: request?.body ?? null,
-      tag: happening?.kind === "tag" ? happening.tag : null,
+      tag: repositoryEvent?.kind === "tag" ? repositoryEvent.tag : null,
       senderUsername: sender.username,
       senderAvatarUrl: sender.avatarUrl,
       senderHtmlUrl: sender.htmlUrl,

@@ -1,4 +1,4 @@
-/** SQL of what arrives from version control, and of what became of it. */
+/** SQL for webhook deliveries and version control events. */
 import type { ConnectedWorkspace } from "../../shared/hooks.ts";
 import type { Capability } from "../../../access/capability.ts";
 import type { Granted } from "../../../access/granted.ts";
@@ -20,19 +20,19 @@ export interface EventFilter {
 
 type Holder = { readonly organizationId: string } | { readonly workspaceId: string };
 
-/** The newest first. */
+/** Newest first. */
 export async function pageOfEvents(
   tx: Tx,
-  holder: Holder,
+  scope: Holder,
   { outcome, levels, from, to, clientIds }: EventFilter,
   page: Page,
 ): Promise<{ views: VcsEventView[]; totalCount: number }> {
   const level = sql<string>`case when e.outcome = 'failed' then 'error' else 'info' end`;
   let found = tx.db.selectFrom("vcsEvents as e");
   found =
-    "workspaceId" in holder
-      ? found.where("e.workspaceId", "=", holder.workspaceId)
-      : found.where("e.organizationId", "=", holder.organizationId);
+    "workspaceId" in scope
+      ? found.where("e.workspaceId", "=", scope.workspaceId)
+      : found.where("e.organizationId", "=", scope.organizationId);
   if (from !== undefined) found = found.where("e.createdAt", ">=", from);
   if (to !== undefined) found = found.where("e.createdAt", "<=", to);
   if (outcome !== undefined) found = found.where("e.outcome", "=", outcome);
@@ -50,7 +50,7 @@ export async function pageOfEvents(
   return { views: rows, totalCount: totals.totalCount };
 }
 
-/** The workspaces that a connection's repository is in, which stay until the transaction's end; in the order of their ids. */
+/** Locks the workspaces that are connected to a repository, in the order of their ids, so that they can't be deleted. */
 export async function holdWorkspacesOf(tx: Tx, oauthClientId: string, repository: string): Promise<string[]> {
   const rows = await tx.db
     .selectFrom("workspaces as w")
@@ -66,7 +66,7 @@ export async function holdWorkspacesOf(tx: Tx, oauthClientId: string, repository
   return rows.map(({ id }) => id);
 }
 
-/** Those that were not there before, by what the provider calls them; gives their ids. */
+/** Skips deliveries that were already stored. Returns the ids of the others. */
 export async function insertDeliveries(
   tx: Tx,
   by: Capability<"webhook">,
@@ -81,13 +81,12 @@ export async function insertDeliveries(
   return new Set(inserted.map(({ id }) => id));
 }
 
-/** A webhook told of it, a workspace was connected, or a job failed at it. */
 export type EventSource =
   | Capability<"webhook" | "job">
   | Granted<ConnectedWorkspace, "can-update" | "can-create-workspace">;
 
 export async function insertEvents(tx: Tx, _by: EventSource, rows: readonly VcsEventTable[]): Promise<void> {
-  // Engines bound how many values a statement has.
+  // Databases limit the number of values in a statement.
   for (let at = 0; at < rows.length; at += 500)
     await tx.db
       .insertInto("vcsEvents")
@@ -96,7 +95,7 @@ export async function insertEvents(tx: Tx, _by: EventSource, rows: readonly VcsE
 }
 
 export interface WaitingEvent extends VcsEventTable {
-  /** JSON; null where no delivery told of it, or it is gone with its connection. */
+  /** JSON; null without a delivery, or if the connection was deleted. */
   readonly happening: string | null;
   readonly provider: string | null;
 }
@@ -112,13 +111,12 @@ const undecided = (tx: Tx) =>
 
 export interface InProgress {
   readonly workspaceIds: readonly string[];
-  /** Connections that have no slot left. */
   readonly oauthClientIds: readonly string[];
 }
 
 /**
- * The next due events, the longest due first, and at most one of a workspace: the earliest that is due there. An event that waits
- * for its next attempt does not delay later ones; `findEarlier` keeps runs in order.
+ * The next due events, longest due first, and only the earliest of each workspace. An event that waits for a retry does not delay later ones;
+ * `findEarlier` keeps runs in order.
  */
 export async function findDue(
   tx: Tx,
@@ -141,7 +139,7 @@ export async function findDue(
     .execute();
 }
 
-/** What the same workspace still waits for from before: of the same pull request, or else of its pushes and tags. */
+/** Earlier undecided events of the same workspace: of the same pull request, or otherwise its pushes and tags. */
 export async function findEarlier(
   tx: Tx,
   { id, createdAt, workspaceId, pullRequest }: VcsEventTable,
@@ -154,7 +152,6 @@ export async function findEarlier(
     .execute();
 }
 
-/** Whether it is still to be decided; nobody else decides it until the transaction's end. */
 export async function lockUndecided(tx: Tx, id: string): Promise<VcsEventTable | undefined> {
   return tx.db
     .selectFrom("vcsEvents as e")
@@ -174,7 +171,7 @@ export async function updateEvent(
   await updateRow(tx, "vcsEvents", id, changes);
 }
 
-/** It is looked at again after a while, by the database's clock. */
+/** By the database's clock. */
 export async function postponeEvent(
   tx: Tx,
   _by: Capability<"job">,
@@ -184,7 +181,6 @@ export async function postponeEvent(
   await updateRow(tx, "vcsEvents", id, { attempts, detail, dueMs: sql`${tx.dialect.nowMs} + ${waitMs}` });
 }
 
-/** The run that this workspace made of this commit before, by the same kind of event. */
 export async function earlierRun(
   tx: Tx,
   { id, workspaceId, commitSha, kind, tag, pullRequest }: VcsEventTable,
@@ -209,7 +205,6 @@ export async function earlierRun(
   return row?.runId ?? undefined;
 }
 
-/** The runs of earlier commits of a pull request that have not ended. */
 export async function outdatedRuns(tx: Tx, workspaceId: string, pullRequest: number): Promise<string[]> {
   const rows = await tx.db
     .selectFrom("vcsEvents as e")
@@ -223,7 +218,6 @@ export async function outdatedRuns(tx: Tx, workspaceId: string, pullRequest: num
   return rows.map(({ id }) => id);
 }
 
-/** Whether a person has ever queued a run there. */
 export async function hasManualRun(tx: Tx, workspaceId: string, organizationId: string): Promise<boolean> {
   const row = await tx.db
     .selectFrom("runs")
@@ -236,7 +230,6 @@ export async function hasManualRun(tx: Tx, workspaceId: string, organizationId: 
   return row !== undefined;
 }
 
-/** What is older than a moment; gives how many rows. */
 export async function deleteOlder(tx: Tx, _by: Capability<"job">, before: string, limit: number): Promise<number> {
   const events = await sql`delete from vcs_events where id in (
     select id from vcs_events where created_at < ${before} order by created_at limit ${limit})`.execute(tx.db);

@@ -1,6 +1,6 @@
 /**
- * The job that decides what events do: one at a time for each workspace, a few workspaces at once. Git runs between transactions, and
- * each transaction leaves the event in a state from which any server can continue.
+ * The background job that processes events: one at a time per workspace, several workspaces concurrently. Git runs between transactions, and each
+ * transaction leaves the event in a state from which any server can continue.
  */
 import { AppError } from "../../../kernel/errors.ts";
 import { nowMs } from "../../../kernel/time.ts";
@@ -19,8 +19,8 @@ import type { JobWork } from "../../shared/job-work.ts";
 
 const slots = 4;
 const perConnectionMax = 2;
-const keptMs = 90 * 24 * 3600 * 1000;
-/** Between attempts; after the last there is none. */
+const retentionMs = 90 * 24 * 3600 * 1000;
+/** Between attempts; without another entry, the event fails. */
 const waitsMs = [2_000, 10_000, 60_000];
 
 export async function workOff(work: JobWork): Promise<number> {
@@ -28,11 +28,11 @@ export async function workOff(work: JobWork): Promise<number> {
   const handled = await inSlots<WaitingEvent>(
     {
       slots,
-      next: async (underway) => {
-        const using = underway.map(({ oauthClientId }) => oauthClientId ?? "");
+      next: async (inProgress) => {
+        const using = inProgress.map(({ oauthClientId }) => oauthClientId ?? "");
         const isFull = (id: string) => using.filter((each) => each === id).length >= perConnectionMax;
         const busy = {
-          workspaceIds: underway.map(({ workspaceId }) => workspaceId ?? ""),
+          workspaceIds: inProgress.map(({ workspaceId }) => workspaceId ?? ""),
           oauthClientIds: [...new Set(using)].filter(isFull),
         };
         const found = await findDue(context.database.reader, busy, slots * 4);
@@ -42,19 +42,19 @@ export async function workOff(work: JobWork): Promise<number> {
           return true;
         });
       },
-      work: (event) => workOn(work, event),
+      work: (event) => processEvent(work, event),
     },
     signal,
   );
-  const before = new Date(nowMs() - keptMs).toISOString();
+  const before = new Date(nowMs() - retentionMs).toISOString();
   if (!signal.aborted) await step((tx) => deleteOlder(tx, capability, before, 1000));
   return handled;
 }
 
-/** An event that fails is tried again later unless no attempt can succeed; later events do not wait for it. */
-async function workOn(work: JobWork, event: WaitingEvent): Promise<void> {
+/** Retries a failed event later, unless the error is final. Later events do not wait for it. */
+async function processEvent(work: JobWork, event: WaitingEvent): Promise<void> {
   try {
-    await workOnce(work, event);
+    await processOnce(work, event);
   } catch (error) {
     if (work.signal.aborted) return;
     const waitMs = waitsMs[event.attempts];
@@ -63,16 +63,16 @@ async function workOn(work: JobWork, event: WaitingEvent): Promise<void> {
     if (isFinal || waitMs === undefined || error instanceof AppError)
       await settle(work, event, { outcome: "failed", why: sentence });
     else await postpone(work, event, sentence, waitMs);
-    if (!isTold(error)) throw error;
+    if (!isExpected(error)) throw error;
   }
 }
 
-const isTold = (error: unknown): error is Error =>
+const isExpected = (error: unknown): error is Error =>
   error instanceof FetchFault || error instanceof ApiFault || error instanceof AppError;
 
-/** What is not ours to tell stays in the log. */
+/** Unexpected errors are only logged. */
 const sentenceOf = (error: unknown): string =>
-  isTold(error) ? error.message.replace(/\.$/, "") : "something went wrong inside the service; its log tells more";
+  isExpected(error) ? error.message.replace(/\.$/, "") : "an internal error occurred; see the server's log";
 
 async function postpone(
   { capability, step }: JobWork,
@@ -81,14 +81,14 @@ async function postpone(
   waitMs: number,
 ): Promise<void> {
   const attempts = event.attempts + 1;
-  const detail = `${subjectOf(event)} is tried again, attempt ${attempts} failed: ${why}`;
+  const detail = `${subjectOf(event)} will be retried; attempt ${attempts} failed: ${why}`;
   await step(async (tx) => {
     if ((await lockUndecided(tx, event.id)) !== undefined)
       await postponeEvent(tx, capability, event.id, { attempts, detail, waitMs });
   });
 }
 
-async function workOnce(work: JobWork, event: WaitingEvent): Promise<void> {
+async function processOnce(work: JobWork, event: WaitingEvent): Promise<void> {
   const { context } = work;
   const tx = context.database.reader;
   const workspace = await loadWorkspace(tx, context, { workspaceId: event.workspaceId ?? "" });
@@ -96,18 +96,18 @@ async function workOnce(work: JobWork, event: WaitingEvent): Promise<void> {
   const isOther = workspace.vcsIdentifier?.toLowerCase() !== event.repository.toLowerCase();
   const isGone = connection === undefined || (event.oauthClientId !== null && event.oauthClientId !== connection.id);
   if (isOther || isGone)
-    return ignored(work, event, "the workspace is not connected to this repository by this connection any more");
-  const doing: Doing = { event, workspace, connection };
-  if (event.happening === null) return connected(work, doing);
-  const happening = JSON.parse(event.happening) as Happening;
-  const verdict = await decided(work, doing, happening);
-  if (verdict.does === "nothing") return ignored(work, event, verdict.why);
-  if (verdict.does !== "ask") await takeConfiguration(work, doing, happening, verdict);
+    return ignored(work, event, "the workspace is no longer connected to this repository by this connection");
+  const eventContext: Doing = { event, workspace, connection };
+  if (event.happening === null) return connected(work, eventContext);
+  const repositoryEvent = JSON.parse(event.happening) as Happening;
+  const decision = await decideWithFacts(work, eventContext, repositoryEvent);
+  if (decision.action === "nothing") return ignored(work, event, decision.why);
+  if (decision.action !== "ask") await takeConfiguration(work, eventContext, repositoryEvent, decision);
 }
 
-/** A workspace that was just connected begins with the tip of its branch; with a run, where all are to be queued. */
-async function connected(work: JobWork, doing: Doing): Promise<void> {
-  const { workspace, event } = doing;
+/** For a workspace that was just connected: fetches the tip of its branch, and starts a run if `queue-all-runs` is set. */
+async function connected(work: JobWork, eventContext: Doing): Promise<void> {
+  const { workspace, event } = eventContext;
   if (executionModeOf(workspace) === "local")
     return ignored(work, event, "the workspace has the execution mode local, so its configuration is not fetched");
   const why =
@@ -115,13 +115,17 @@ async function connected(work: JobWork, doing: Doing): Promise<void> {
       ? "the workspace has a tags-regex, so only tags start runs"
       : "queue-all-runs is false";
   const runs = workspace.queueAllRuns === 1 && workspace.vcsTagsRegex === null;
-  await takeConfiguration(work, doing, undefined, runs ? { does: "run" } : { does: "configuration", why });
+  await takeConfiguration(work, eventContext, undefined, runs ? { action: "run" } : { action: "configuration", why });
 }
 
-/** Asks for what is missing, one after the other, until nothing is. */
-async function decided(work: JobWork, { event, workspace, connection }: Doing, happening: Happening): Promise<Verdict> {
+/** Looks up missing facts, one after the other, until a decision is possible. */
+async function decideWithFacts(
+  work: JobWork,
+  { event, workspace, connection }: Doing,
+  repositoryEvent: Happening,
+): Promise<Verdict> {
   const { context, signal } = work;
-  const watch = watchOf(workspace);
+  const settings = triggerSettingsOf(workspace);
   let known: Known = {
     hasManualRun:
       workspace.queueAllRuns === 1 ||
@@ -129,40 +133,41 @@ async function decided(work: JobWork, { event, workspace, connection }: Doing, h
     plansForks: context.options.plansForks ?? false,
   };
   for (;;) {
-    const verdict = decide(happening, watch, known);
-    if (verdict.does !== "ask") return verdict;
+    const decision = decide(repositoryEvent, settings, known);
+    if (decision.action !== "ask") return decision;
     const repository = await repositoryOf(context, connection, event.repository);
-    const workshop = workshopOf(context, signal);
-    if (verdict.what === "default-branch")
-      known = { ...known, defaultBranch: await defaultBranchOf(workshop, repository) };
-    else known = { ...known, files: await filesOf(() => changedFiles(workshop, repository, rangeOf(happening))) };
+    const gitSandbox = workshopOf(context, signal);
+    if (decision.what === "default-branch")
+      known = { ...known, defaultBranch: await defaultBranchOf(gitSandbox, repository) };
+    else
+      known = { ...known, files: await filesOf(() => changedFiles(gitSandbox, repository, rangeOf(repositoryEvent))) };
   }
 }
 
-/** What can't be found out counts as a match: a run too many does less harm than one too few. */
-async function filesOf(look: () => Promise<readonly string[]>): Promise<readonly string[] | null> {
+/** Null, if the files can't be determined, counts as a match: an unnecessary run does less harm than a missing one. */
+async function filesOf(findFiles: () => Promise<readonly string[]>): Promise<readonly string[] | null> {
   try {
-    return await look();
+    return await findFiles();
   } catch (error) {
     if (error instanceof FetchFault) return null;
     throw error;
   }
 }
 
-/** A new branch is compared with the default one, a request with where it parted from the branch that it is to go to. */
-function rangeOf(happening: Happening): Range {
-  const after = { sha: happening.sha, ref: refOf(happening) };
-  if (happening.kind === "pull-request") {
-    const target = { sha: happening.targetSha ?? undefined, ref: `refs/heads/${happening.target}` };
+/** A new branch is compared with the default branch, and a pull request with its merge base. */
+function rangeOf(repositoryEvent: Happening): Range {
+  const after = { sha: repositoryEvent.sha, ref: refOf(repositoryEvent) };
+  if (repositoryEvent.kind === "pull-request") {
+    const target = { sha: repositoryEvent.targetSha ?? undefined, ref: `refs/heads/${repositoryEvent.target}` };
     return { head: after, target };
   }
-  const before = happening.kind === "push" ? (happening.before ?? happening.defaultBranch) : null;
-  if (before === null || (happening.kind === "push" && before === happening.branch))
-    throw new FetchFault("nothing_to_compare", "there is nothing to compare with");
+  const before = repositoryEvent.kind === "push" ? (repositoryEvent.before ?? repositoryEvent.defaultBranch) : null;
+  if (before === null || (repositoryEvent.kind === "push" && before === repositoryEvent.branch))
+    throw new FetchFault("nothing_to_compare", "there is no commit to compare with");
   return { before, after };
 }
 
-function watchOf(workspace: WorkspaceView): Watch {
+function triggerSettingsOf(workspace: WorkspaceView): Watch {
   const list = (json: string) => JSON.parse(json) as string[];
   return {
     executionMode: executionModeOf(workspace),

@@ -1,4 +1,4 @@
-/** What others note among the events: what could not be done at a provider, and what was connected. */
+/** Writes events for other modules: failed requests to providers, and connected workspaces. */
 import type { Capability } from "../../../access/capability.ts";
 import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
@@ -22,27 +22,27 @@ const blank = {
 
 type Place = Pick<VcsEventTable, "organizationId" | "workspaceId" | "oauthClientId" | "repository">;
 
-/** Of a webhook or a status; nothing follows from it but that somebody can read it. */
+/** Only for users to read; nothing processes it. */
 export async function noteFailure(
   tx: Tx,
   by: Capability<"job">,
   kind: "webhook" | "status",
-  place: Place,
+  target: Place,
   detail: string,
 ): Promise<void> {
   const at = now();
-  const told = { kind, outcome: "failed", detail, dueMs: null, createdAt: at, decidedAt: at } as const;
-  await insertEvents(tx, by, [{ ...blank, ...place, ...told, id: newId("vcs-events") }]);
+  const failed = { kind, outcome: "failed", detail, dueMs: null, createdAt: at, decidedAt: at } as const;
+  await insertEvents(tx, by, [{ ...blank, ...target, ...failed, id: newId("vcs-events") }]);
 }
 
-/** A workspace was connected to a repository, in its transaction. Wake the job after it. */
+/** In the transaction that connects the workspace. Wake the job after the commit. */
 export async function noteConnected(
   tx: Tx,
   workspace: Granted<ConnectedWorkspace, "can-update" | "can-create-workspace">,
 ): Promise<void> {
   const { id: workspaceId, organizationId, vcsIdentifier: repository, vcsBranch: branch } = workspace;
-  const detail = `connecting ${repository} waits to be worked off`;
-  const waits = { kind: "connection", outcome: null, detail, dueMs: 0, createdAt: now(), decidedAt: null } as const;
-  const place = { organizationId, workspaceId, oauthClientId: null, repository };
-  await insertEvents(tx, workspace, [{ ...blank, ...place, ...waits, id: newId("vcs-events"), branch }]);
+  const detail = `connecting ${repository} is waiting to be processed`;
+  const waiting = { kind: "connection", outcome: null, detail, dueMs: 0, createdAt: now(), decidedAt: null } as const;
+  const target = { organizationId, workspaceId, oauthClientId: null, repository };
+  await insertEvents(tx, workspace, [{ ...blank, ...target, ...waiting, id: newId("vcs-events"), branch }]);
 }

@@ -1,6 +1,6 @@
 /**
- * The work of the job that keeps webhooks at providers as workspaces need them: one for each repository of a connection. It compares
- * what there is with what there is to be, so that nothing is forgotten, whatever happened in between.
+ * The background job that creates, renews and deletes webhooks at providers: one per connection and repository. It compares existing with required
+ * webhooks, so that no change is missed.
  */
 import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
@@ -19,13 +19,12 @@ import {
 } from "./store.ts";
 import type { JobWork } from "../../shared/job-work.ts";
 
-/** The job that does this. */
 export const webhookJob = "vcs-webhooks";
 
 const slots = 4;
 const attemptsMax = 4;
 const batch = 100;
-/** After so long it is worth another try: somebody may have mended what was in the way. */
+/** How long to wait after the last attempt before starting over. */
 const givenUpMs = 24 * 3600 * 1000;
 
 export async function keepWebhooks(work: JobWork): Promise<number> {
@@ -33,45 +32,50 @@ export async function keepWebhooks(work: JobWork): Promise<number> {
   while (!signal.aborted) {
     const missing = await findMissing(context.database.reader, batch);
     if (missing.length === 0) break;
-    const begun = { webhookIds: null, secretNumber: 0, attempts: 0, dueMs: 0, createdAt: now() };
-    const rows = missing.map((wanted) => ({ ...wanted, ...begun, id: newId("vcs-webhooks") }));
+    const initial = { webhookIds: null, secretNumber: 0, attempts: 0, dueMs: 0, createdAt: now() };
+    const rows = missing.map((webhook) => ({ ...webhook, ...initial, id: newId("vcs-webhooks") }));
     await step((tx) => insertWebhooks(tx, capability, rows));
   }
   return inSlots<DueWebhook>(
     {
       slots,
-      next: (underway) =>
+      next: (inProgress) =>
         findDueWebhooks(
           context.database.reader,
-          underway.map(({ id }) => id),
+          inProgress.map(({ id }) => id),
           slots,
         ),
-      work: (due) => keep(work, due),
+      work: (due) => syncWebhook(work, due),
     },
     signal,
   );
 }
 
-async function keep(work: JobWork, due: DueWebhook): Promise<void> {
+async function syncWebhook(work: JobWork, due: DueWebhook): Promise<void> {
   const { context, capability, step } = work;
   const connection = await openConnection(context.database.reader, context, due.oauthTokenId ?? due.anyTokenId);
   try {
     if (due.oauthTokenId === null || due.identifier === null) {
-      if (connection !== undefined) await takeAway(work, connection, due);
+      if (connection !== undefined) await removeWebhooks(work, connection, due);
       await step((tx) => deleteWebhook(tx, capability, due.id));
-    } else if (connection !== undefined) await make(work, connection, due, due.identifier);
+    } else if (connection !== undefined) await createWebhooks(work, connection, due, due.identifier);
   } catch (error) {
     if (!(error instanceof ApiFault)) throw error;
-    await giveWay(work, due, error);
+    await handleFailure(work, due, error);
   }
 }
 
-/** With the secret that is in force; one that was made with an earlier one goes afterwards, so that nothing is missed. */
-async function make(work: JobWork, connection: OpenConnection, due: DueWebhook, identifier: string): Promise<void> {
+/** With the current secret. Webhooks with an earlier secret are removed afterwards, so that no event is missed. */
+async function createWebhooks(
+  work: JobWork,
+  connection: OpenConnection,
+  due: DueWebhook,
+  identifier: string,
+): Promise<void> {
   const { context, capability, step } = work;
   const [secret] = connection.webhookSecrets;
   if (secret === undefined)
-    throw new ApiFault("its OAuth client has no webhook-secret yet; send one, or null to have one made", true);
+    throw new ApiFault("its OAuth client has no webhook-secret yet; set one, or send null to generate one", true);
   const { provider } = connection;
   const url = webhookUrlOf(context.options, connection.id);
   const ids: string[] = [];
@@ -79,21 +83,21 @@ async function make(work: JobWork, connection: OpenConnection, due: DueWebhook, 
     ids.push(provider.webhookId(await callApi(context, connection, call)) ?? "");
   const made = { webhookIds: ids.join(" "), secretNumber: connection.webhookSecretNumber, attempts: 0 };
   await step((tx) => updateWebhook(tx, capability, due.id, made, 0));
-  await takeAway(work, connection, due).catch((error: unknown) => {
-    // It refuses nothing and tells nothing: the secret that it was made with ends by itself.
+  await removeWebhooks(work, connection, due).catch((error: unknown) => {
+    // The old webhook does no harm: its secret expires.
     if (!(error instanceof ApiFault)) throw error;
   });
 }
 
-async function takeAway({ context }: JobWork, connection: OpenConnection, due: DueWebhook): Promise<void> {
+async function removeWebhooks({ context }: JobWork, connection: OpenConnection, due: DueWebhook): Promise<void> {
   const ids = due.webhookIds?.split(" ").filter((id) => id !== "") ?? [];
   const { provider } = connection;
   for (const id of ids)
     await callApi(context, connection, provider.removeWebhook(connection, due.identifier ?? due.repository, id));
 }
 
-/** One that is not needed and can't be taken away is left to whoever has it there. */
-async function giveWay({ capability, step }: JobWork, due: DueWebhook, error: ApiFault): Promise<void> {
+/** An unneeded webhook that can't be removed is left at the provider. */
+async function handleFailure({ capability, step }: JobWork, due: DueWebhook, error: ApiFault): Promise<void> {
   const attempts = due.attempts + 1;
   const isOver = error.isFinal || attempts >= attemptsMax;
   await step(async (tx) => {
@@ -101,8 +105,8 @@ async function giveWay({ capability, step }: JobWork, due: DueWebhook, error: Ap
     const wait = isOver ? givenUpMs : backoffMs(attempts);
     await updateWebhook(tx, capability, due.id, { attempts: isOver ? 0 : attempts }, wait);
     if (!isOver) return undefined;
-    const place = { organizationId: due.organizationId, workspaceId: null, oauthClientId: due.oauthClientId };
-    const detail = `the webhook of ${due.identifier} could not be made: ${error.message} Make it by hand, with the workspace's webhook-url and the connection's webhook-secret.`;
-    return noteFailure(tx, capability, "webhook", { ...place, repository: due.repository }, detail);
+    const target = { organizationId: due.organizationId, workspaceId: null, oauthClientId: due.oauthClientId };
+    const detail = `the webhook of ${due.identifier} could not be created: ${error.message} Create it at the provider, with the workspace's webhook-url and the connection's webhook-secret.`;
+    return noteFailure(tx, capability, "webhook", { ...target, repository: due.repository }, detail);
   });
 }

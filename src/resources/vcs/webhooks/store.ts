@@ -1,4 +1,4 @@
-/** SQL of webhooks at providers: which there are to be, and which were made. Repositories are in lower case. */
+/** SQL for webhooks at providers: required and existing ones. Repositories are in lower case. */
 import type { Capability } from "../../../access/capability.ts";
 import { sql } from "kysely";
 import type { Tx } from "../../../database/database.ts";
@@ -10,7 +10,6 @@ export interface WantedWebhook {
   readonly repository: string;
 }
 
-/** Repositories that workspaces are connected to and that have none yet. */
 export async function findMissing(tx: Tx, limit: number): Promise<WantedWebhook[]> {
   const { rows } = await sql<WantedWebhook>`
     select distinct t.organization_id, t.oauth_client_id, lower(w.vcs_identifier) as repository
@@ -31,16 +30,13 @@ export async function insertWebhooks(tx: Tx, _by: Capability<"job">, rows: reado
 }
 
 export interface DueWebhook extends VcsWebhookTable {
-  /** One of the connected workspaces' tokens; null where none is connected any more. */
   readonly oauthTokenId: string | null;
-  /** Any token of the connection, to take a webhook away with. */
   readonly anyTokenId: string | null;
-  /** As the workspaces write it. */
   readonly identifier: string | null;
   readonly wantedNumber: number;
 }
 
-/** Those that are to be made, made anew because the secret is another, or taken away. */
+/** Webhooks to create, to replace because the secret has changed, or to remove. */
 export async function findDueWebhooks(tx: Tx, busy: readonly string[], limit: number): Promise<DueWebhook[]> {
   const connected = (column: string) => sql<string | null>`(
     select min(${sql.ref(column)}) from workspaces as w inner join oauth_tokens as t on t.id = w.vcs_oauth_token_id

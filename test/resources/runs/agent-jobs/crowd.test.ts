@@ -1,4 +1,4 @@
-/** Many at once: each job is one agent's, they are handed out in order, and nobody is told what is another's. */
+/** Many agents at the same time: each job goes to one agent, in order, and signals go to the right one. */
 import { setTimeout as pause } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { type Json, useApi } from "../../../support/api.ts";
@@ -10,7 +10,7 @@ const api = useApi();
 const [workspaceCount, runsEach, claimers] = [20, 10, 20];
 
 describe("20 claimers of 200 queued jobs", () => {
-  it("get each exactly once, each of them in order", async () => {
+  it("get each job exactly once, in order", async () => {
     const org = await makeOrganization(api);
     const pool = await makeSitePool(api);
     const runIds: string[] = [];
@@ -42,7 +42,7 @@ describe("20 claimers of 200 queued jobs", () => {
       }),
     );
     expect(claimed.flat().toSorted()).toEqual(runIds.toSorted());
-    // Applies and plans that may be applied come before plans alone; a workspace that is busy at the moment lets others pass.
+    // Applies and plans that can be applied come before plan-only runs; a locked workspace is skipped.
     const ranks = claimed.map((own) => own.map((id) => queued[place.get(id) ?? 0]?.rank));
     for (const own of ranks) expect(own).toEqual(own.toSorted());
     if (api.database.reader.dialect.name === "sqlite")
@@ -53,8 +53,8 @@ describe("20 claimers of 200 queued jobs", () => {
   });
 });
 
-describe("heartbeats that come while others wait already", () => {
-  it("are told nothing, as long as nobody cancels", async () => {
+describe("heartbeats that arrive while others wait", () => {
+  it("get no signal, as long as nobody cancels", async () => {
     const org = await makeOrganization(api);
     const pool = await makeSitePool(api);
     const jobs: { agent: Awaited<ReturnType<typeof makeAgent>>; path: string; attempt: number }[] = [];
@@ -65,7 +65,7 @@ describe("heartbeats that come while others wait already", () => {
       const { attributes, ...job } = (await agent.claim()).body.data;
       jobs.push({ agent, path: `/agent-jobs/${job.id}/actions/heartbeat`, attempt: attributes.attempt });
     }
-    // Spread over some looks, so that a few of them come in the middle of one.
+    // Spread over several polls, so that some arrive during one.
     const beats = Array.from({ length: 90 }, async (_, beat) => {
       const { agent, path, attempt } = jobs[beat % jobs.length]!;
       await pause(beat * 2);

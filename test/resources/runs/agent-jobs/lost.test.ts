@@ -1,4 +1,4 @@
-/** Agents that are lost: no job hangs, none runs twice at once, and nothing that a lost one says later counts. */
+/** Lost agents: no job hangs, none runs twice concurrently, and late reports are refused. */
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { forgetVanished } from "../../../../src/resources/runs/agents/writes.ts";
 import { decideLostJobs } from "../../../../src/resources/runs/agent-jobs/lost.ts";
@@ -22,7 +22,7 @@ beforeAll(async () => {
   agent = await makeAgent(api, pool, "builder");
 });
 beforeEach(async () => {
-  // What other tests left running must not fall silent meanwhile on a busy machine.
+  // Jobs that other tests left running must not be considered lost on a slow machine.
   const dayMs = 86_400_000;
   await api.database.write((tx) =>
     tx.db
@@ -35,7 +35,7 @@ beforeEach(async () => {
   job = await agent.job();
 });
 
-/** A run of the job that decides. */
+/** Runs the lost-job check. */
 const decide = () => decideLostJobs(upkeepOf(api));
 const earlier = (columns: readonly ("heardMs" | "claimedMs")[], ms: number) =>
   api.database.write((tx) =>
@@ -50,20 +50,20 @@ const shown = async () => (await showRun(org.owner, run.id)).attributes;
 const isLocked = async () => data(await org.owner.get(`/workspaces/${workspace.id}`)).attributes.locked;
 
 describe("a lost agent", () => {
-  it("before 30 seconds: nothing is decided", async () => {
+  it("before 30 seconds: nothing happens", async () => {
     await earlier(["heardMs"], 20_000);
     expect(await decide()).toBe(0);
     expect((await shown()).status).toBe("planning");
   });
 
-  it("a plan whose engine was not started goes back to the queue, and the next agent gets another attempt", async () => {
+  it("a plan whose engine was not started is queued again, and the next agent gets another attempt", async () => {
     await silent();
     expect(await decide()).toBe(1);
     expect((await shown()).status).toBe("plan_queued");
     const second = await makeAgent(api, pool);
     const again = await second.job();
     expect([again.id, again.attempt]).toEqual([job.id, 2]);
-    // The first comes back.
+    // The first agent reports again.
     expect((await job.run.get(`/workspaces/${workspace.id}`)).status).toBe(401);
     expect((await job.act("start")).status).toBe(409);
     expect((await job.act("heartbeat")).status).toBe(409);
@@ -75,7 +75,7 @@ describe("a lost agent", () => {
     expect((await shown()).status).toBe("planned_and_finished");
   });
 
-  it("a plan whose engine was not started goes back to the queue at most three times, then it has failed", async () => {
+  it("a plan whose engine was not started is queued again at most three times, then it fails", async () => {
     for (const attempt of [1, 2, 3]) {
       expect(job.attempt).toBe(attempt);
       await silent();
@@ -92,7 +92,7 @@ describe("a lost agent", () => {
     expect(await (await fetch(plan.attributes["log-read-url"])).text()).toContain("The agent builder was lost: ");
   });
 
-  it("a plan whose engine was started has failed, and the lock is free", async () => {
+  it("a plan whose engine was started fails, and its lock is released", async () => {
     await job.act("start");
     await silent();
     expect(await decide()).toBe(1);
@@ -112,7 +112,7 @@ describe("a lost agent", () => {
     expect(log).toContain("\nThe agent builder was lost: ");
   });
 
-  it("an apply has always failed, whether or not the engine was started", async () => {
+  it("an apply always fails, whether or not the engine was started", async () => {
     await job.act("finish", { result: "finished", "has-changes": true });
     await happen(api, run.id, { event: "apply" });
     job = await agent.job();
@@ -123,7 +123,7 @@ describe("a lost agent", () => {
     expect((await agent.claim()).status).toBe(204);
   });
 
-  it("one that was told to cancel is canceled", async () => {
+  it("one with the signal cancel is canceled", async () => {
     await job.act("start");
     await happen(api, run.id, { event: "cancel" });
     await silent();
@@ -131,7 +131,7 @@ describe("a lost agent", () => {
     expect((await shown()).status).toBe("canceled");
   });
 
-  it("one that is heard of in time keeps its job", async () => {
+  it("an agent that sends heartbeats in time keeps its job", async () => {
     await silent();
     await job.act("heartbeat");
     expect(await decide()).toBe(0);
@@ -139,8 +139,8 @@ describe("a lost agent", () => {
   });
 });
 
-describe("a phase that takes longer than it may", () => {
-  it("has failed, though its agent is heard of", async () => {
+describe("a phase that exceeds its time limit", () => {
+  it("fails, although its agent sends heartbeats", async () => {
     await job.act("start");
     await earlier(["claimedMs"], (7200 + 601) * 1000);
     expect(await decide()).toBe(1);
@@ -149,8 +149,8 @@ describe("a phase that takes longer than it may", () => {
   });
 });
 
-describe("agents that vanished long ago", () => {
-  it("are forgotten a day later, with an event", async () => {
+describe("agents without a ping for a long time", () => {
+  it("are removed after a day, with an audit event", async () => {
     const gone = await makeAgent(api, pool);
     await api.database.write((tx) =>
       tx.db

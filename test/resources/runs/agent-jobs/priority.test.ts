@@ -1,4 +1,4 @@
-/** A set with priority against all that somebody may do who may only plan: what the agent would give to the engine. */
+/** Variables of a priority set can't be overridden by a user who can only plan, in the job that an agent receives. */
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { parseJob } from "../../../../src/agent/job.ts";
 import { variableFile } from "../../../../src/agent/variables.ts";

@@ -1,4 +1,4 @@
-/** The protocol of agents over HTTP: what a claim gives, what each report does, and which reports are refused. */
+/** The agent protocol over HTTP: claims, reports, and refused reports. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type Answer, type Json, useApi } from "../../../support/api.ts";
@@ -25,7 +25,7 @@ beforeEach(async () => {
   await drain();
 });
 
-/** Takes what earlier tests have left in the queue. */
+/** Claims the jobs that earlier tests have left in the queue. */
 async function drain(): Promise<void> {
   while ((await agent.claim()).status === 200);
 }
@@ -55,7 +55,7 @@ describe("claimJob", () => {
     [{ "plan-timeout": "1h30m", "apply-timeout": "36h" }, 5400, 86_400],
     [{ "plan-timeout": "0s", "apply-timeout": "0.5h" }, 7200, 1800],
     [{ "plan-timeout": null, "apply-timeout": null }, 7200, 86_400],
-  ])("gives as long as the organization allows, and no longer than the site: %j", async (timeouts, plan, apply) => {
+  ])("limits the time by the organization and the site: %j", async (timeouts, plan, apply) => {
     const path = `/admin/organizations/${org.name}`;
     expect((await api.admin.patch(path, resource("organizations", timeouts))).status).toBe(200);
     const run = await started();
@@ -66,7 +66,7 @@ describe("claimJob", () => {
     expect((await agent.job()).attributes["timeout-seconds"]).toBe(apply);
   });
 
-  it("gives the plan with everything that it needs, and makes it the agent's", async () => {
+  it("returns the plan with everything that the agent needs, and assigns it to the agent", async () => {
     await writeState(org.owner, workspace.id, stateOf({}));
     await org.owner.post(
       `/workspaces/${workspace.id}/vars`,
@@ -133,7 +133,7 @@ describe("claimJob", () => {
     expect((await api.admin.get(`/agents/${agent.id}`)).body.data.attributes.status).toBe("idle");
   });
 
-  it("gives the configuration to the run alone, also one of another workspace", async () => {
+  it("lets only the run download its configuration, also one of another workspace", async () => {
     const source = await makeRunnable(api, org.name);
     const { id } = await sendConfiguration(org.owner, source.id);
     await org.owner.patch(`/workspaces/${workspace.id}`, resource("workspaces", { "terraform-version": version }));
@@ -147,7 +147,7 @@ describe("claimJob", () => {
     expect((await job.run.get(`/configuration-versions/${id}/download`)).status).toBe(404);
   });
 
-  it("gives the workspace's key for modules, and an identity where a variable asks for one", async () => {
+  it("returns the workspace's SSH key, and an identity token if a variable requests one", async () => {
     const value = "-----BEGIN PRIVATE KEY-----\nsecret\n-----END PRIVATE KEY-----";
     const key = data(
       await org.owner.post(`/organizations/${org.name}/ssh-keys`, resource("ssh-keys", { name: "modules", value })),
@@ -167,7 +167,7 @@ describe("claimJob", () => {
     ]);
   });
 
-  it("204: nothing waits, or nothing that the agent has the engine for", async () => {
+  it("204: nothing is queued, or nothing that the agent has the engine for", async () => {
     expect((await agent.claim()).status).toBe(204);
     await started();
     expect((await agent.claim(0, { terraform: ["1.0.0"] })).status).toBe(204);
@@ -175,16 +175,16 @@ describe("claimJob", () => {
     expect((await agent.claim(0, { terraform: [version] })).status).toBe(200);
   });
 
-  it("waits, and has a job as soon as it is claimable", async () => {
+  it("waits, and returns a job as soon as it is claimable", async () => {
     const waitSeconds = 25;
-    // At the end of its wait it would look once more, and get the job too.
+    // At the end of its wait it would check once more, and get the job too.
     const beforeTheEnd = sleep((waitSeconds - 1) * 1000, undefined, { ref: false });
     const waiting = await afterCommit(() => agent.claim(waitSeconds));
     await started();
     expect(await Promise.race([waiting.answer, beforeTheEnd])).toMatchObject({ status: 200 });
   });
 
-  it("gives nothing of an organization that was disabled", async () => {
+  it("returns no jobs of a disabled organization", async () => {
     const closed = await makeOrganization(api);
     const own = await makeRunnable(api, closed.name, { "terraform-version": version });
     await makeRun(closed.owner, own.id);
@@ -196,7 +196,7 @@ describe("claimJob", () => {
     expect((await agent.claim()).status).toBe(200);
   });
 
-  it("404: another pool's agent, and everybody who is none", async () => {
+  it("404: another pool's agent, and callers that are not agents", async () => {
     const other = await makeSitePool(api);
     const body = { wait: 0, engines: {} };
     expect((await other.agent.post(`/agents/${agent.id}/actions/claim`, body)).status).toBe(404);
@@ -206,7 +206,7 @@ describe("claimJob", () => {
 });
 
 describe("pools", () => {
-  it("an agent of an organization's pool gets what its workspaces in agent mode ask for, and no one else does", async () => {
+  it("only an agent of an organization's pool gets the jobs of its workspaces in agent mode", async () => {
     const pool = await makePool(api, org);
     const own = await makeAgent(api, pool);
     const remote = await makeAgent(api, await makePool(api, org));
@@ -223,7 +223,7 @@ describe("pools", () => {
     expect((await own.claim()).status).toBe(204);
   });
 
-  it("a pool that does not serve the workspace any more gets nothing of it", async () => {
+  it("a pool that no longer serves the workspace gets none of its jobs", async () => {
     const pool = await makePool(api, org);
     const own = await makeAgent(api, pool);
     const mode = { "execution-mode": "agent", "agent-pool-id": pool.id };
@@ -247,7 +247,7 @@ describe("a job's reports", () => {
   });
   const status = async () => (await showRun(org.owner, run.id)).attributes.status;
 
-  it("bring a plan to its end: log, contents, outcome, visible at once", async () => {
+  it("finish a plan: log, contents and result become visible together", async () => {
     expect((await job.act("start")).status).toBe(204);
     expect((await job.put("log", "&offset=0", "first line\n")).status).toBe(204);
     expect((await job.put("log", "&offset=11", "second line\n")).status).toBe(204);
@@ -271,7 +271,7 @@ describe("a job's reports", () => {
     expect((await job.run.get(`/workspaces/${workspace.id}`)).status).toBe(401);
   });
 
-  it("give the apply what its plan has left, and its state becomes the workspace's", async () => {
+  it("give the apply the outputs of its plan, and its state becomes the workspace's", async () => {
     await job.put("contents/plan", "", "the plan");
     await job.put("contents/plan", "", "the plan, once more");
     await job.put("contents/lock-file", "", "the lock file");
@@ -293,32 +293,32 @@ describe("a job's reports", () => {
     expect(shown.attributes.locked).toBe(false);
   });
 
-  it("tell why it failed", async () => {
+  it("record why it failed", async () => {
     await job.act("finish", { result: "errored", "error-message": "The engine is broken." });
     expect(await status()).toBe("errored");
     expect((await planOf(run)).attributes.status).toBe("errored");
   });
 
-  it("tell that an agent stopped by itself, where nobody had asked for it", async () => {
+  it("record that an agent stopped without a cancel", async () => {
     await job.act("finish", { result: "canceled" });
     expect(await status()).toBe("errored");
     const plan = await planOf(run);
-    expect(plan.attributes["error-message"]).toMatch(/stopped by its agent, and nobody had canceled it/);
+    expect(plan.attributes["error-message"]).toMatch(/The agent stopped the job, although nobody had canceled the run/);
     expect(await logOf(plan)).toContain(plan.attributes["error-message"]);
   });
 
-  it("heartbeat: no signal; cancel as soon as somebody asks for it", async () => {
+  it("heartbeat: no signal; cancel as soon as the run is canceled", async () => {
     expect((await job.act("heartbeat")).body).toEqual({ signal: null });
     const waiting = await afterCommit(() => job.act("heartbeat", { wait: 8 }));
     await happen(api, run.id, { event: "cancel" });
-    // One whose wait is over without a signal gets null.
+    // After its wait without a signal, it gets null.
     expect((await waiting.answer).body).toEqual({ signal: "cancel" });
     expect((await job.act("finish", { result: "canceled" })).status).toBe(204);
     expect(await status()).toBe("canceled");
     expect((await job.act("heartbeat")).body).toEqual({ signal: "kill" });
   });
 
-  it("log: a piece that was sent before is let pass; 409 for a gap, with where to go on", async () => {
+  it("log: repeated bytes are ignored; 409 for a gap, with the offset to continue at", async () => {
     await job.put("log", "&offset=0", "0123456789");
     expect((await job.put("log", "&offset=0", "0123456789")).status).toBe(204);
     const gap = await job.put("log", "&offset=20", "more");
@@ -327,13 +327,13 @@ describe("a job's reports", () => {
     expect((await job.put("log", "&offset=x", "more")).status).toBe(400);
   });
 
-  it("404: contents that are none, or not of this phase", async () => {
+  it("404: unknown contents, or those of another phase", async () => {
     expect((await job.put("contents/secrets", "", "x")).status).toBe(404);
     expect((await job.put("contents/errored-state", "", "x")).status).toBe(404);
     expect((await job.get("contents/plan")).status).toBe(404);
   });
 
-  it("404: from another pool, from people, and from the run itself", async () => {
+  it("404: from another pool, from users, and from the run itself", async () => {
     const other = await makeSitePool(api);
     for (const caller of [other.agent, api.admin, org.owner, job.run])
       for (const [action, body] of [
@@ -347,7 +347,7 @@ describe("a job's reports", () => {
     expect(await status()).toBe("planning");
   });
 
-  it("409: of another attempt, or after the end, and nothing has changed", async () => {
+  it("409: of another attempt, or after the end, without changes", async () => {
     const late = (attempt: number) =>
       [
         ["POST", "actions/start", { attempt }],
@@ -371,7 +371,7 @@ describe("a job's reports", () => {
     expect(await logOf(await planOf(run))).toBe(logged);
   });
 
-  it("finish: the same once more is let pass, and changes nothing; the answer to the first was lost", async () => {
+  it("finish: a repeated report is accepted without changes, for a lost response", async () => {
     const said = { result: "errored", "error-message": "It failed." };
     expect((await job.act("finish", said)).status).toBe(204);
     const before = await showRun(org.owner, run.id);

@@ -1,4 +1,4 @@
-/** Agents over HTTP: they register by their pool's token, are seen by those who see the pool, and are forgotten when they are gone. */
+/** Agents over HTTP: registration with a pool's token, visibility, and removal. */
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type Json, useApi } from "../../../support/api.ts";
 import { data, details, type Org, resource } from "../../../support/builders.ts";
@@ -17,7 +17,7 @@ beforeEach(async () => {
   agent = await makeAgent(api, pool, "builder");
 });
 
-/** As if it had last been heard of so long ago. */
+/** Sets the agent's last ping back in time. */
 const silence = (id: string, ms: number) =>
   api.database.write((tx) =>
     tx.db
@@ -30,7 +30,7 @@ const shown = async (id = agent.id): Promise<Json> => data(await org.owner.get(`
 const count = async () => data(await org.owner.get(`/agent-pools/${pool.id}`)).attributes["agent-count"];
 
 describe("registerAgent", () => {
-  it("201: the agent as show and list give it; its pool counts it", async () => {
+  it("201: the same document as show and list; the pool's count includes it", async () => {
     const body = resource("agents", { name: "one", version: "1.2.3", engines, sandbox: "bubblewrap" });
     const answer = await pool.agent.post("/agents", body);
     expect(answer.status).toBe(201);
@@ -56,7 +56,7 @@ describe("registerAgent", () => {
     expect(await count()).toBe(2);
   });
 
-  it("422: without a name or engines; 404: for everybody but agents; 401: without a token", async () => {
+  it("422: without a name or engines; 404: for all other callers; 401: without a token", async () => {
     expect((await pool.agent.post("/agents", resource("agents", { engines }))).status).toBe(422);
     expect((await pool.agent.post("/agents", resource("agents", { name: "one" }))).status).toBe(422);
     const whole = resource("agents", { name: "one", engines });
@@ -64,7 +64,7 @@ describe("registerAgent", () => {
     expect((await api.nobody.post("/agents", whole)).status).toBe(401);
   });
 
-  it("leaves an event in the pool's name", async () => {
+  it("writes an audit event in the pool's name", async () => {
     const events = data(await org.owner.get(`/organizations/${org.name}/audit-events?page[size]=100`));
     const [event] = events.filter((each: Json) => each.attributes["subject-id"] === agent.id);
     expect(event.attributes).toMatchObject({ action: "agents.create", "actor-kind": "agent", "actor-id": pool.id });
@@ -72,13 +72,13 @@ describe("registerAgent", () => {
 });
 
 describe("pingAgent", () => {
-  it("204: changes the status and the engines that it has", async () => {
+  it("204: changes the status and the engines", async () => {
     const answer = await pool.agent.post(`/agents/${agent.id}/actions/ping`, { status: "busy", engines: { tofu: [] } });
     expect(answer.status).toBe(204);
     expect((await shown()).attributes).toMatchObject({ status: "busy", engines: { tofu: [] } });
   });
 
-  it("brings one back that was unknown", async () => {
+  it("makes an unknown agent idle again", async () => {
     await silence(agent.id, 31_000);
     expect((await shown()).attributes.status).toBe("unknown");
     expect(await count()).toBe(0);
@@ -87,7 +87,7 @@ describe("pingAgent", () => {
     expect(await count()).toBe(1);
   });
 
-  it("404: another pool's agent, and one that was forgotten; 422: a status that there is not", async () => {
+  it("404: another pool's agent, and a deleted agent; 422: an invalid status", async () => {
     const other = await makePool(api, org);
     expect((await other.agent.post(`/agents/${agent.id}/actions/ping`, { status: "idle" })).status).toBe(404);
     expect((await pool.agent.post("/agents/agent-none/actions/ping", { status: "idle" })).status).toBe(404);
@@ -97,7 +97,7 @@ describe("pingAgent", () => {
 });
 
 describe("listAgents", () => {
-  it("finds those that were heard of since a time", async () => {
+  it("filters by the last ping", async () => {
     const list = async (since: string) =>
       data(await org.owner.get(`/agent-pools/${pool.id}/agents?filter[last-ping-since]=${since}`));
     expect(await list("2020-01-31T12:00:00Z")).toHaveLength(1);
@@ -106,7 +106,7 @@ describe("listAgents", () => {
     expect(bad.status).toBe(400);
   });
 
-  it("404: for those who may not know of the pool", async () => {
+  it("404: for callers who can't see the pool", async () => {
     const other = await api.makeOrganization();
     expect((await other.owner.get(`/agent-pools/${pool.id}/agents`)).status).toBe(404);
     expect((await other.owner.get(`/agents/${agent.id}`)).status).toBe(404);
@@ -115,7 +115,7 @@ describe("listAgents", () => {
 });
 
 describe("deleteAgent", () => {
-  it("412: one that lives; 204: one that is unknown, errored or exited", async () => {
+  it("412: a running agent; 204: one that is unknown, errored or exited", async () => {
     const refused = await org.owner.delete(`/agents/${agent.id}`);
     expect(refused.status).toBe(412);
     expect(details(refused)[0]).toContain("The agent is idle");
@@ -139,7 +139,7 @@ describe("deleteAgent", () => {
 });
 
 describe("agents of a site pool", () => {
-  it("are seen by site admins alone", async () => {
+  it("are only visible to site admins", async () => {
     const site = await makeSitePool(api);
     const own = await makeAgent(api, site);
     const path = `/admin/agent-pools/${site.id}/agents`;

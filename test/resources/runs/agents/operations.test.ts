@@ -1,4 +1,4 @@
-/** `operations` in the entitlement set: from the moment on at which something could execute for the organization, and for good. */
+/** `operations` in the entitlement set: true once an agent could have executed runs for the organization, and forever after. */
 import { describe, expect, it } from "vitest";
 import { useApi } from "../../../support/api.ts";
 import { data, makeOrganization, type Org } from "../../../support/builders.ts";

@@ -1,4 +1,4 @@
-/** Assessments of drift: when one is made, what it tells, and who may see it. */
+/** Drift assessments: when they run, what they find, and who can read them. */
 import { beforeAll, describe, expect, it } from "vitest";
 import { assess } from "../../../../src/resources/runs/assessment-results/assessing.ts";
 import { findingsOf } from "../../../../src/resources/runs/assessment-results/rules.ts";
@@ -60,7 +60,7 @@ async function end(runId: string, how: "phase-finished" | "phase-errored" = "pha
 }
 
 describe("the job", () => {
-  it("plans without the lock, tells what it found, and not again before a day has passed", async () => {
+  it("plans without the lock, records its findings, and does not run again within a day", async () => {
     const { id } = await assessed();
     expect(await run()).toBe(1);
     expect(await run()).toBe(0);
@@ -98,7 +98,7 @@ describe("the job", () => {
     expect(await run()).toBe(1);
   });
 
-  it("tells that it could not be told where the plan failed", async () => {
+  it("records a failed result if the plan failed", async () => {
     const { id } = await assessed();
     await run();
     await end((await underway(id)).id, "phase-errored");
@@ -106,23 +106,23 @@ describe("the job", () => {
     expect((await resultOf(id)).attributes).toMatchObject({
       succeeded: false,
       drifted: false,
-      "error-msg": "The plan failed; its log tells why.",
+      "error-msg": "The plan failed. See its log for the reason.",
     });
   });
 
-  it("gives way to a run that begins meanwhile, and then tells nothing", async () => {
+  it("is canceled without a result by a run that starts in the meantime", async () => {
     const { id } = await assessed();
     await run();
     const assessing = await underway(id);
     await makeRun(org.owner, id);
     expect(data(await org.owner.get(`/runs/${assessing.id}`)).attributes.status).toBe("canceled");
     const events = data(await org.owner.get(`/runs/${assessing.id}/run-events`));
-    expect(JSON.stringify(events)).toContain("Another run of the workspace has begun.");
+    expect(JSON.stringify(events)).toContain("Another run of the workspace has started.");
     await run();
     expect((await show(id)).relationships["current-assessment-result"].data).toBeNull();
   });
 
-  it("gives way to a run that waited for a lock, when it is unlocked; its engine is told to stop", async () => {
+  it("is canceled by a pending run that starts with an unlock; its engine is interrupted", async () => {
     const { id } = await assessed();
     await run();
     const assessing = await underway(id);
@@ -138,7 +138,7 @@ describe("the job", () => {
     await run();
   });
 
-  it("leaves alone what does not want it, was never applied, or failed last, and does nothing in the other edition", async () => {
+  it("skips workspaces that have it disabled, were never applied, or failed last, and does nothing in the self-hosted edition", async () => {
     const unwanted = await makeRunnable(api, org.name);
     await apply(unwanted.id);
     await makeRunnable(api, org.name, { "assessments-enabled": true });
@@ -153,8 +153,8 @@ describe("the job", () => {
   });
 });
 
-describe("showAssessmentResult and what hangs on it", () => {
-  it("shows the result to readers, and what the engine said to admins alone", async () => {
+describe("showAssessmentResult and its outputs", () => {
+  it("shows the result to readers, and the engine's output only to admins", async () => {
     const { id } = await assessed();
     await run();
     await end((await underway(id)).id);
@@ -175,7 +175,7 @@ describe("showAssessmentResult and what hangs on it", () => {
 });
 
 describe("findingsOf", () => {
-  it("finds nothing in what is no plan", () => {
+  it("finds nothing in an input that is not a plan", () => {
     for (const odd of [null, 7, [], { resource_drift: "x", checks: [null] }, { resource_drift: [null, {}] }])
       expect(findingsOf(summaryOf(odd), 3)).toMatchObject({ drifted: 0, resourcesDrifted: 0, resourcesUndrifted: 3 });
   });

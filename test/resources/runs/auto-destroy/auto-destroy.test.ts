@@ -1,4 +1,4 @@
-/** Scheduled destroys: a run at its time, exactly once, and what the workspace says of it. */
+/** Scheduled destroys: exactly one run at the due time, and the workspace's auto-destroy status. */
 import { beforeAll, describe, expect, it } from "vitest";
 import { destroyDue } from "../../../../src/resources/runs/auto-destroy/schedule.ts";
 import type { Json } from "../../../support/api.ts";
@@ -22,7 +22,7 @@ const statusOf = async (id: string): Promise<string | null> => (await show(id)).
 const runsOf = async (id: string): Promise<Json[]> => (await org.owner.get(`/workspaces/${id}/runs`)).body.data;
 const change = async (id: string, attributes: object): Promise<Json> =>
   data(await org.owner.patch(`/workspaces/${id}`, resource("workspaces", attributes)));
-/** Nobody can wait for days. */
+/** Moves times into the past, instead of waiting for days. */
 const age = (id: string, ms: number) =>
   api.database.write((tx) =>
     tx.db
@@ -40,8 +40,8 @@ async function end(runId: string, changes = true): Promise<void> {
   await happen(api, runId, { event: "phase-finished" });
 }
 
-describe("at a time that somebody chose", () => {
-  it("destroys once, whatever auto-apply says, and by nobody", async () => {
+describe("at a fixed time", () => {
+  it("destroys once, regardless of auto-apply, and without a creator", async () => {
     const workspace = await makeRunnable(api, org.name, { "auto-destroy-at": ago(1000), "auto-apply": false });
     expect(await statusOf(workspace.id)).toBe("scheduled");
     expect(await run()).toBe(1);
@@ -63,24 +63,24 @@ describe("at a time that somebody chose", () => {
     await end(only.id);
     expect(await statusOf(workspace.id)).toBeNull();
     expect(await run()).toBe(0);
-    const trail = await api.database.reader.db
+    const auditEvents = await api.database.reader.db
       .selectFrom("auditEvents")
       .selectAll()
       .where("subjectId", "=", workspace.id)
       .where("action", "=", "workspaces.auto-destroy")
       .execute();
-    expect(trail).toHaveLength(1);
-    expect(JSON.parse(trail[0]?.after ?? "")).toEqual({ "auto-destroy-status": "queued", runId: only.id });
+    expect(auditEvents).toHaveLength(1);
+    expect(JSON.parse(auditEvents[0]?.after ?? "")).toEqual({ "auto-destroy-status": "queued", runId: only.id });
   });
 
-  it("waits for it", async () => {
+  it("does nothing before that time", async () => {
     const at = new Date(Date.now() + hourMs).toISOString();
     const workspace = await makeRunnable(api, org.name, { "auto-destroy-at": at });
     expect(await run()).toBe(0);
     expect(await runsOf(workspace.id)).toEqual([]);
   });
 
-  it("says null where there was nothing to destroy, and errored where the run failed or was taken back", async () => {
+  it("sets the status to null if there was nothing to destroy, and to errored if the run failed or was discarded", async () => {
     const outcomes = {
       nothing: async (id: string) => end(id, false),
       failed: async (id: string) => {
@@ -98,7 +98,7 @@ describe("at a time that somebody chose", () => {
     }
   });
 
-  it("starts nothing where it can't, says errored, and begins anew with a new schedule", async () => {
+  it("sets the status to errored if no run can start, and starts over with a new schedule", async () => {
     const refused: Json[] = [
       await makeRunnable(api, org.name, { "allow-destroy-plan": false }),
       await api.makeWorkspace(org.name, { "execution-mode": "remote" }),
@@ -119,7 +119,7 @@ describe("at a time that somebody chose", () => {
     expect(await statusOf(id)).toBe("queued");
   });
 
-  it("is used once also by two who look at once", async () => {
+  it("starts one run also with two concurrent jobs", async () => {
     const workspace = await makeRunnable(api, org.name, { "auto-destroy-at": ago(1000) });
     const handled = await Promise.all([run(), run(), run()]);
     expect(handled.reduce((sum, each) => sum + each, 0)).toBe(1);
@@ -128,7 +128,7 @@ describe("at a time that somebody chose", () => {
 });
 
 describe("after a time without activity", () => {
-  it("destroys what is there, again after the next state, and never something that is empty", async () => {
+  it("destroys the resources, again after the next state, and never an empty workspace", async () => {
     const workspace = await makeRunnable(api, org.name, { "auto-destroy-activity-duration": "2h" });
     await age(workspace.id, 3 * hourMs);
     expect(await run()).toBe(0);
@@ -161,7 +161,7 @@ describe("after a time without activity", () => {
     expect((await runsOf(workspace.id))[0].attributes["is-destroy"]).toBe(true);
   });
 
-  it("is not tried again after a failure until a state is written", async () => {
+  it("is not retried after a failure until a new state is written", async () => {
     const workspace = await makeRunnable(api, org.name, { "auto-destroy-activity-duration": "1h" });
     await writeState(org.owner, workspace.id, stateOf({ resources: [managed("one")] }));
     await change(workspace.id, { "allow-destroy-plan": false });

@@ -1,4 +1,4 @@
-/** Comments on runs, and the events that tell of them and of everything else. */
+/** Comments on runs, and run events. */
 import { beforeAll, describe, expect, it } from "vitest";
 import type { Caller, Json } from "../../../support/api.ts";
 import { useApi } from "../../../support/api.ts";
@@ -30,7 +30,7 @@ const eventsOf = async (caller: Caller, runId: string, query = ""): Promise<Json
   (await caller.get(`/runs/${runId}/run-events${query}`)).body;
 
 describe("createComment", () => {
-  it("201: with an event that names who said it, and an entry in the trail", async () => {
+  it("201: with a run event that names the author, and an audit event", async () => {
     const run = await newRun();
     const answer = await say(planner, run.id, "Looks fine.");
     expect(answer.status).toBe(201);
@@ -54,15 +54,15 @@ describe("createComment", () => {
     });
     const shown = data(await reader.get(`/runs/${run.id}`));
     expect(shown.relationships.comments.data).toEqual([{ type: "comments", id: comment.id }]);
-    const trail = await api.database.reader.db
+    const auditEvents = await api.database.reader.db
       .selectFrom("auditEvents")
       .selectAll()
       .where("subjectId", "=", comment.id)
       .execute();
-    expect(trail).toMatchObject([{ action: "comments.create", actorId: planner.id }]);
+    expect(auditEvents).toMatchObject([{ action: "comments.create", actorId: planner.id }]);
   });
 
-  it("404: whoever may only read", async () => {
+  it("404: a caller who can only read", async () => {
     const run = await newRun();
     const answer = await say(reader, run.id, "No.");
     expect(answer.status).toBe(404);
@@ -70,7 +70,7 @@ describe("createComment", () => {
     expect((await reader.get(`/runs/${run.id}/comments`)).body.data).toEqual([]);
   });
 
-  it("422: nothing is said, or too much", async () => {
+  it("422: an empty or too long text", async () => {
     const run = await newRun();
     for (const body of ["", null, undefined, 7, "x".repeat(16_385)]) {
       const answer = await say(planner, run.id, body);
@@ -81,7 +81,7 @@ describe("createComment", () => {
 });
 
 describe("listComments, showComment", () => {
-  it("lists all of them in their order, whole, and shows each", async () => {
+  it("lists all of them in order, and shows each", async () => {
     const run = await newRun();
     const ids: string[] = [];
     for (let count = 0; count < 25; count += 1) ids.push(data(await say(planner, run.id, `Word ${count}`)).id);
@@ -93,7 +93,7 @@ describe("listComments, showComment", () => {
 });
 
 describe("listRunEvents, showRunEvent", () => {
-  it("tells what happened in its order, whole", async () => {
+  it("lists all events in order", async () => {
     const run = await newRun();
     await bring(api, run.id, "finished");
     await say(planner, run.id, "Done.");
@@ -107,7 +107,7 @@ describe("listRunEvents, showRunEvent", () => {
     expect(first).toEqual(events[0]);
   });
 
-  it("names nobody for what an agent or the service did", async () => {
+  it("has no actor for events of agents and the server", async () => {
     const run = await newRun();
     await bring(api, run.id, "planning");
     const { data: events } = await eventsOf(reader, run.id);
@@ -117,15 +117,15 @@ describe("listRunEvents, showRunEvent", () => {
     });
   });
 
-  it("includes people, teams and comments, each once", async () => {
+  it("includes users, teams and comments, each once", async () => {
     const run = await newRun();
     const token = await api.makeTeamToken(teamId);
     await say(planner, run.id, "One.");
     await say(planner, run.id, "Two.");
     await say(token, run.id, "Three.");
     const { included } = await eventsOf(planner, run.id, "?include=actor,comment");
-    const told = included.map(({ type }: Json) => type).toSorted();
-    expect(told).toEqual(["comments", "comments", "comments", "teams", "users", "users"]);
+    const types = included.map(({ type }: Json) => type).toSorted();
+    expect(types).toEqual(["comments", "comments", "comments", "teams", "users", "users"]);
     expect(included.find(({ id }: Json) => id === planner.id).attributes.username).toBe(planner.username);
     const event = (await eventsOf(planner, run.id)).data.at(-1);
     const shown = await planner.get(`/run-events/${event.id}?include=actor,comment`);

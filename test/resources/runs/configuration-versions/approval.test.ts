@@ -1,4 +1,4 @@
-/** Configurations that runs apply without a confirmation: only those that somebody who may apply has uploaded or confirmed, or a commit. */
+/** Configurations that runs apply without a confirmation: only commits, and those that a user who can apply has uploaded or confirmed. */
 import { CompiledQuery } from "kysely";
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { approvedConfigurations } from "../../../../src/database/migrations/0040-approved-configurations.ts";
@@ -49,7 +49,7 @@ beforeEach(async () => {
 const setAccess = async (access: string) =>
   data(await api.admin.patch(`/team-workspaces/${grantId}`, resource("team-workspaces", { access })));
 
-/** Executes the plan that waits, and the apply that follows without a confirmation, if one does. */
+/** Executes the queued plan, and the apply if it follows without a confirmation. */
 async function execute(hasChanges = true): Promise<void> {
   const plan = await agent.job();
   expect((await plan.act("finish", { result: "finished", "has-changes": hasChanges })).status).toBe(204);
@@ -86,7 +86,7 @@ async function destroyed(): Promise<Json> {
   return latestRun(target.id);
 }
 
-/** A run of the owner's that is applied without a confirmation if it may be. */
+/** A run of the owner with auto-apply. */
 async function automatic(configurationVersionId?: string, attributes: object = { "auto-apply": true }): Promise<Json> {
   const { id } = data(await org.owner.post("/runs", runBody(target.id, attributes, configurationVersionId)));
   await execute(attributes !== emptyApply);
@@ -127,7 +127,7 @@ describe("a configuration that a planner uploaded", () => {
     expect(data(await org.owner.get(`/workspaces/${target.id}`)).attributes["auto-destroy-status"]).toBe("queued");
   });
 
-  it("waits for a confirmation in a run of somebody who may apply, named or not, also by an empty apply", async () => {
+  it("waits for a confirmation in a run of a user who can apply, named or not, also with an empty apply", async () => {
     const { id } = await sendConfiguration(planner, target.id);
     for (const start of [() => automatic(), () => automatic(id), () => automatic(undefined, emptyApply)]) {
       const run = await start();
@@ -136,7 +136,7 @@ describe("a configuration that a planner uploaded", () => {
     }
   });
 
-  it("is not approved where somebody discards the run, comments on it, or confirms another configuration", async () => {
+  it("is not approved if a user discards the run, comments on it, or confirms another configuration", async () => {
     const earlier = await automatic((await sendConfiguration(org.owner, target.id)).id, {});
     await confirm(earlier);
     const { id } = await sendConfiguration(planner, target.id);
@@ -165,7 +165,7 @@ describe("a configuration that a planner uploaded", () => {
     expectWaiting(await triggered(), id);
   });
 
-  it("is not approved by a confirmation in another workspace, where the planner may apply", async () => {
+  it("is not approved by a confirmation in another workspace, where the planner can apply", async () => {
     const { id } = await sendConfiguration(planner, target.id);
     const own = await api.makeWorkspace(org.name, remote);
     await api.makeTeamWorkspace(own.id, team.id, { access: "write" });
@@ -177,7 +177,7 @@ describe("a configuration that a planner uploaded", () => {
 });
 
 describe("a planner's run", () => {
-  it("is not applied without a confirmation, whichever way it asks for that", async () => {
+  it("is not applied without a confirmation, in any way", async () => {
     await sendConfiguration(org.owner, target.id);
     for (const attributes of [{ "auto-apply": true }, emptyApply, { ...emptyApply, "auto-apply": true }]) {
       const { id } = await makeRun(planner, target.id, attributes);
@@ -187,7 +187,7 @@ describe("a planner's run", () => {
     }
   });
 
-  it("is applied without changes once it is confirmed, and says until then that it waits", async () => {
+  it("is applied without changes once it is confirmed, and has a waiting-for until then", async () => {
     await sendConfiguration(org.owner, target.id);
     const { id } = await makeRun(planner, target.id, emptyApply);
     await execute(false);
@@ -199,7 +199,7 @@ describe("a planner's run", () => {
 });
 
 describe("a configuration is approved", () => {
-  it("where somebody who may apply uploaded it: a person, a team, a site admin", async () => {
+  it("if a user who can apply uploaded it: a user, a team, a site admin", async () => {
     const writers = await api.makeTeam(org.name);
     await api.makeTeamWorkspace(target.id, writers.id, { access: "write" });
     for (const caller of [org.owner, await api.makeTeamToken(writers.id), api.admin]) {
@@ -209,20 +209,20 @@ describe("a configuration is approved", () => {
     expect((await automatic(undefined, emptyApply)).attributes.status).toBe("applied");
   });
 
-  it("where version control fetched it", async () => {
+  it("if version control fetched it", async () => {
     const { id } = await storeCommit(api, { id: target.id, organizationId: org.id });
     await receiveCommit(upkeepOf(api), id, streamOf(archive([mainTf])));
     expect((await triggered()).attributes.status).toBe("applied");
   });
 
-  it("for good: also when the uploader may not apply any more", async () => {
+  it("permanently: also when the uploader can no longer apply", async () => {
     await setAccess("write");
     await sendConfiguration(planner, target.id);
     await setAccess("plan");
     expect((await triggered()).attributes.status).toBe("applied");
   });
 
-  it("by what the uploader may do when the archive arrives", async () => {
+  it("by the uploader's permissions when the archive arrives", async () => {
     await setAccess("write");
     const version = data(await announce(planner, target.id));
     await setAccess("plan");
@@ -230,7 +230,7 @@ describe("a configuration is approved", () => {
     expectWaiting(await triggered(), version.id);
   });
 
-  it("no more once its archive is replaced by somebody who may not apply any more", async () => {
+  it("no longer once its archive is replaced by a user who can no longer apply", async () => {
     await setAccess("write");
     const version = data(await announce(planner, target.id));
     expect((await put(configurationUrlOf(version), archive([mainTf]))).status).toBe(200);
@@ -241,7 +241,7 @@ describe("a configuration is approved", () => {
   });
 });
 
-describe("the configurations of before", () => {
+describe("configurations from before approvals", () => {
   const approved = async (): Promise<(string | null)[]> => {
     const rows = await api.database.reader.db
       .selectFrom("configurationVersions")

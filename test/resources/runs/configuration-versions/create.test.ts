@@ -1,4 +1,4 @@
-/** Announcing configurations: what a new one is, who may, and where it comes from. */
+/** Creating configuration versions: attributes, permissions and sources. */
 import { describe, expect, it } from "vitest";
 import { useApi } from "../../../support/api.ts";
 import { data, resource } from "../../../support/builders.ts";
@@ -10,7 +10,7 @@ const stage = useStage(api);
 const path = () => `/workspaces/${stage.workspace.id}/configuration-versions`;
 
 describe("createConfigurationVersion: 201", () => {
-  it("is pending, with the URL that its archive is to be sent to", async () => {
+  it("is pending, with the upload URL", async () => {
     const answer = await stage.owner.post(path(), resource("configuration-versions", {}));
     expect(answer.status).toBe(201);
     const version = data(answer);
@@ -41,14 +41,14 @@ describe("createConfigurationVersion: 201", () => {
     });
   });
 
-  it("shows the URL to nobody afterwards, whoever asks", async () => {
+  it("never shows the URL again, to any caller", async () => {
     const { id } = await stage.announced();
     expect((await stage.show(id)).attributes["upload-url"]).toBeNull();
     const [listed] = data(await stage.owner.get(path()));
     expect(listed.attributes["upload-url"]).toBeNull();
   });
 
-  it("takes what it is for, and a request without a body", async () => {
+  it("accepts attributes, and a request without a body", async () => {
     const asked = { "auto-queue-runs": false, speculative: true, provisional: true };
     expect((await stage.announced(asked)).attributes).toMatchObject(asked);
     expect(data(await stage.owner.post(path())).attributes).toMatchObject({
@@ -67,7 +67,7 @@ describe("createConfigurationVersion: 201", () => {
     expect(data(answer).attributes.source).toBe(source);
   });
 
-  it("leaves an event without the URL", async () => {
+  it("writes an audit event without the URL", async () => {
     const { id } = await stage.announced({ speculative: true });
     const [event, ...others] = await stage.events(id);
     expect(others).toEqual([]);
@@ -76,7 +76,7 @@ describe("createConfigurationVersion: 201", () => {
     expect(JSON.stringify(event)).not.toContain("signature");
   });
 
-  it("by whoever may plan", async () => {
+  it("by a caller who can plan", async () => {
     const team = await api.makeTeam(stage.org.name);
     await api.grantWorkspace(stage.workspace.id, team.id, "plan");
     expect((await announce(await api.makeMember(stage.org.name, [team.id]), stage.workspace.id)).status).toBe(201);
@@ -85,7 +85,7 @@ describe("createConfigurationVersion: 201", () => {
 });
 
 describe("createConfigurationVersion: refused", () => {
-  it("403: whoever may only read", async () => {
+  it("403: a caller who can only read", async () => {
     const team = await api.makeTeam(stage.org.name);
     await api.grantWorkspace(stage.workspace.id, team.id, "read");
     const answer = await announce(await api.makeMember(stage.org.name, [team.id]), stage.workspace.id);
@@ -101,14 +101,14 @@ describe("createConfigurationVersion: refused", () => {
     expectRefused(await announce(stage.owner, "ws-none"), 404, /There is no such workspace/);
   });
 
-  it("422: what is no flag", async () => {
+  it("422: values that are not booleans", async () => {
     const answer = await announce(stage.owner, stage.workspace.id, { speculative: "yes" });
     expectRefused(answer, 422, /^Speculative must be true or false/);
   });
 });
 
 describe("the workspace's current configuration", () => {
-  it("is the first one as long as there is no other, then the latest that was uploaded to stay", async () => {
+  it("is the first one while there is no other, then the latest uploaded one that is not speculative or provisional", async () => {
     expect(await stage.currentId()).toBeNull();
     const speculative = await stage.sent({ speculative: true });
     const provisional = await stage.sent({ provisional: true });
@@ -122,7 +122,7 @@ describe("the workspace's current configuration", () => {
     for (const { id } of [speculative, provisional, second]) expect(id).not.toBe(await stage.currentId());
   });
 
-  it("raises the workspace's version, and is shown beside it", async () => {
+  it("raises the workspace's version, and is included with it", async () => {
     const before = (await stage.owner.get(`/workspaces/${stage.workspace.id}`)).headers.get("etag");
     const { id } = await stage.sent();
     const after = await stage.owner.get(`/workspaces/${stage.workspace.id}`);

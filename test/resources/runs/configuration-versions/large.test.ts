@@ -1,4 +1,4 @@
-/** Archives that are as large as one may be, or larger. */
+/** Archives at and beyond the maximum size. */
 import { randomBytes } from "node:crypto";
 import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
@@ -17,7 +17,7 @@ describe("uploadConfiguration: an archive that is too large", () => {
   it("413: more than 100 MiB", async () => {
     const version = await stage.announced();
     const sending = slowPut(configurationUrlOf(version));
-    // Stored and not compressed, so that as many bytes are sent as are meant.
+    // Not compressed, so that exactly this many bytes are sent.
     const content = randomBytes(1024 * 1024);
     await sending.write(gzipSync(header({ ...mainTf, size: 200 * 1024 * 1024 })));
     const piece = gzipSync(content, { level: 0 });
@@ -26,11 +26,11 @@ describe("uploadConfiguration: an archive that is too large", () => {
     expect(answer.status).toBe(413);
     expect(answer.body.errors[0].detail).toMatch(/at most 104857600 bytes/);
     expect((await stage.show(version.id)).attributes).toMatchObject({ status: "errored", error: "too_large" });
-    // What was stored of it is nobody's, and the job removes it.
+    // The stored part is orphaned, and the job removes it.
     expect(await contentsOf(api, version.id)).toEqual([]);
   });
 
-  it("422: a bomb", async () => {
+  it("422: a decompression bomb", async () => {
     const version = await stage.announced();
     const zeros = gzipSync(Buffer.alloc(8 * 1024 * 1024), { level: 9 });
     const bomb = Buffer.concat([
@@ -43,7 +43,7 @@ describe("uploadConfiguration: an archive that is too large", () => {
 });
 
 describe("readmes", () => {
-  it("beside a list of workspaces, as many as have 8 MiB together", async () => {
+  it("included with a list of workspaces, up to 8 MiB in total", async () => {
     const large = randomBytes(512 * 1024).toString("hex");
     for (let count = 0; count < 10; count += 1) {
       const workspace = await makeWorkspace(api, stage.org.name, { name: `large-readme-${count}` });

@@ -1,4 +1,4 @@
-/** Runs that an upload queues, by the authority of whoever made the version. */
+/** Runs that an upload queues, with the permissions of the version's creator. */
 import { describe, expect, it } from "vitest";
 import { type Caller, type Json, useApi } from "../../../support/api.ts";
 import { archive } from "../../../support/archives.ts";
@@ -18,7 +18,7 @@ const runsOf = async (workspaceId: string): Promise<Json[]> =>
   data(await api.admin.get(`/workspaces/${workspaceId}/runs`));
 
 describe("auto-queue-runs", () => {
-  it("queues a run when the archive is there, and not before", async () => {
+  it("queues a run when the archive is uploaded, and not before", async () => {
     const version = await queueing(stage.owner, stage.workspace.id);
     expect(await runsOf(stage.workspace.id)).toEqual([]);
     expect((await put(configurationUrlOf(version), whole)).status).toBe(200);
@@ -34,19 +34,19 @@ describe("auto-queue-runs", () => {
     expect(run.relationships["configuration-version"].data.id).toBe(version.id);
     expect(run.relationships["created-by"].data.id).toBe(stage.org.owner.id);
     expect((await stage.events(version.id)).at(-1).after).toMatchObject({ status: "uploaded", run: run.id });
-    // The same once more queues no other.
+    // Repeating the upload queues no other run.
     expect((await put(configurationUrlOf(version), whole)).status).toBe(200);
     expect(await runsOf(stage.workspace.id)).toHaveLength(1);
   });
 
-  it("a plan alone for a speculative one", async () => {
+  it("a plan-only run for a speculative configuration", async () => {
     const version = await queueing(stage.owner, stage.workspace.id, { speculative: true });
     await put(configurationUrlOf(version), whole);
     const { run } = (await stage.events(version.id)).at(-1).after;
     expect(data(await stage.owner.get(`/runs/${run}`)).attributes["plan-only"]).toBe(true);
   });
 
-  it("in the name of a team, whose token made the version", async () => {
+  it("in the name of the team whose token created the version", async () => {
     const team = await api.makeTeam(stage.org.name);
     await api.grantWorkspace(stage.workspace.id, team.id, "plan");
     const version = await queueing(await api.makeTeamToken(team.id), stage.workspace.id);
@@ -60,19 +60,19 @@ describe("auto-queue-runs", () => {
     expect(await runsOf(stage.workspace.id)).toHaveLength(1);
   });
 
-  it("none for an archive that is not taken", async () => {
+  it("none for a rejected archive", async () => {
     const version = await queueing(stage.owner, stage.workspace.id);
     expect((await put(configurationUrlOf(version), "no archive")).status).toBe(422);
     expect(await runsOf(stage.workspace.id)).toEqual([]);
   });
 
-  it("none where it was not wanted", async () => {
+  it("none if it was not requested", async () => {
     const version = await queueing(stage.owner, stage.workspace.id, { "auto-queue-runs": false });
     await put(configurationUrlOf(version), whole);
     expect(await runsOf(stage.workspace.id)).toEqual([]);
   });
 
-  it("none by somebody who may not queue runs any more: the archive is not taken either", async () => {
+  it("none by a user who can no longer queue runs: the archive is rejected too", async () => {
     for (const left of [undefined, "read"] as const) {
       const workspace = await api.makeWorkspace(stage.org.name);
       const team = await api.makeTeam(stage.org.name);
@@ -88,7 +88,7 @@ describe("auto-queue-runs", () => {
     }
   });
 
-  it("none by a token that was revoked: its upload URL works no more", async () => {
+  it("none by a revoked token: its upload URL is invalid", async () => {
     const member = await api.makeMember(stage.org.name, [stage.org.ownersTeamId]);
     const version = await queueing(member, stage.workspace.id);
     const [token] = data(await member.get(`/users/${member.id}/authentication-tokens`));

@@ -1,4 +1,4 @@
-/** Showing and fetching configurations, what becomes of them, and commits. */
+/** Reading, downloading, archiving and deleting configurations, and their commits. */
 import { describe, expect, it } from "vitest";
 import { receiveCommit } from "../../../../src/resources/runs/configuration-versions/upload.ts";
 import { noteConfigurationApplied } from "../../../../src/resources/runs/configuration-versions/writes.ts";
@@ -43,7 +43,7 @@ describe("listConfigurationVersions", () => {
     expect(data(await (await member("read")).get(path))).toHaveLength(3);
   });
 
-  it("404: whoever may not see the workspace", async () => {
+  it("404: a caller who can't see the workspace", async () => {
     const stranger = await api.makeMember(stage.org.name);
     const path = `/workspaces/${stage.workspace.id}/configuration-versions`;
     expectRefused(await stranger.get(path), 404, /There is no such workspace/);
@@ -51,7 +51,7 @@ describe("listConfigurationVersions", () => {
 });
 
 describe("showConfigurationVersion", () => {
-  it("with its latest run and its commit, where they are asked for", async () => {
+  it("with its latest run and its commit, if requested", async () => {
     const { id } = await storeCommit(api, place());
     const earlier = await storeRun(api, stage.workspace, stage.org.id, {
       configurationVersionId: id,
@@ -72,7 +72,7 @@ describe("showConfigurationVersion", () => {
     expect(shown.relationships.run.data).toBeNull();
   });
 
-  it("404: none, and that of another organization", async () => {
+  it("404: an unknown one, and one of another organization", async () => {
     const { id } = await stage.announced();
     expectRefused(await stage.owner.get("/configuration-versions/cv-none"), 404, /no such configuration version/);
     const other = await api.makeOrganization();
@@ -81,7 +81,7 @@ describe("showConfigurationVersion", () => {
 });
 
 describe("a run's configuration", () => {
-  it("is shown and fetched by whoever reads the run, also where it is another workspace's", async () => {
+  it("can be read by readers of the run, even if it belongs to another workspace", async () => {
     const elsewhere = await api.makeWorkspace(stage.org.name);
     const version = await sendConfiguration(stage.owner, elsewhere.id);
     const run = await storeRun(api, stage.workspace, stage.org.id, { configurationVersionId: version.id });
@@ -92,7 +92,7 @@ describe("a run's configuration", () => {
     expect((await reader.get(`/configuration-versions/${version.id}`)).status).toBe(404);
   });
 
-  it("is fetched by the run's own token, and no other is", async () => {
+  it("can be downloaded with the run's own token, and no other configuration can", async () => {
     const elsewhere = await api.makeWorkspace(stage.org.name);
     const [own, promoted] = [await stage.sent(), await sendConfiguration(stage.owner, elsewhere.id)];
     const run = await makeRunCaller(api, place());
@@ -117,7 +117,7 @@ describe("a run's configuration", () => {
     expect((await stage.act(own.id, "archive", run)).status).toBe(404);
   });
 
-  it("404: a run without one, none, and one that the caller may not see", async () => {
+  it("404: a run without one, an unknown run, and one that the caller can't see", async () => {
     const run = await storeRun(api, stage.workspace, stage.org.id);
     const stranger = await api.makeMember(stage.org.name);
     for (const path of ["", "/download"]) {
@@ -136,7 +136,7 @@ describe("downloadConfiguration", () => {
 });
 
 describe("archiveConfigurationVersion", () => {
-  it("202: the archive goes, the version stays", async () => {
+  it("202: deletes the archive, and keeps the version", async () => {
     const first = await stage.sent({}, [mainTf, { name: "README", content: "a" }]);
     await stage.sent();
     const answer = await stage.act(first.id, "archive", await member("plan"));
@@ -152,10 +152,10 @@ describe("archiveConfigurationVersion", () => {
       { status: "uploaded" },
       { status: "archived" },
     ]);
-    expectRefused(await stage.act(first.id, "archive"), 409, /because it is archived, and only one that is uploaded/);
+    expectRefused(await stage.act(first.id, "archive"), 409, /because it is archived and not uploaded/);
   });
 
-  it("409: the current one, in the words that clients look for", async () => {
+  it("409: the current one, with the text that clients match", async () => {
     const { id } = await stage.sent();
     const answer = await stage.act(id, "archive");
     expectRefused(answer, 409, /transition not allowed: configuration could not be archived because it is current/);
@@ -167,7 +167,7 @@ describe("archiveConfigurationVersion", () => {
     expectRefused(await stage.act(id, "archive"), 409, /transition not allowed.*it is pending/);
   });
 
-  it("409: one with which a run is in progress, until that has ended", async () => {
+  it("409: one with a run in progress, until that has ended", async () => {
     const { id } = await stage.sent();
     await stage.sent();
     const run = await storeRun(api, stage.workspace, stage.org.id, { configurationVersionId: id });
@@ -183,7 +183,7 @@ describe("archiveConfigurationVersion", () => {
     expectRefused(await stage.act(id, "archive"), 409, /transition not allowed.*version control/);
   });
 
-  it("403: whoever may only read; 404: none", async () => {
+  it("403: a caller who can only read; 404: an unknown one", async () => {
     const { id } = await stage.sent();
     expectRefused(await stage.act(id, "archive", await member("read")), 403, /can-queue-run/);
     expectRefused(await stage.act("cv-none", "archive"), 404, /no such configuration version/);
@@ -194,7 +194,7 @@ describe("backing data", () => {
   const fetched = async (id: string) => (await stage.owner.get(`/configuration-versions/${id}/download`)).status;
   const statusOf = async (id: string) => (await stage.show(id)).attributes.status;
 
-  it("200: hidden, restored, hidden and removed", async () => {
+  it("200: soft-deleted, restored, soft-deleted and permanently deleted", async () => {
     const { id } = await stage.sent();
     await stage.sent();
     const admin = await member("admin");
@@ -218,7 +218,7 @@ describe("backing data", () => {
       expectRefused(await stage.act(id, `${action}_backing_data`), 400, /transition not allowed/);
   });
 
-  it("400: the current one, one with which a run is in progress, and one that is not hidden", async () => {
+  it("400: the current one, one with a run in progress, and one that is not soft-deleted", async () => {
     const { id } = await stage.sent();
     expectRefused(
       await stage.act(id, "soft_delete_backing_data"),
@@ -236,7 +236,7 @@ describe("backing data", () => {
     expectRefused(await stage.act(id, "soft_delete_backing_data"), 400, /transition not allowed.*in progress/);
   });
 
-  it("403: whoever is no admin of the workspace", async () => {
+  it("403: a caller without admin access to the workspace", async () => {
     const { id } = await stage.sent();
     const writer = await member("write");
     for (const action of ["soft_delete", "restore", "permanently_delete"])
@@ -285,13 +285,13 @@ describe("a configuration from version control", () => {
     expect(included.map(({ type }: Json) => type)).toEqual(["configuration-versions", "ingress-attributes"]);
   });
 
-  it("that is no archive tells why", async () => {
+  it("that is not an archive is errored, with the reason", async () => {
     const broken = await storeCommit(api, place());
     await expect(receiveCommit(upkeepOf(api), broken.id, inPieces(Buffer.from("no")))).rejects.toThrow(/no gzip/);
     expect((await stage.show(broken.id)).attributes).toMatchObject({ status: "errored", error: "not_gzip" });
   });
 
-  it("404: the commit of one that was sent by hand", async () => {
+  it("404: the commit of one that was uploaded", async () => {
     const { id } = await stage.announced();
     expectRefused(await stage.owner.get(`/configuration-versions/${id}/ingress-attributes`), 404, /no such commit/);
   });
@@ -318,7 +318,7 @@ describe("a provisional configuration", () => {
     expect([await stage.currentId(), await stage.readmeId()]).toEqual([next.id, null]);
   });
 
-  it("is shown beside the run, and becomes current with the step that applies it", async () => {
+  it("is included with the run, and becomes current when the run is applied", async () => {
     const before = await stage.sent();
     const { id } = await stage.sent({ provisional: true }, [mainTf, { name: "README", content: "a" }]);
     const answer = await stage.owner.post("/runs", runBody(stage.workspace.id, { "auto-apply": false }, id));
@@ -334,14 +334,14 @@ describe("a provisional configuration", () => {
     expect([await stage.currentId(), await stage.readmeId()]).toEqual([id, id]);
   });
 
-  it("does not while a newer one is", async () => {
+  it("does not if a newer one is current", async () => {
     const provisional = await stage.sent({ provisional: true });
     const newer = await stage.sent();
     await applied(provisional.id);
     expect(await stage.currentId()).toBe(newer.id);
   });
 
-  it("nor does another workspace's, or one that is for plans alone", async () => {
+  it("nor does another workspace's, or a speculative one", async () => {
     const elsewhere = await api.makeWorkspace(stage.org.name);
     await applied((await sendConfiguration(stage.owner, elsewhere.id, { provisional: true })).id);
     await applied((await stage.sent({ provisional: true, speculative: true })).id);

@@ -1,4 +1,4 @@
-/** What the tests of configurations share: a workspace of its own for each test, and what the tables hold. */
+/** Shared by the tests of configurations: a new workspace for each test, and reads of the tables. */
 import { beforeAll, beforeEach, expect } from "vitest";
 import type { Answer, Api, Caller, Json } from "../../../support/api.ts";
 import { data, details, makeOrganization, makeWorkspace, type Org } from "../../../support/builders.ts";
@@ -8,7 +8,7 @@ import type { Entry } from "../../../support/archives.ts";
 export interface Stage {
   readonly org: Org;
   readonly owner: Caller;
-  /** Another one for each test. */
+  /** A new one for each test. */
   readonly workspace: Json;
   announced(attributes?: object, caller?: Caller): Promise<Json>;
   sent(attributes?: object, entries?: readonly (Entry | Buffer)[]): Promise<Json>;
@@ -66,7 +66,7 @@ export const completeKinds = async (api: Api, id: string): Promise<string[]> =>
     .map(({ kind }) => kind)
     .toSorted();
 
-/** One sentence, and the status that goes with it. */
+/** Expects a status and a single error message. */
 export function expectRefused(answer: { status: number; body: Json }, status: number, sentence: string | RegExp): void {
   expect(answer.status, JSON.stringify(answer.body)).toBe(status);
   expect(details(answer as Answer)).toHaveLength(1);

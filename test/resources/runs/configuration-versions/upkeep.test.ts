@@ -1,4 +1,4 @@
-/** What happens to configuration versions with time alone: those that nobody sent, and archives under a data retention policy. */
+/** Background jobs for configuration versions: expired uploads, and archives under a data retention policy. */
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import {
   giveUpUnsent,
@@ -30,8 +30,8 @@ const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000).toISO
 const eventsOf = async (id: string): Promise<Json[]> =>
   data(await org.owner.get(`/organizations/${org.name}/audit-events?filter[subject][id]=${id}`));
 
-describe("a configuration that was announced and never sent", () => {
-  it("is errored when its upload URL has expired, says why, and takes no archive any more", async () => {
+describe("a configuration that was never uploaded", () => {
+  it("is errored when its upload URL has expired, with the reason, and accepts no archive", async () => {
     const [late, early] = [
       data(await announce(org.owner, workspace.id)),
       data(await announce(org.owner, workspace.id)),
@@ -52,7 +52,7 @@ describe("a configuration that was announced and never sent", () => {
     expect(await giveUpUnsent(upkeepOf(api))).toBe(0);
   });
 
-  it("one that was sent stays, however old its URL", async () => {
+  it("an uploaded one stays, however old its URL", async () => {
     const version = await sendConfiguration(org.owner, workspace.id);
     await change(version.id, { uploadExpiresAt: daysAgo(1) });
     expect(await giveUpUnsent(upkeepOf(api))).toBe(0);
@@ -74,7 +74,7 @@ const old = async (days = 40, place = workspace): Promise<string> => {
 };
 
 describe("a data retention policy", () => {
-  it("of a workspace: removes archives that are older, never the current one, one that is younger, or another workspace's", async () => {
+  it("of a workspace: deletes older archives, never the current one, a newer one, or another workspace's", async () => {
     const other = await makeWorkspace(api, org.name, { "execution-mode": "remote" });
     const strangers = [await old(40, other), await old(40, other)];
     const [first, hidden, young, current] = [await old(), await old(), await old(20), await old()];
@@ -99,7 +99,7 @@ describe("a data retention policy", () => {
     expect(await removeOutlivedConfigurations(upkeepOf(api))).toBe(0);
   });
 
-  it("waits for a run that goes on with it", async () => {
+  it("waits for a run in progress", async () => {
     const version = await old();
     await old();
     const run = data(await org.owner.post("/runs", runBody(workspace.id, {}, version)));
@@ -110,7 +110,7 @@ describe("a data retention policy", () => {
     expect(await statusOf(version)).toBe("backing_data_permanently_deleted");
   });
 
-  it("of the organization: where the workspace has none of its own; none at all in the hosted edition", async () => {
+  it("of the organization: if the workspace has none; no policies in the hosted edition", async () => {
     const exempt = await makeWorkspace(api, org.name, { "execution-mode": "remote" });
     data(await keep(`/workspaces/${exempt.id}`, null));
     const [kept] = [await old(40, exempt), await old(40, exempt)];

@@ -1,4 +1,4 @@
-/** Archives that are sent to the upload URL: whole, broken off, slowly, twice, and what is refused. */
+/** Uploads to the upload URL: complete, interrupted, slow, repeated and rejected. */
 import { randomBytes } from "node:crypto";
 import { gzipSync } from "node:zlib";
 import { describe, expect, it, vi } from "vitest";
@@ -21,7 +21,7 @@ const send = (version: Json, bytes: Uint8Array | string) => put(configurationUrl
 const statusOf = async (id: string) => (await stage.show(id)).attributes.status;
 
 describe("uploadConfiguration: 200", () => {
-  it("needs no token; the status is there with the answer", async () => {
+  it("needs no token; the status has changed when the response arrives", async () => {
     const version = await stage.announced();
     const answer = await send(version, whole);
     expect([answer.status, answer.body]).toEqual([200, undefined]);
@@ -31,7 +31,7 @@ describe("uploadConfiguration: 200", () => {
     expect(await stage.currentId()).toBe(version.id);
   });
 
-  it("gives back the very bytes, of many chunks too", async () => {
+  it("returns the exact bytes, also of many chunks", async () => {
     const large = archive([mainTf, { name: "random", content: randomBytes(3 * 1024 * 1024) }]);
     for (const bytes of [whole, large]) {
       const version = await stage.announced();
@@ -41,7 +41,7 @@ describe("uploadConfiguration: 200", () => {
     }
   });
 
-  it("in pieces cut anywhere, slowly", async () => {
+  it("in arbitrary parts, slowly", async () => {
     const version = await stage.announced();
     const sending = slowPut(configurationUrlOf(version));
     for (const byte of whole) await sending.write(Buffer.of(byte));
@@ -50,7 +50,7 @@ describe("uploadConfiguration: 200", () => {
     expect((await download(version.id)).bytes.equals(whole)).toBe(true);
   });
 
-  it("once more with the same bytes, when the first answer was lost", async () => {
+  it("again with the same bytes, if the first response was lost", async () => {
     const version = await stage.announced();
     for (let time = 0; time < 3; time += 1) expect((await send(version, whole)).status).toBe(200);
     expect(await completeKinds(api, version.id)).toEqual(["archive", "readme"]);
@@ -61,7 +61,7 @@ describe("uploadConfiguration: 200", () => {
     ]);
   });
 
-  it("with other bytes takes the place of the first, as long as no run was made with them", async () => {
+  it("with other bytes replaces the first, as long as no run uses it", async () => {
     const version = await stage.announced();
     await send(version, whole);
     expect(await stage.readmeId()).toBe(version.id);
@@ -74,7 +74,7 @@ describe("uploadConfiguration: 200", () => {
     expect(await stage.readmeId()).toBe(version.id);
   });
 
-  it("twice at once leaves one of them, whole", async () => {
+  it("two at the same time leave one complete archive", async () => {
     const other = archive([{ ...mainTf, content: "other" }]);
     for (let time = 0; time < 5; time += 1) {
       const version = await stage.announced();
@@ -86,7 +86,7 @@ describe("uploadConfiguration: 200", () => {
     }
   });
 
-  it("leaves an event in the name of whoever made the version", async () => {
+  it("writes an audit event in the name of the version's creator", async () => {
     const version = await stage.announced();
     await send(version, whole);
     const event = (await stage.events(version.id)).at(-1);
@@ -95,7 +95,7 @@ describe("uploadConfiguration: 200", () => {
   });
 });
 
-describe("uploadConfiguration: an archive that is not taken", () => {
+describe("uploadConfiguration: a rejected archive", () => {
   it.each<[string, Buffer, string, RegExp]>([
     ["text", Buffer.from("resource {}"), "not_gzip", /This is no gzip archive/],
     ["nothing", Buffer.alloc(0), "truncated", /ends too early/],
@@ -107,7 +107,7 @@ describe("uploadConfiguration: an archive that is not taken", () => {
     ["a link to outside", archive([{ name: "a", type: "2", target: "/etc/passwd" }]), "link_outside", /'a' leads out/],
     ["a device", archive([{ name: "a", type: "3" }]), "special_file", /device or a pipe/],
     ["a file that runs as its owner", archive([{ ...mainTf, mode: 0o4755 }]), "set_user_id", /mode 4755/],
-  ])("422, and the version tells why: %s", async (_, bytes, word, sentence) => {
+  ])("422, and the version has the error: %s", async (_, bytes, word, sentence) => {
     const version = await stage.announced();
     expect(await stage.currentId()).toBe(version.id);
     expectRefused(await send(version, bytes), 422, sentence);
@@ -118,12 +118,12 @@ describe("uploadConfiguration: an archive that is not taken", () => {
     expect(await completeKinds(api, version.id)).toEqual([]);
     expect(await stage.currentId()).toBeNull();
     expect((await download(version.id)).status).toBe(404);
-    expectRefused(await send(version, whole), 409, /is errored\. Create a new one/);
+    expectRefused(await send(version, whole), 409, /is errored and does not accept an archive any more/);
     const event = (await stage.events(version.id)).at(-1);
     expect(event.after).toMatchObject({ status: "errored", error: word });
   });
 
-  it("leaves one that was taken before as it was", async () => {
+  it("does not affect an earlier archive", async () => {
     const version = await stage.announced();
     await send(version, whole);
     expectRefused(await send(version, "no archive"), 422, /no gzip/);
@@ -133,7 +133,7 @@ describe("uploadConfiguration: an archive that is not taken", () => {
 });
 
 describe("uploadConfiguration: refused, and nothing changes", () => {
-  it("400: what breaks off can be sent again", async () => {
+  it("400: an interrupted upload, which can be repeated", async () => {
     const bytes = archive([mainTf, { name: "random", content: randomBytes(1024 * 1024) }]);
     const version = await stage.announced();
     const sending = slowPut(configurationUrlOf(version));
@@ -153,7 +153,7 @@ describe("uploadConfiguration: refused, and nothing changes", () => {
     expect((await download(version.id)).bytes.equals(bytes)).toBe(true);
   });
 
-  it("404: a URL that we did not sign, or signed for another", async () => {
+  it("404: a URL with an invalid signature, or one for another version", async () => {
     const [version, other] = [await stage.announced(), await stage.announced()];
     const url = configurationUrlOf(version);
     const wrong = [
@@ -167,7 +167,7 @@ describe("uploadConfiguration: refused, and nothing changes", () => {
     expect(await statusOf(version.id)).toBe("pending");
   });
 
-  it("404: the version has gone", async () => {
+  it("404: the version was deleted", async () => {
     const workspace = await makeWorkspace(api, stage.org.name);
     const version = data(await announce(stage.owner, workspace.id));
     data(await stage.owner.delete(`/workspaces/${workspace.id}`));
@@ -183,12 +183,12 @@ describe("uploadConfiguration: refused, and nothing changes", () => {
     expect(await statusOf(version.id)).toBe("pending");
   });
 
-  it("409: other bytes than those that a run was made with; the same are no mistake", async () => {
+  it("409: other bytes if a run uses the archive; the same bytes are accepted", async () => {
     const version = await stage.announced();
     await send(version, whole);
     await storeRun(api, stage.workspace, stage.org.id, { configurationVersionId: version.id });
     expect((await send(version, whole)).status).toBe(200);
-    expectRefused(await send(version, archive([mainTf])), 409, /another one, and a run was made with it/);
+    expectRefused(await send(version, archive([mainTf])), 409, /already has a different archive, and a run uses it/);
     expect((await download(version.id)).bytes.equals(whole)).toBe(true);
   });
 
@@ -197,10 +197,14 @@ describe("uploadConfiguration: refused, and nothing changes", () => {
     await send(version, whole);
     await stage.sent();
     expect((await stage.act(version.id, "archive")).status).toBe(202);
-    expectRefused(await send(version, whole), 409, /is not awaited any more: the configuration version is archived/);
+    expectRefused(
+      await send(version, whole),
+      409,
+      /The configuration version is archived and does not accept an archive any more/,
+    );
   });
 
-  it("429: the fifth at once for one version", async () => {
+  it("429: the fifth concurrent upload for one version", async () => {
     const version = await stage.announced();
     const sending = Array.from({ length: 4 }, () => slowPut(configurationUrlOf(version)));
     await Promise.all(sending.map((each) => each.write(whole.subarray(0, 5))));
@@ -211,15 +215,15 @@ describe("uploadConfiguration: refused, and nothing changes", () => {
   });
 });
 
-describe("an upload that goes wrong on our side", () => {
-  it("500 where the database fails at the end: the version waits on", async () => {
+describe("an upload with a server error", () => {
+  it("500 if the database fails at the end: the version stays pending", async () => {
     const version = await stage.announced();
     const write = api.database.write.bind(api.database);
     const failing = vi.spyOn(api.database, "write");
     let count = 0;
     failing.mockImplementation(async (work) => {
       count += 1;
-      // The first begins the content, the second brings its one chunk, the third finalizes the version.
+      // The first write begins the content, the second adds its chunk, the third finalizes the version.
       if (count === 3) throw new Error("the disk is full");
       return write(work);
     });
@@ -241,7 +245,7 @@ describe("the readme", () => {
     expect(await readmes()).toEqual([]);
     const first = await stage.sent({}, [mainTf, { name: "README.md", content: text }]);
     expect(await readmes()).toEqual([{ id: first.id, type: "workspace-readme", attributes: { "raw-markdown": text } }]);
-    // Not that of one that is only tried.
+    // Not that of a speculative one.
     await stage.sent({ speculative: true }, [{ name: "README.md", content: "another" }]);
     expect(await stage.readmeId()).toBe(first.id);
     const second = await stage.sent({}, [{ name: "readme", content: "small" }]);
@@ -262,7 +266,7 @@ describe("the readme", () => {
     expect((await readmes())[0].attributes["raw-markdown"]).toBe("the module's");
   });
 
-  it("of a mebibyte that does not compress comes back whole; a larger one is passed over", async () => {
+  it("of 1 MiB that does not compress is returned complete; a larger one is ignored", async () => {
     const large = randomBytes(512 * 1024).toString("hex");
     await stage.sent({}, [{ name: "README.md", content: large }]);
     expect((await readmes())[0].attributes["raw-markdown"]).toBe(large);
@@ -271,7 +275,7 @@ describe("the readme", () => {
   });
 });
 
-it("an archive of a tar without anything is a configuration without files", async () => {
+it("an empty tar archive is a configuration without files", async () => {
   const version = await stage.announced();
   expect((await send(version, gzipSync(tar([part({ name: "./", type: "5" })])))).status).toBe(200);
 });

@@ -1,4 +1,4 @@
-/** Identities of runs: whoever fetches our keys can tell that we signed one, for which run and for whom. */
+/** Workload identity tokens: others can verify the signature, the run and the audience with the published keys. */
 import { createPublicKey, verify } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { rotateIdentityKey, signIdentity } from "../../../../src/resources/runs/identity-keys/writes.ts";
@@ -26,7 +26,7 @@ const keys = async (): Promise<{ kid: string; [name: string]: unknown }[]> =>
   (await api.nobody.get("/.well-known/jwks")).body.keys;
 const decoded = (part = ""): Json => JSON.parse(Buffer.from(part, "base64url").toString());
 
-/** As others do it: by the key that the token names, from what is served. Gives the claims, or undefined. */
+/** Verifies a token like a relying party, with the published key that it names. Returns the claims, or undefined. */
 async function verified(token = ""): Promise<Json> {
   const [head, body, signature = ""] = token.split(".");
   const { kid, alg } = decoded(head);
@@ -46,7 +46,7 @@ const rotate = (revoke: boolean) =>
   );
 
 describe("discovery", () => {
-  it("tells whose the identities are and where the keys, without a token", async () => {
+  it("names the issuer and the URL of the keys, without a token", async () => {
     const { status, body } = await api.nobody.get("/.well-known/openid-configuration");
     expect(status).toBe(200);
     expect(body).toMatchObject({
@@ -59,7 +59,7 @@ describe("discovery", () => {
     expect(body.claims_supported).toContain("terraform_run_phase");
   });
 
-  it("has a key from the first moment, always the same, and nothing of its secret", async () => {
+  it("always has a key, the same one, without its private part", async () => {
     const [first, ...others] = await keys();
     expect(others).toEqual([]);
     expect(Object.keys(first ?? {}).toSorted()).toEqual(["alg", "e", "kid", "kty", "n", "use"]);
@@ -71,7 +71,7 @@ describe("discovery", () => {
 });
 
 describe("signIdentity", () => {
-  it("signs what the run is, for whom the variable says, until its phase must have ended", async () => {
+  it("signs the run's claims for the variable's audience, until the phase's time limit", async () => {
     const [token] = await signed([env("TFC_WORKLOAD_IDENTITY_AUDIENCE", "vault")]);
     expect(token?.name).toBe("TFC_WORKLOAD_IDENTITY_TOKEN");
     const claims = await verified(token?.value);
@@ -95,7 +95,7 @@ describe("signIdentity", () => {
     expect(claims.jti).toMatch(/^[0-9a-f-]{36}$/);
   });
 
-  it("signs one for each tag, and tells plan from apply", async () => {
+  it("signs one for each tag, and distinguishes plan and apply", async () => {
     const tokens = await signed(
       [
         env("TFC_WORKLOAD_IDENTITY_AUDIENCE", "one"),
@@ -116,13 +116,13 @@ describe("signIdentity", () => {
     expect(claims.jti).not.toBe((await verified(tokens[0]?.value)).jti);
   });
 
-  it("does nothing where nothing is asked for", async () => {
+  it("does nothing if no token is requested", async () => {
     const before = api.database.statementCount();
     expect(await api.database.write((tx) => signIdentity(tx, testVault, facts(), [env("A", "b")]))).toEqual([]);
     expect(api.database.statementCount() - before).toBe(0);
   });
 
-  it("is not to be forged: another body under the same signature does not stand", async () => {
+  it("can't be forged: another payload with the same signature is invalid", async () => {
     const [token] = await signed([env("TFC_WORKLOAD_IDENTITY_AUDIENCE", "vault")]);
     const [head, body, signature] = token?.value.split(".") ?? [];
     const other = Buffer.from(JSON.stringify({ ...decoded(body), aud: "bank" })).toString("base64url");
@@ -131,7 +131,7 @@ describe("signIdentity", () => {
 });
 
 describe("rotateIdentityKey", () => {
-  it("signs with the new key, and keeps what the old one signed good", async () => {
+  it("signs with the new key, and tokens of the old one stay valid", async () => {
     const audience = [env("TFC_WORKLOAD_IDENTITY_AUDIENCE", "vault")];
     const [old] = await signed(audience);
     const { id, published } = await rotate(false);
@@ -149,14 +149,14 @@ describe("rotateIdentityKey", () => {
     expect(events).toMatchObject([{ action: "identity-keys.rotate", actorKind: "operator" }]);
   });
 
-  it("with revoke: nothing that an older key signed is good any more", async () => {
+  it("with revoke: tokens of older keys become invalid", async () => {
     const [old] = await signed([env("TFC_WORKLOAD_IDENTITY_AUDIENCE", "vault")]);
     const { id } = await rotate(true);
     expect((await keys()).map(({ kid }) => kid)).toEqual([id]);
     expect(await verified(old?.value)).toBeUndefined();
   });
 
-  it("shows a key for as long as something that it signed may be good, and no longer", () => {
+  it("publishes a key exactly as long as its tokens may be valid", () => {
     const at = (ms: number) => ({ createdAt: new Date(ms).toISOString() });
     const keysOf = [at(1000), at(500), at(100)];
     expect(stillShown(keysOf, 500 + identityLifeMaxMs - 1)).toEqual(keysOf);
@@ -164,7 +164,7 @@ describe("rotateIdentityKey", () => {
     expect(stillShown(keysOf, 1000 + identityLifeMaxMs)).toEqual(keysOf.slice(0, 1));
   });
 
-  it("removes for good what is shown no more", async () => {
+  it("deletes keys that are no longer published", async () => {
     await api.database.write((tx) =>
       tx.db.updateTable("identityKeys").set({ createdAt: "2020-01-01T00:00:00.000Z" }).execute(),
     );

@@ -1,4 +1,4 @@
-/** Logs of plans and applies: how they are written, and how readers find them. */
+/** Writing and reading the logs of plans and applies. */
 import { randomBytes } from "node:crypto";
 import { beforeAll, describe, expect, it } from "vitest";
 import { AppError } from "../../../../src/kernel/errors.ts";
@@ -17,7 +17,7 @@ beforeAll(async () => {
 
 const newRun = async (): Promise<StoredRun> => storeRun(api, await makeWorkspace(api, org.name), org.id);
 
-/** The phase as it is, and then what is to be done with it, in one transaction. */
+/** Loads the phase and calls a function with it, in one transaction. */
 async function within<T>(id: string, work: (tx: never, phase: LoggedPhase) => Promise<T>): Promise<T> {
   return api.database.write(async (tx) => {
     const phase = await tx.db.selectFrom("runPhases").selectAll().where("id", "=", id).executeTakeFirstOrThrow();
@@ -35,7 +35,7 @@ async function read(id: string, query = ""): Promise<{ status: number; bytes: Bu
   return { status: answer.status, bytes: Buffer.from(await answer.arrayBuffer()) };
 }
 
-/** As the official client reads: by ranges, at its own offset, until the last byte says that it was the last. */
+/** Reads like the official client: by ranges from its own offset, until the end mark. */
 async function readAll(id: string, limit: number): Promise<Buffer> {
   const pieces: Buffer[] = [];
   for (let offset = 0; ;) {
@@ -58,7 +58,7 @@ async function refusal(work: Promise<unknown>): Promise<AppError> {
 }
 
 describe("readLog", () => {
-  it("answers 200 with nothing before the first byte, past the end, and for no bytes", async () => {
+  it("returns 200 with an empty body before the first byte, past the end, and for a limit of 0", async () => {
     const { plan } = await newRun();
     expect(await read(plan.id)).toEqual({ status: 200, bytes: Buffer.alloc(0) });
     await append(plan.id, 0, "one");
@@ -67,7 +67,7 @@ describe("readLog", () => {
     expect(await read(plan.id, "?limit=0&offset=0")).toEqual({ status: 200, bytes: Buffer.alloc(0) });
   });
 
-  it("begins with STX, ends with ETX, and has each once, whatever the engine says", async () => {
+  it("starts with STX, ends with ETX, and has each once, whatever the engine writes", async () => {
     const { plan } = await newRun();
     await append(plan.id, 0, "a\u0002b\u0003");
     await append(plan.id, 4, "last\n");
@@ -83,7 +83,7 @@ describe("readLog", () => {
     expect((await read(apply.id)).bytes).toEqual(Buffer.from([2, 3]));
   });
 
-  it("gives any range, also across pieces and in the middle of a character", async () => {
+  it("returns any range, also across chunks and within a character", async () => {
     const { plan } = await newRun();
     const text = Buffer.from("Zeile für Zeile — ✓ fertig\n".repeat(40));
     for (let at = 0; at < text.length; at += 7) await append(plan.id, at, text.subarray(at, at + 7));
@@ -103,7 +103,7 @@ describe("readLog", () => {
     expect(await readAll(plan.id, 11)).toEqual(whole);
   });
 
-  it("reads megabytes to the end, and gives no more at once than it says", async () => {
+  it("reads megabytes to the end, with a maximum per response", async () => {
     const { plan } = await newRun();
     const line = Buffer.concat([randomBytes(3000), Buffer.from("x".repeat(5000))]).map((byte) => byte | 0x20);
     const piece = Buffer.concat(Array.from({ length: 128 }, () => line));
@@ -118,7 +118,7 @@ describe("readLog", () => {
       expect(whole.subarray(at, at + piece.length).equals(piece), `at ${at}`).toBe(true);
   });
 
-  it("keeps nothing that can be read in the database", async () => {
+  it("stores nothing readable in the database", async () => {
     const { plan } = await newRun();
     await append(plan.id, 0, "a line that nobody finds");
     const rows = await api.database.reader.db
@@ -130,7 +130,7 @@ describe("readLog", () => {
     expect(Buffer.from(rows[0]?.bytes ?? []).includes("nobody")).toBe(false);
   });
 
-  it("404: a path that we did not sign, or that we signed for another log", async () => {
+  it("404: an invalid signature, or one for another log", async () => {
     const [{ plan }, other] = [await newRun(), await newRun()];
     const path = new URL(await logUrlOf(api, plan.id)).pathname;
     const forged = [
@@ -143,13 +143,13 @@ describe("readLog", () => {
     expect((await api.nobody.get(path)).status).toBe(200);
   });
 
-  it("404: the run is gone", async () => {
+  it("404: the run was deleted", async () => {
     const { plan, id } = await newRun();
     await api.database.write((tx) => tx.db.deleteFrom("runs").where("id", "=", id).execute());
     expect((await read(plan.id)).status).toBe(404);
   });
 
-  it("403: the URL has expired, which takes more than two days", async () => {
+  it("403: the URL has expired, after more than two days", async () => {
     const { plan } = await newRun();
     const [, tokenId = "", expires = ""] = (await logUrlOf(api, plan.id)).split("/logs/")[1]?.split(".") ?? [];
     expect(Number(expires)).toBeGreaterThanOrEqual(Date.now() + 48 * 3_600_000);
@@ -161,7 +161,7 @@ describe("readLog", () => {
     ]);
   });
 
-  it("400: an offset that is no number", async () => {
+  it("400: an offset that is not a number", async () => {
     const { plan } = await newRun();
     expect((await read(plan.id, "?offset=-1")).status).toBe(400);
     expect((await read(plan.id, "?limit=many")).status).toBe(400);
@@ -169,7 +169,7 @@ describe("readLog", () => {
 });
 
 describe("appendLog", () => {
-  it("lets what was sent before pass, and takes the rest of what overlaps", async () => {
+  it("ignores bytes that were already sent, and appends the rest of an overlap", async () => {
     const { plan } = await newRun();
     await append(plan.id, 0, "one ");
     await append(plan.id, 4, "two ");
@@ -182,12 +182,12 @@ describe("appendLog", () => {
     expect((await read(plan.id)).bytes.toString()).toBe("\u0002one two three\u0003");
   });
 
-  it("refuses a gap, and says where the log is", async () => {
+  it("refuses a gap, with the current offset", async () => {
     const { plan } = await newRun();
     await append(plan.id, 0, "one ");
     const { code, message } = await refusal(append(plan.id, 5, "two"));
     expect(code).toBe("conflict");
-    expect(message).toBe("The log is at offset 4, and this piece begins at 5. Send what is missing first.");
+    expect(message).toBe("The log ends at offset 4, and this part starts at 5. Send the missing bytes first.");
   });
 
   it("refuses more once the log has ended", async () => {
@@ -198,7 +198,7 @@ describe("appendLog", () => {
     expect([code, message]).toEqual(["conflict", "The log has ended: nothing can be added to it."]);
   });
 
-  it("goes on behind what an earlier attempt said, counting from 0", async () => {
+  it("appends to the log of an earlier attempt, counting from 0", async () => {
     const { plan } = await newRun();
     await append(plan.id, 0, "the first attempt\n");
     await claimAgain(plan.id);
@@ -207,10 +207,10 @@ describe("appendLog", () => {
     await append(plan.id, 12, "to its end\n");
     expect((await read(plan.id)).bytes.toString()).toBe("\u0002the first attempt\nthe second, to its end\n");
     const { message } = await refusal(append(plan.id, 40, "!"));
-    expect(message).toContain("The log is at offset 23,");
+    expect(message).toContain("The log ends at offset 23,");
   });
 
-  it("begins with the mark also where the earlier attempt said nothing", async () => {
+  it("starts with STX also if the earlier attempt wrote nothing", async () => {
     const { plan } = await newRun();
     await claimAgain(plan.id);
     await append(plan.id, 0, "one ");

@@ -1,4 +1,4 @@
-/** A log's URL works for the token that was shown it, for as long as that may read the log. */
+/** A log URL works for the token that received it, as long as that can read the log. */
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { appendLog } from "../../../../src/resources/runs/phases/logs.ts";
 import { type Caller, type Json, useApi } from "../../../support/api.ts";
@@ -29,7 +29,7 @@ beforeEach(async () => {
 const urlFor = async (caller: Caller): Promise<string> =>
   data(await caller.get(`/plans/${run.plan.id}`)).attributes["log-read-url"];
 
-/** As the CLI reads it: with a query of its own, and without a token. */
+/** Reads like the CLI: with its own query, and without a token. */
 const read = async (url: string): Promise<number> => (await fetch(`${url}?limit=65536&offset=0`)).status;
 
 async function firstTokenOf({ id }: Member): Promise<string> {
@@ -40,7 +40,7 @@ const setOrganization = async (attributes: object, name = org.name) =>
   data(await api.admin.patch(`/admin/organizations/${name}`, resource("organizations", attributes)));
 
 describe("a log's URL", () => {
-  it("is the same for its reader all day, another for others, and works for both", async () => {
+  it("is the same all day, differs between readers, and works for both", async () => {
     const url = await urlFor(member);
     expect(await urlFor(member)).toBe(url);
     const others = await urlFor(org.owner);
@@ -48,7 +48,7 @@ describe("a log's URL", () => {
     expect([await read(url), await read(others)]).toEqual([200, 200]);
   });
 
-  it("works no more without access to the workspace, and again with it", async () => {
+  it("stops working without access to the workspace, and works again with it", async () => {
     const [url, others] = [await urlFor(member), await urlFor(org.owner)];
     data(await api.admin.delete(`/team-workspaces/${grantId}`));
     expect(await read(url)).toBe(404);
@@ -57,7 +57,7 @@ describe("a log's URL", () => {
     expect(await read(url)).toBe(200);
   });
 
-  it("works no more for somebody who has left the team or the organization", async () => {
+  it("stops working for a user who has left the team or the organization", async () => {
     const other = await api.makeMember(org.name, [team.id]);
     const [url, others] = [await urlFor(member), await urlFor(other)];
     data(
@@ -70,7 +70,7 @@ describe("a log's URL", () => {
     expect(await read(others)).toBe(404);
   });
 
-  it("works no more once the token is revoked, though the reader has another one", async () => {
+  it("stops working once the token is revoked, although the reader has another one", async () => {
     const url = await urlFor(member);
     const another = api.as(data(await member.post(`/users/${member.id}/authentication-tokens`)).attributes.token);
     data(await another.delete(`/authentication-tokens/${await tokenOf(url)}`));
@@ -78,7 +78,7 @@ describe("a log's URL", () => {
     expect(await read(await urlFor(another))).toBe(200);
   });
 
-  it("works no more once the token has expired, and once its user is deleted", async () => {
+  it("stops working once the token has expired, and once its user is deleted", async () => {
     const url = await urlFor(member);
     const id = await firstTokenOf(member);
     const expire = (expiredAt: string | null) =>
@@ -91,14 +91,14 @@ describe("a log's URL", () => {
     expect(await read(url)).toBe(403);
   });
 
-  it("works no more for a team whose token was replaced", async () => {
+  it("stops working for a team whose token was replaced", async () => {
     const url = await urlFor(await api.makeTeamToken(team.id));
     expect(await read(url)).toBe(200);
     await api.makeTeamToken(team.id);
     expect(await read(url)).toBe(403);
   });
 
-  it("works no more in an organization that is disabled, or that refuses users' tokens", async () => {
+  it("stops working in an organization that is disabled, or that refuses users' tokens", async () => {
     const url = await urlFor(member);
     await setOrganization({ "is-disabled": true });
     expect(await read(url)).toBe(404);
@@ -110,7 +110,7 @@ describe("a log's URL", () => {
     expect(await read(url)).toBe(200);
   });
 
-  it("404: somebody else's reader put into it, or none, as URLs of before had", async () => {
+  it("404: another reader's token in the URL, or none, as in old URLs", async () => {
     const [own, others] = [await urlFor(member), await urlFor(org.owner)];
     const [ownToken, othersToken] = [await tokenOf(own), await tokenOf(others)];
     expect(await read(own.replace(ownToken, othersToken))).toBe(404);

@@ -1,4 +1,4 @@
-/** The data behind plans and applies: deleted so that it can be restored, restored, and removed for good. */
+/** Backing data of plans and applies: soft-deleted, restored, and permanently deleted. */
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Json, useApi } from "../../../support/api.ts";
 import { data, details, type Org } from "../../../support/builders.ts";
@@ -32,7 +32,7 @@ const readable = async (run: StoredRun, kind: Kind, outputs: readonly string[]) 
 describe.each(kinds)("the backing data of a $kind", ({ kind, path, outputs }) => {
   const all = (status: number) => Array.from({ length: outputs.length + 1 }, () => status);
 
-  it("204: is hidden, restored, hidden again and removed, with an event for each", async () => {
+  it("204: is soft-deleted, restored, soft-deleted again and permanently deleted, with an event for each", async () => {
     const run = await endedRun(api, workspace, org.id);
     expect([await statusOf(run, kind), await readable(run, kind, outputs)]).toEqual(["present", all(200)]);
     expect((await act(run, kind, "soft-delete")).status).toBe(204);
@@ -55,14 +55,14 @@ describe.each(kinds)("the backing data of a $kind", ({ kind, path, outputs }) =>
     );
   });
 
-  it("leaves the other phase alone", async () => {
+  it("does not affect the other phase", async () => {
     const run = await endedRun(api, workspace, org.id);
     data(await act(run, kind, "soft-delete"));
     const other = kinds.find((each) => each.kind !== kind);
     expect(other && (await readable(run, other.kind, other.outputs))).not.toContain(404);
   });
 
-  it("409: what its status does not allow", async () => {
+  it("409: a change that its status does not allow", async () => {
     const run = await endedRun(api, workspace, org.id);
     expect((await act(run, kind, "restore")).status).toBe(409);
     expect((await act(run, kind, "permanently-delete")).status).toBe(409);
@@ -92,7 +92,7 @@ describe.each(kinds)("the backing data of a $kind", ({ kind, path, outputs }) =>
   });
 });
 
-it("hides a plan also from those who read it as an assessment", async () => {
+it("hides a plan also from readers of its assessment", async () => {
   const run = await endedRun(api, workspace, org.id);
   const id = await storeAssessment(api, { organizationId: org.id, workspaceId: workspace.id, runId: run.id });
   const paths = ["json-output", "json-schema", "log-output"].map((name) => `/assessment-results/${id}/${name}`);

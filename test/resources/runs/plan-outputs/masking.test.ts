@@ -1,4 +1,4 @@
-/** Values of sensitive variables are gone from what is drawn, and nothing that engines look up is; and plans that are up to no good. */
+/** Masking of sensitive variables in redacted plans, and malicious plans. */
 import { describe, expect, it } from "vitest";
 import { PlanFault } from "../../../../src/resources/runs/plan-outputs/drawing.ts";
 import type { SecretVariable } from "../../../../src/resources/runs/plan-outputs/masking.ts";
@@ -10,7 +10,7 @@ describe("a plan with values of sensitive variables", () => {
   const masked = (change: object, secrets: SecretVariable[], attributes: object = {}, more: object = {}): Json =>
     redacted({ resource_changes: [thing(change, more)] }, schemas(attributes), secrets).resource_changes[0];
 
-  it("loses them wherever they stand in a value: alone, in a longer text, in JSON, base64 and HCL", () => {
+  it("masks them in values: alone, in a longer string, in JSON, base64 and HCL", () => {
     const after = {
       alone: "hunter2",
       within: "postgres://bo:hunter2@db/x",
@@ -29,7 +29,7 @@ describe("a plan with values of sensitive variables", () => {
     expect(JSON.stringify(change)).not.toMatch(/hunter2|quo|from-a-map|aHVudGVyMg|odW50ZXIy/);
   });
 
-  it("keeps types, and tells equal from different", () => {
+  it("keeps types, and keeps equal values equal and different values different", () => {
     const { change } = masked(
       { before: { a: "1234567", n: 1234567, t: "x-one1-y" }, after: { a: "1234567", n: 7654321, t: "x-two2-y" } },
       ["1234567", "7654321", "one1", "two2"].map((value) => secret(value)),
@@ -54,7 +54,7 @@ describe("a plan with values of sensitive variables", () => {
     expect(change.replace_paths).toEqual([["tags", "(sensitive variable 1)"]]);
   });
 
-  it("has the same keys in what says whether a value is known or secret", () => {
+  it("has the same keys in the unknown and sensitive flags", () => {
     const { change } = masked(
       {
         before: null,
@@ -68,7 +68,7 @@ describe("a plan with values of sensitive variables", () => {
       expect(Object.keys(change[part].tags)).toEqual(["(sensitive variable 1)"]);
   });
 
-  it("masks the values of actions, and not where they are", () => {
+  it("masks the values of actions, but not their addresses", () => {
     const invocation = {
       address: "action.prod1.prod1",
       type: "prod1",
@@ -107,21 +107,17 @@ describe("a plan with values of sensitive variables", () => {
   });
 });
 
-describe("a plan that is up to no good", () => {
+describe("a malicious plan", () => {
   it.each([
-    ["not JSON", "{", "what the engine wrote is not JSON as we know it"],
-    [
-      "too deep",
-      `{"resource_changes":${"[".repeat(600)}${"]".repeat(600)}}`,
-      "what the engine wrote is not JSON as we know it",
-    ],
+    ["not JSON", "{", "the engine's output is not valid JSON"],
+    ["too deep", `{"resource_changes":${"[".repeat(600)}${"]".repeat(600)}}`, "the engine's output is not valid JSON"],
     ["too many values", `{"resource_changes":[${"[],".repeat(2_000_001)}[]]}`, "it has more than 2000000 values"],
-    ["too much to draw", `{"resource_changes":[${"{},".repeat(999_999)}{}]}`, "too much would have to be drawn"],
+    ["too large a result", `{"resource_changes":[${"{},".repeat(999_999)}{}]}`, "the result would be too large"],
   ])("is refused: %s", (_what, plan, fault) => {
     expect(() => drawn(plan)).toThrow(new PlanFault(fault));
   });
 
-  it("costs nothing by what is not drawn", () => {
+  it("is not slowed down by members that are not rendered", () => {
     expect(JSON.parse(drawn(`{"prior_state":[${"[],".repeat(2_000_001)}[]]}`)).resource_changes).toEqual([]);
   });
 });

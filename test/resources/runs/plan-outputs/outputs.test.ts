@@ -1,4 +1,4 @@
-/** What engines said about plans in JSON: who gets it, when, and what is left of it without its secrets. */
+/** JSON output of plans: who can read it, when, and its redacted form. */
 import { beforeAll, describe, expect, it } from "vitest";
 import type { Caller, Json } from "../../../support/api.ts";
 import { useApi } from "../../../support/api.ts";
@@ -49,7 +49,7 @@ const schemas = JSON.stringify({
 });
 
 describe("showPlanJson, showRunPlanJson", () => {
-  it("200: the very bytes, for whoever administers the workspace", async () => {
+  it("200: the exact bytes, for workspace admins", async () => {
     const run = await finishedPlan(api, workspace, org.id, { plan, schemas });
     for (const path of [`/plans/${run.plan.id}/json-output`, `/runs/${run.id}/plan/json-output`]) {
       const answer = await byLevel.admin.get(path);
@@ -61,7 +61,7 @@ describe("showPlanJson, showRunPlanJson", () => {
     expect(shown.body).toEqual(JSON.parse(schemas));
   });
 
-  it("204: the plan is not done, whatever is stored already", async () => {
+  it("204: the plan has not finished, even if its output is stored", async () => {
     const run = await storeRun(api, workspace, org.id);
     await storeOutput(api, run, "plan-json", plan);
     for (const path of ["json-output", "json-schema", "json-output-redacted"]) {
@@ -71,14 +71,14 @@ describe("showPlanJson, showRunPlanJson", () => {
     expect((await org.owner.get(`/runs/${run.id}/plan/json-output`)).status).toBe(204);
   });
 
-  it("404: the plan has ended without one", async () => {
+  it("404: the plan has ended without output", async () => {
     const run = await storeRun(api, workspace, org.id);
     await endPlan(api, run, "errored");
     for (const path of ["json-output", "json-schema", "json-output-redacted"])
       expect((await org.owner.get(`/plans/${run.plan.id}/${path}`)).status).toBe(404);
   });
 
-  it("403: whoever only reads, plans or writes, and the organization's token", async () => {
+  it("403: callers with read, plan or write access, and the organization's token", async () => {
     const run = await finishedPlan(api, workspace, org.id, { plan, schemas });
     const token = await api.makeOrganizationToken(org.name);
     for (const caller of [byLevel.read, byLevel.plan, byLevel.write, token])
@@ -93,14 +93,14 @@ describe("showPlanJson, showRunPlanJson", () => {
       }
   });
 
-  it("404: an apply is no plan", async () => {
+  it("404: an apply instead of a plan", async () => {
     const run = await finishedPlan(api, workspace, org.id, { plan, schemas });
     expect((await org.owner.get(`/plans/${run.apply.id}/json-output`)).status).toBe(404);
   });
 });
 
 describe("showRedactedPlanJson", () => {
-  it("200: what a plan is drawn from, without its secrets, for whoever may read the run", async () => {
+  it("200: the redacted plan, for callers who can read the run", async () => {
     const run = await finishedPlan(api, workspace, org.id, { plan, schemas });
     for (const caller of [byLevel.read, byLevel.admin, org.owner]) {
       const { status, body } = await caller.get(`/plans/${run.plan.id}/json-output-redacted`);
@@ -112,7 +112,7 @@ describe("showRedactedPlanJson", () => {
     }
   });
 
-  it("200: also where no schemas were stored", async () => {
+  it("200: also without stored schemas", async () => {
     const run = await storeRun(api, workspace, org.id);
     await storeOutput(api, run, "plan-json", plan);
     await endPlan(api, run);
@@ -147,19 +147,21 @@ describe("showRedactedPlanJson", () => {
     expect(body.provider_schemas).toEqual({ [provider]: { action_schemas } });
   });
 
-  it("409: a plan that is too large to be drawn", async () => {
+  it("409: a plan that is too large to be rendered", async () => {
     const run = await finishedPlan(api, workspace, org.id, { plan: `{"a":"${"x".repeat(33 * 1024 * 1024)}"}` });
     const answer = await org.owner.get(`/plans/${run.plan.id}/json-output-redacted`);
     expect(answer.status).toBe(409);
-    expect(details(answer)[0]).toMatch(/^This plan is too large to be drawn: it has 34603016 bytes .* json-output\.$/);
+    expect(details(answer)[0]).toMatch(
+      /^This plan is too large to be rendered: it has 34603016 bytes .* json-output\.$/,
+    );
     expect((await org.owner.get(`/plans/${run.plan.id}/json-output`)).status).toBe(200);
   });
 
-  it("409: what the engine wrote is not JSON", async () => {
+  it("409: the engine's output is not JSON", async () => {
     const run = await finishedPlan(api, workspace, org.id, { plan: "{" });
     const answer = await org.owner.get(`/plans/${run.plan.id}/json-output-redacted`);
     expect(answer.status).toBe(409);
-    expect(details(answer)[0]).toContain("is not JSON as we know it");
+    expect(details(answer)[0]).toContain("is not valid JSON");
   });
 
   it("200: values of sensitive variables are masked, also once the run has ended", async () => {
@@ -189,22 +191,22 @@ describe("showRedactedPlanJson", () => {
     const { status, body } = await org.owner.get(`/plans/${planId}/json-output-redacted`);
     expect(status).toBe(200);
     expect(body.resource_changes[0].change.after).toEqual({ url: "https://(sensitive variable 1)@eu-west-1/" });
-    // A value that is changed later is not what this run had.
+    // A value that is changed later does not affect this run.
     const [variable] = (await org.owner.get(`/workspaces/${own.id}/vars`)).body.data;
     await org.owner.delete(`/workspaces/${own.id}/vars/${variable.id}`);
     const later = await org.owner.get(`/plans/${planId}/json-output-redacted`);
     expect(JSON.stringify(later.body)).not.toContain("hunter2");
   });
 
-  it("409: JSON of too many values, whatever they are", async () => {
+  it("409: JSON with too many values", async () => {
     const hostile = `{"resource_changes":[${"[1.0],".repeat(4 * 1024 * 1024)}0]}`;
     const run = await finishedPlan(api, workspace, org.id, { plan: hostile });
     const answer = await org.owner.get(`/plans/${run.plan.id}/json-output-redacted`);
     expect(answer.status).toBe(409);
-    expect(details(answer)[0]).toMatch(/^This plan can't be drawn: it has more than \d+ values\./);
+    expect(details(answer)[0]).toMatch(/^This plan can't be rendered: it has more than \d+ values\./);
   });
 
-  it("answers many who ask at once", async () => {
+  it("answers many concurrent requests", async () => {
     const run = await finishedPlan(api, workspace, org.id, { plan, schemas });
     const answers = await Promise.all(
       Array.from({ length: 20 }, () => byLevel.read.get(`/plans/${run.plan.id}/json-output-redacted`)),
@@ -214,7 +216,7 @@ describe("showRedactedPlanJson", () => {
 });
 
 describe("showErroredState", () => {
-  it("200: the state that could not be stored, for whoever reads states", async () => {
+  it("200: the state that could not be stored, for callers who can read states", async () => {
     const run = await storeRun(api, workspace, org.id);
     await storeOutput(api, run, "errored-state", '{"version":4,"serial":7}');
     const { status, body } = await byLevel.write.get(`/applies/${run.apply.id}/errored-state`);
@@ -226,7 +228,7 @@ describe("showErroredState", () => {
     expect((await org.owner.get(`/applies/${run.apply.id}/errored-state`)).status).toBe(404);
   });
 
-  it("403: whoever reads runs and no states", async () => {
+  it("403: a caller who can read runs, but not states", async () => {
     const run = await storeRun(api, workspace, org.id);
     await storeOutput(api, run, "errored-state", "{}");
     const team = await api.makeTeam(org.name);
@@ -249,7 +251,7 @@ describe("showErroredState", () => {
   });
 });
 
-describe("what is not offered", () => {
+describe("unsupported endpoints", () => {
   it("404: sanitized plans and plan exports", async () => {
     const run = await finishedPlan(api, workspace, org.id);
     expect((await org.owner.get(`/plans/${run.plan.id}/sanitized-plan`)).status).toBe(404);

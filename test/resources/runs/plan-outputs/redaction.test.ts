@@ -1,4 +1,4 @@
-/** Nothing that is marked sensitive survives; types stay, equal stays equal, and different stays different. */
+/** Redacted plans: no sensitive value survives, types stay, equal values stay equal, and different values stay different. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Json } from "../../../support/api.ts";
@@ -9,7 +9,7 @@ const changed = (change: object, attributes: object = {}, blocks: object = {}): 
   redacted({ resource_changes: [thing(change)] }, schemas(attributes, blocks)).resource_changes[0].change;
 
 describe("a plan without its secrets", () => {
-  it("has what engines draw from, and nothing else", () => {
+  it("contains only the members that engines render from", () => {
     const plan = {
       format_version: "1.2",
       terraform_version: "1.5.7",
@@ -42,7 +42,7 @@ describe("a plan without its secrets", () => {
     expect(JSON.stringify(shown)).not.toContain("hunter2");
   });
 
-  it("has the schemas of what changes alone, of resources and of data sources", () => {
+  it("contains only the schemas of changed resources and data sources", () => {
     const plan = { resource_changes: [thing({ after: {} }), thing({ after: {} }, { mode: "data" })] };
     expect(redacted(plan, schemas({})).provider_schemas).toEqual({
       [provider]: {
@@ -52,7 +52,7 @@ describe("a plan without its secrets", () => {
     });
   });
 
-  it("makes up a schema that is missing, so that engines find one for every change", () => {
+  it("synthesizes a missing schema, so that engines find one for every change", () => {
     const builtIn = { provider_name: "terraform.io/builtin/terraform", type: "terraform_data" };
     const change = { before: { id: "1" }, after: { input: "a" }, after_unknown: { output: true } };
     const shown = redacted({ resource_changes: [thing(change, builtIn)] }, {});
@@ -78,7 +78,7 @@ describe("a plan without its secrets", () => {
     });
   });
 
-  it("hides a flag by whether it changes, and tells nothing of what it was", () => {
+  it("replaces a boolean by whether it changes, and does not reveal its value", () => {
     const marks = { flag: true };
     for (const flag of [true, false]) {
       const same = changed({ before: { flag }, after: { flag }, before_sensitive: marks });
@@ -88,13 +88,13 @@ describe("a plan without its secrets", () => {
     }
   });
 
-  it("hides both sides where one is marked, so that what stays does not seem to change", () => {
+  it("redacts both sides if one is marked, so that an unchanged value does not seem to change", () => {
     const { before, after } = changed({ before: { a: "x1y" }, after: { a: "x1y" }, after_sensitive: { a: true } });
     expect(before).toEqual({ a: "(sensitive value 1)" });
     expect(after).toEqual(before);
   });
 
-  it("keeps names that the schema declares, and hides keys that somebody chose, also where they are not known yet", () => {
+  it("keeps names that the schema declares, and redacts data keys, also of unknown values", () => {
     const attributes = {
       settings: { type: ["object", { size: "number", labels: ["map", "string"] }] },
       nested: { nested_type: { nesting_mode: "list", attributes: { inner: { type: "string" } } } },
@@ -119,7 +119,7 @@ describe("a plan without its secrets", () => {
     expect(change.after_unknown).toEqual({ settings: { labels: { "(sensitive key 1)": true } }, id: true });
   });
 
-  it("cuts paths where they lead into a secret", () => {
+  it("truncates paths that lead into a secret", () => {
     const change = changed({
       after: { map: { k3y: 1 }, name: "a" },
       after_sensitive: { map: true },
@@ -128,7 +128,7 @@ describe("a plan without its secrets", () => {
     expect(change.replace_paths).toEqual([["map"], ["name"]]);
   });
 
-  it("hides outputs, and what is deferred", () => {
+  it("redacts outputs and deferred changes", () => {
     const shown = redacted({
       output_changes: {
         password: {
@@ -154,7 +154,7 @@ describe("a plan without its secrets", () => {
     expect(shown.deferred_changes[0].reason).toBe("provider_config_unknown");
   });
 
-  it("has the actions that are invoked without their secrets, and the schemas of these actions", () => {
+  it("contains action invocations without their secrets, and their schemas", () => {
     const action = { address: "action.notify.ops", type: "notify", name: "ops", provider_name: provider };
     const invocation = {
       ...action,
@@ -196,7 +196,7 @@ describe("a plan without its secrets", () => {
     expect(shown).not.toHaveProperty("deferred_action_invocations");
   });
 
-  it("makes up the schema of an action that is missing", () => {
+  it("synthesizes the missing schema of an action", () => {
     const invocation = {
       type: "notify",
       provider_name: provider,
@@ -209,7 +209,7 @@ describe("a plan without its secrets", () => {
     });
   });
 
-  it("keeps numbers that JavaScript can't hold, and tells them apart", () => {
+  it("keeps numbers that JavaScript can't represent, and distinguishes them", () => {
     const text = `{"resource_changes":[{"type":"thing","provider_name":"p","change":{
       "before":{"plain":12345678901234567890,"secret":12345678901234567890},
       "after":{"plain":12345678901234567891,"secret":12345678901234567891},"after_sensitive":{"secret":true}}}]}`;
@@ -218,7 +218,7 @@ describe("a plan without its secrets", () => {
     expect(written).toContain('"after":{"plain":12345678901234567891,"secret":2}');
   });
 
-  it("takes names that every object has for names", () => {
+  it("treats names of inherited properties as ordinary names", () => {
     const text = `{"resource_changes":[{"type":"constructor","provider_name":"__proto__","change":{
       "before":{"__proto__":"s3cret"},"after":{"__proto__":"s3cret"},"after_sensitive":{"__proto__":true}}}]}`;
     const written = drawn(text);
@@ -226,7 +226,7 @@ describe("a plan without its secrets", () => {
     expect(written).toContain('"after":{"__proto__":"(sensitive value 1)"}');
   });
 
-  it("is whole for a plan that is none", () => {
+  it("is complete for an input that is not a plan", () => {
     for (const plan of [
       null,
       [],
@@ -239,9 +239,9 @@ describe("a plan without its secrets", () => {
   });
 });
 
-// --- whatever a plan holds
+// --- properties of all plans
 
-/** Every text is its own, so that one that survives is found. */
+/** Every string is unique, so that one that survives is found. */
 const word = fc.integer({ min: 0, max: 5 });
 const leaf = fc.oneof(
   word.map((number) => `text-${number}-of-somebody`),
@@ -278,7 +278,7 @@ interface Place {
   readonly secret: boolean;
 }
 
-/** Both sides at every place that both have by the same names. */
+/** Pairs of the values that both sides have at the same path. */
 function* places(before: Json, after: Json, one: Json, other: Json, secret = false): Generator<Place> {
   const hidden = secret || isMarked(one) || isMarked(other);
   yield { before, after, secret: hidden };
@@ -288,7 +288,7 @@ function* places(before: Json, after: Json, one: Json, other: Json, secret = fal
     if (Object.hasOwn(after, name)) yield* places(before[name], after[name], at(one, name), at(other, name), hidden);
 }
 
-/** Every leaf and key of a side, with whether it is secret. */
+/** Every leaf and key of a side, and whether it is secret. */
 function* words(json: Json, one: Json, other: Json, secret = false): Generator<{ word: Json; secret: boolean }> {
   const hidden = secret || isMarked(one) || isMarked(other);
   if (typeof json !== "object" || json === null) yield { word: json, secret: hidden };
@@ -311,18 +311,18 @@ const sorted = (json: Json): Json =>
             .map((name) => [name, sorted(json[name])]),
         );
 
-describe("whatever a plan holds", () => {
+describe("for any plan", () => {
   const change = fc.record({ before: value, after: value, before_sensitive: marks, after_sensitive: marks });
 
-  it("nothing that is marked survives, and everything else does", () => {
+  it("no marked value survives, and every other value does", () => {
     fc.assert(
       fc.property(change, (given) => {
         const shown = redacted({ output_changes: { it: given } }).output_changes.it;
         for (const side of ["before", "after"] as const) {
-          const told = [...words(given[side], given.before_sensitive, given.after_sensitive)];
-          const open = new Set(told.flatMap(({ word: each, secret }) => (secret ? [] : [each])));
+          const strings = [...words(given[side], given.before_sensitive, given.after_sensitive)];
+          const open = new Set(strings.flatMap(({ word: each, secret }) => (secret ? [] : [each])));
           const left = new Set([...words(shown[side], false, false)].map(({ word: each }) => each));
-          for (const { word: each, secret } of told)
+          for (const { word: each, secret } of strings)
             if (secret && (typeof each === "string" || typeof each === "number") && !open.has(each))
               expect(left.has(each), String(each)).toBe(false);
           for (const each of open) expect(left.has(each), String(each)).toBe(true);
@@ -351,7 +351,7 @@ describe("whatever a plan holds", () => {
   });
 });
 
-/** The same places of what is shown: names may be others there, but they stand in the same order. */
+/** The same paths of the redacted side: names may differ, but their order is the same. */
 function pairs(given: Json, shown: Json): { before: Json; after: Json }[] {
   const found: { before: Json; after: Json }[] = [];
   const walk = (before: Json, after: Json, hiddenBefore: Json, hiddenAfter: Json): void => {

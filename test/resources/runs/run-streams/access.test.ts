@@ -34,14 +34,14 @@ beforeEach(async () => {
 
 const openAs = (token: string | undefined, options: object = {}) => openStream(api, run.id, { token, ...options });
 
-/** The stream ends, says why, and has nothing of what is written afterwards. */
+/** The stream ends with a reason, and has nothing that is written afterwards. */
 async function expectEnd(stream: EventStream): Promise<void> {
-  await stream.until(({ event, data: told }) => event === "end" && told.reason === "access");
+  await stream.until(({ event, data: ending }) => event === "end" && ending.reason === "access");
   await stream.closed();
   expect(stream.text()).not.toContain("afterwards");
 }
 
-describe("who can't read the run can't follow it", () => {
+describe("only callers who can read the run can follow it", () => {
   it("401 without a token; 404 for others, for members without access, and for a run that is not there", async () => {
     expect((await openAs(undefined)).status).toBe(401);
     const stranger = await api.makeOrganization();
@@ -125,7 +125,7 @@ describe("limits", () => {
     });
   });
 
-  it("429 beyond those of one organization, whoever asks; another organization has its own", async () => {
+  it("429 beyond those of one organization, for any caller; another organization has its own", async () => {
     const narrow = await startApiOn(
       { address: api.address, database: api.database, drop: async () => {} },
       { options: { streams: { ...limits, perOrganization: 2 } } },
@@ -139,7 +139,7 @@ describe("limits", () => {
     expect(beyond.status).toBe(429);
     expect(beyond.headers["retry-after"]).toBe("30");
     expect(beyond.refusal.errors[0].detail).toBe(
-      "This organization has 2 open streams on this server, the most that one organization can have. Close one of them, or poll the run.",
+      "This organization has 2 open streams on this server, the maximum for one organization. Close one of them, or poll the run.",
     );
     const elsewhere = await openStream(narrow, otherRun.id, { token: api.admin.token });
     expect([first, second, elsewhere].map(({ status }) => status)).toEqual([200, 200, 200]);
@@ -152,18 +152,18 @@ describe("limits", () => {
     await narrow.server.close();
   });
 
-  it("comments come while nothing happens, and few statements are made", async () => {
+  it("sends comments while idle, with few statements", async () => {
     const stream = await openAs(member.token);
     await stream.until(({ event }) => event === "run");
     const before = api.database.statementCount();
     await until(() => stream.heartbeats() >= 10);
-    // By the shared look and the stream's own checks; the limits of this file are several times narrower than the usual ones.
+    // By the shared poller and the stream's own checks; the limits of this file are several times lower than the defaults.
     expect(api.database.statementCount() - before).toBeLessThan(8 * stream.heartbeats());
     expect(stream.events).toHaveLength(1);
     stream.close();
   });
 
-  it("a stream that has lived long enough is closed, and the client continues", async () => {
+  it("a stream is closed at its maximum age, and the client resumes", async () => {
     const short = await startApiOn(
       { address: api.address, database: api.database, drop: async () => {} },
       { options: { streams: { lifeMs: 500 } } },
@@ -186,20 +186,20 @@ describe("limits", () => {
 });
 
 describe("a slow reader", () => {
-  it("holds no more than a few pieces of the log in memory, and has all of it in the end", async () => {
+  it("buffers only a few parts of the log in memory, and receives all of it", async () => {
     const line = `${"x".repeat(1023)}\n`;
     const piece = line.repeat(1024);
     for (let at = 0; at < 24; at += 1) await appendToLog(api, run.plan.id, at * piece.length, piece);
     const begin = readsOf(api);
     const stream = await openAs(member.token, { isPaused: true });
-    // It reads on only while the client takes: the statements stop though most of the log is still to come.
+    // It only reads while the client consumes: statements stop although most of the log is still to be sent.
     const quiet = async () => {
       const before = readsOf(api);
       await new Promise((resolve) => setTimeout(resolve, 1_500));
       return readsOf(api) - before < 40;
     };
     await until(quiet, "the server waits for the reader");
-    // What the two sockets hold is a part of it: the whole would be 768 pieces.
+    // The sockets buffer a part of it; the whole log would be 768 parts.
     expect(readsOf(api) - begin).toBeLessThan(600);
     stream.resume();
     await until(() => stream.text().length >= 24 * piece.length);
@@ -212,7 +212,7 @@ const readsOf = ({ database }: Api): number => database.statementCount();
 const digest = (text: string) => createHash("sha256").update(text).digest("hex");
 
 describe("a server that stops", () => {
-  it("ends its streams, also of those who read nothing", async () => {
+  it("ends its streams, also those of clients that read nothing", async () => {
     const own = await startApiOn({ address: api.address, database: api.database, drop: async () => {} });
     await appendToLog(api, run.plan.id, 0, "x".repeat(8_000_000));
     const [reading, stalled] = await Promise.all([

@@ -1,4 +1,4 @@
-/** Following a run by server-sent events: what comes, in which order, and that a client continues without loss or repetition. */
+/** Following a run by server-sent events: the events, their order, and resuming without loss or repetition. */
 import { beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import type { Vault } from "../../../../src/database/vault.ts";
 import { readLog } from "../../../../src/resources/runs/phases/logs.ts";
@@ -35,7 +35,7 @@ const finish = () =>
   );
 
 describe("streamRunEvents", () => {
-  it("is answered as events that nobody keeps, gathers or compresses", async () => {
+  it("has headers that forbid caching, buffering and compression", async () => {
     const stream = await openStream(api, run.id, { token: org.owner.token });
     expect(stream.status).toBe(200);
     expect(stream.headers["content-type"]).toBe("text/event-stream");
@@ -45,7 +45,7 @@ describe("streamRunEvents", () => {
     stream.close();
   });
 
-  it("begins with the run, then has the log as it is and as it grows, with offsets", async () => {
+  it("starts with the run, then sends the existing log and its growth, with offsets", async () => {
     await appendToLog(api, run.plan.id, 0, "one\n");
     const stream = await open();
     const first = await stream.until(({ event }) => event === "run");
@@ -57,7 +57,7 @@ describe("streamRunEvents", () => {
     stream.close();
   });
 
-  it("others have their turns while it catches up on a log, and a stored piece is opened once", async () => {
+  it("does not block others while it catches up on a log, and decrypts each chunk once", async () => {
     const text = `${"x".repeat(99)}\n`.repeat(20_000);
     await appendToLog(api, run.plan.id, 0, text);
     const most = await mostStatementsInATurn(api.database, async () => {
@@ -65,7 +65,7 @@ describe("streamRunEvents", () => {
       await stream.until(() => stream.text().length === text.length);
       stream.close();
     });
-    // 62 pieces of the log, each with a statement of its own; a check and the shared look may come in between.
+    // 62 parts of the log, each with its own statement; a check and a poll may come in between.
     expect(most).toBeLessThanOrEqual(6);
     let opened = 0;
     const vault = {
@@ -79,7 +79,7 @@ describe("streamRunEvents", () => {
     expect(opened).toBe(1);
   });
 
-  it("HEAD follows nothing, and takes no place", async () => {
+  it("HEAD opens no stream", async () => {
     const follow = vi.spyOn(feedOf(api.database), "follow");
     for (let asked = 0; asked < 40; asked += 1)
       expect((await org.owner.send("HEAD", `/runs/${run.id}/events`)).status).toBe(200);
@@ -87,17 +87,17 @@ describe("streamRunEvents", () => {
     follow.mockRestore();
   });
 
-  it("tells the end of a run after the last line of its log, and ends", async () => {
+  it("sends the run's final status after the end of its log, and ends", async () => {
     const stream = await open();
     await stream.until(({ event }) => event === "run");
     await appendToLog(api, run.plan.id, 0, "last\n");
     await endLogOf(api, run.plan.id);
     await finish();
     await stream.closed();
-    const told = stream.events
+    const endings = stream.events
       .slice(1)
       .map(({ event, data }) => data.status ?? data.reason ?? (data.ended ? "ended" : event));
-    expect(told.filter((word) => word !== "log")).toEqual(["ended", "planned_and_finished", "finished"]);
+    expect(endings.filter((word) => word !== "log")).toEqual(["ended", "planned_and_finished", "finished"]);
     expect(stream.text()).toBe("last\n");
   });
 
@@ -111,7 +111,7 @@ describe("streamRunEvents", () => {
     stream.close();
   });
 
-  it("leaves out what has ended before, which is read by its log-read-url", async () => {
+  it("leaves out logs that have already ended", async () => {
     await appendToLog(api, run.plan.id, 0, "plan\n");
     await endLogOf(api, run.plan.id);
     const stream = await open();
@@ -121,7 +121,7 @@ describe("streamRunEvents", () => {
     stream.close();
   });
 
-  it("tells a run that has ended and closes", async () => {
+  it("sends the final status of an ended run, and closes", async () => {
     const ended = await endedRun(api, await makeWorkspace(api, org.name), org.id);
     const stream = await open({}, ended.id);
     await stream.closed();
@@ -129,7 +129,7 @@ describe("streamRunEvents", () => {
     expect(stream.events[1]?.data).toEqual({ reason: "finished" });
   });
 
-  it("tells each change of a run, also of what its document shows of other rows", async () => {
+  it("sends an event for each change of the run's document, also by changes of other rows", async () => {
     const workspace = await makeRunnable(api, org.name);
     const { id } = await makeRun(org.owner, workspace.id);
     const stream = await open({}, id);
@@ -139,8 +139,8 @@ describe("streamRunEvents", () => {
     await other.until(({ data }) => data.status === "pending");
     const before = stream.events.length;
     await org.owner.post(`/runs/${id}/comments`, { data: { type: "comments", attributes: { body: "hm" } } });
-    await stream.until((event) => stream.events.indexOf(event) >= before, "the comment is told");
-    // The lock that it waits for is of the workspace.
+    await stream.until((event) => stream.events.indexOf(event) >= before, "the comment has an event");
+    // It waits for the workspace's lock.
     await org.owner.post(`/runs/${id}/actions/cancel`);
     await other.until(({ data }) => data.status === "plan_queued");
     await stream.until(({ event }) => event === "end");
@@ -148,7 +148,7 @@ describe("streamRunEvents", () => {
   });
 });
 
-describe("a client that continues", () => {
+describe("a client that resumes", () => {
   const lines = Array.from({ length: 200 }, (_, index) => `Zeile ${index} für später ✓\n`);
   const whole = lines.join("");
 
@@ -175,7 +175,7 @@ describe("a client that continues", () => {
     expect(received + last.text()).toBe(whole);
   });
 
-  it("is not told again what it knows of the run", async () => {
+  it("does not receive the run's version again", async () => {
     await appendToLog(api, run.plan.id, 0, "one\n");
     const first = await open();
     const { id } = await first.until(({ event }) => event === "log");
@@ -187,7 +187,7 @@ describe("a client that continues", () => {
     second.close();
   });
 
-  it("begins at the beginning by 0.0., also where logs have ended", async () => {
+  it("starts from the beginning with 0.0., also for ended logs", async () => {
     await appendToLog(api, run.plan.id, 0, whole);
     await endLogOf(api, run.plan.id);
     await finish();
@@ -196,7 +196,7 @@ describe("a client that continues", () => {
     expect(stream.text()).toBe(whole);
   });
 
-  it("400: an id that is none", async () => {
+  it("400: an invalid id", async () => {
     const byHeader = await open({ lastEventId: "yesterday" });
     expect(byHeader.status).toBe(400);
     expect(byHeader.refusal.errors[0].detail).toContain("Last-Event-ID");
@@ -205,7 +205,7 @@ describe("a client that continues", () => {
     expect(details(byQuery)[0]).toContain("last-event-id");
   });
 
-  it("gets no text of a log that was deleted meanwhile", async () => {
+  it("receives no text of a log that was deleted in the meantime", async () => {
     await appendToLog(api, run.plan.id, 0, "secret\n");
     await endLogOf(api, run.plan.id);
     await finish();
@@ -218,7 +218,7 @@ describe("a client that continues", () => {
   });
 });
 
-it("whole characters are those whose last byte is there", () => {
+it("complete UTF-8 characters are those whose last byte is present", () => {
   for (const [text, cut, whole] of [
     ["aé", 1, 1],
     ["aé", 2, 1],
@@ -229,6 +229,6 @@ it("whole characters are those whose last byte is there", () => {
     ["😀", 4, 4],
   ] as const)
     expect(wholeCharacters(Buffer.from(text).subarray(0, cut)), `${text} ${cut}`).toBe(whole);
-  // What is no UTF-8 at all is not waited for.
+  // Invalid UTF-8 is not waited for.
   expect(wholeCharacters(Buffer.from([0x80, 0x80, 0x80, 0x80]))).toBe(4);
 });

@@ -1,4 +1,4 @@
-/** Writes logs as agents have them written. */
+/** Writes logs as agents do. */
 import { appendLog, endLog } from "../../../../src/resources/runs/phases/logs.ts";
 import type { Api } from "../../../support/api.ts";
 import { testVault } from "../../../support/phases.ts";

@@ -1,4 +1,4 @@
-/** A run from its claim to what its apply causes elsewhere, all over HTTP: log, JSON plan, identity, run trigger. */
+/** A run from its claim to the runs that its apply triggers, all over HTTP: log, JSON plan, identity, run trigger. */
 import { createPublicKey, verify } from "node:crypto";
 import { expect, it } from "vitest";
 import { fireTriggers } from "../../../../src/resources/runs/run-triggers/firing.ts";
@@ -16,7 +16,7 @@ const plan = JSON.stringify({
   output_changes: { password: { actions: ["create"], before: null, after: "hunter2", after_sensitive: true } },
 });
 
-it("goes from the claim to the runs that it causes", async () => {
+it("goes from the claim to the runs that it triggers", async () => {
   const org = await makeOrganization(api);
   const [source, target] = [await makeRunnable(api, org.name), await makeRunnable(api, org.name)];
   for (const { id } of [source, target])

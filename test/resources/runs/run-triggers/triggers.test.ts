@@ -1,4 +1,4 @@
-/** Run triggers: who may say that a workspace follows another, and what an apply then starts. */
+/** Run triggers: who can create them, and the runs that an apply starts. */
 import { beforeAll, describe, expect, it } from "vitest";
 import { fireTriggers } from "../../../../src/resources/runs/run-triggers/firing.ts";
 import type { Answer, Caller, Json } from "../../../support/api.ts";
@@ -26,7 +26,7 @@ const list = (caller: Caller, workspaceId: string, query: string): Promise<Answe
 const inbound = "?filter[run-trigger][type]=inbound";
 const outbound = "?filter[run-trigger][type]=outbound";
 
-/** Applies a new run of a workspace, and has the job do what follows. */
+/** Applies a new run of a workspace, and runs the job. */
 async function apply(workspaceId: string): Promise<string> {
   const run = await makeRun(org.owner, workspaceId, { "auto-apply": true });
   await finish(run.id);
@@ -41,13 +41,13 @@ async function finish(runId: string): Promise<void> {
 const fire = (): Promise<number> => fireTriggers(upkeepOf(api));
 const runsOf = async (workspaceId: string): Promise<Json[]> =>
   (await org.owner.get(`/workspaces/${workspaceId}/runs`)).body.data;
-const toldOf = async (runId: string): Promise<[string, string][]> =>
+const triggerEventsOf = async (runId: string): Promise<[string, string][]> =>
   (await org.owner.get(`/runs/${runId}/run-events`)).body.data
     .map(({ attributes }: Json) => [attributes.action, attributes.description])
     .filter(([action]: [string]) => action.includes("trigger"));
 
 describe("createRunTrigger", () => {
-  it("201: names both workspaces, and leaves an event", async () => {
+  it("201: names both workspaces, and writes an audit event", async () => {
     const [workspace, source] = [await api.makeWorkspace(org.name), await api.makeWorkspace(org.name)];
     const answer = await follow(org.owner, workspace.id, source.id);
     expect(answer.status).toBe(201);
@@ -66,13 +66,13 @@ describe("createRunTrigger", () => {
       links: { self: `/api/v2/run-triggers/${trigger.id}` },
     });
     expect(data(await org.owner.get(`/run-triggers/${trigger.id}`))).toEqual(trigger);
-    const trail = await api.database.reader.db
+    const auditEvents = await api.database.reader.db
       .selectFrom("auditEvents")
       .selectAll()
       .where("subjectId", "=", trigger.id)
       .execute();
-    expect(trail).toMatchObject([{ action: "run-triggers.create" }]);
-    expect(JSON.parse(trail[0]?.after ?? "")).toMatchObject({ sourceable: source.id, workspace: workspace.id });
+    expect(auditEvents).toMatchObject([{ action: "run-triggers.create" }]);
+    expect(JSON.parse(auditEvents[0]?.after ?? "")).toMatchObject({ sourceable: source.id, workspace: workspace.id });
   });
 
   it("422: itself, twice, nothing, an unknown one, and one of another organization", async () => {
@@ -83,8 +83,8 @@ describe("createRunTrigger", () => {
     for (const [id, sentence] of [
       [workspace.id, "Sourceable can't be the workspace itself"],
       [source.id, "Sourceable has already been taken"],
-      ["ws-none", "Sourceable does not exist in this organization, or you are not allowed to see its runs"],
-      [foreign.id, "Sourceable does not exist in this organization, or you are not allowed to see its runs"],
+      ["ws-none", "Sourceable does not exist in this organization, or you can't read its runs"],
+      [foreign.id, "Sourceable does not exist in this organization, or you can't read its runs"],
     ]) {
       const answer = await follow(org.owner, workspace.id, id);
       expect([answer.status, details(answer), pointers(answer)]).toEqual([
@@ -103,14 +103,14 @@ describe("createRunTrigger", () => {
     const answer = await follow(org.owner, workspace.id, (await api.makeWorkspace(org.name)).id);
     expect([answer.status, details(answer)]).toEqual([
       422,
-      ["Sourceable is one too many: a workspace can have at most 20 sources"],
+      ["Sourceable can't be added: a workspace can have at most 20 sources"],
     ]);
     const shown = await list(org.owner, workspace.id, `${inbound}&page[size]=15`);
     expect(shown.body.data).toHaveLength(15);
     expect(shown.body.meta.pagination["total-count"]).toBe(20);
   });
 
-  it("403: whoever only writes; 422: an admin who may not read the source", async () => {
+  it("403: a caller with write access; 422: an admin who can't read the source", async () => {
     const [workspace, source] = [await api.makeWorkspace(org.name), await api.makeWorkspace(org.name)];
     const [writers, admins] = [await api.makeTeam(org.name), await api.makeTeam(org.name)];
     await api.grantWorkspace(workspace.id, writers.id, "write");
@@ -124,7 +124,7 @@ describe("createRunTrigger", () => {
 });
 
 describe("listRunTriggers, showRunTrigger, deleteRunTrigger", () => {
-  it("lists those that come in and those that go out, the newest first, and includes workspaces", async () => {
+  it("lists inbound and outbound triggers, newest first, and includes workspaces", async () => {
     const [a, b, c] = [
       await api.makeWorkspace(org.name),
       await api.makeWorkspace(org.name),
@@ -144,7 +144,7 @@ describe("listRunTriggers, showRunTrigger, deleteRunTrigger", () => {
     expect(shown.body.included).toMatchObject([{ type: "workspaces", id: b.id }]);
   });
 
-  it("400: without the type, with another, and an include of those that go out", async () => {
+  it("400: without the type, with an invalid type, and with an include for outbound triggers", async () => {
     const { id } = await api.makeWorkspace(org.name);
     for (const query of ["", "?filter[run-trigger][type]=", "?filter[run-trigger][type]=sideways"]) {
       const answer = await list(org.owner, id, query);
@@ -157,7 +157,7 @@ describe("listRunTriggers, showRunTrigger, deleteRunTrigger", () => {
     ]);
   });
 
-  it("shows readers what they may see: the trigger, and of its workspaces those that they read", async () => {
+  it("shows readers the trigger, and those of its workspaces that they can read", async () => {
     const [workspace, source] = [await api.makeWorkspace(org.name), await api.makeWorkspace(org.name)];
     const trigger = await following(workspace, source);
     const team = await api.makeTeam(org.name);
@@ -193,7 +193,7 @@ describe("listRunTriggers, showRunTrigger, deleteRunTrigger", () => {
     expect((await admin.delete(`/run-triggers/${trigger.id}`)).status).toBe(204);
   });
 
-  it("204: gone, with an event; 412 where it was read before a rename", async () => {
+  it("204: deleted, with an audit event; 412 if it was read before a rename", async () => {
     const [workspace, source] = [await api.makeWorkspace(org.name), await api.makeWorkspace(org.name)];
     const trigger = await following(workspace, source);
     const etag = (await org.owner.get(`/run-triggers/${trigger.id}`)).headers.get("etag") ?? "";
@@ -205,7 +205,7 @@ describe("listRunTriggers, showRunTrigger, deleteRunTrigger", () => {
     expect((await org.owner.delete(path)).status).toBe(404);
   });
 
-  it("goes with either workspace", async () => {
+  it("is deleted with either workspace", async () => {
     const [a, b, c] = [
       await api.makeWorkspace(org.name),
       await api.makeWorkspace(org.name),
@@ -218,7 +218,7 @@ describe("listRunTriggers, showRunTrigger, deleteRunTrigger", () => {
 });
 
 describe("an apply", () => {
-  it("starts one run in each workspace that follows, exactly once, and tells so", async () => {
+  it("starts exactly one run in each target workspace, with a run event", async () => {
     const [source, one, two] = [
       await makeRunnable(api, org.name),
       await makeRunnable(api, org.name),
@@ -243,7 +243,7 @@ describe("an apply", () => {
       relationships: { "created-by": { data: null } },
     });
     expect(inTwo[0].attributes["auto-apply"]).toBe(true);
-    expect((await toldOf(cause)).toSorted()).toEqual(
+    expect((await triggerEventsOf(cause)).toSorted()).toEqual(
       [
         ["triggered", `Started ${inOne[0].id}.`],
         ["triggered", `Started ${inTwo[0].id}.`],
@@ -251,7 +251,7 @@ describe("an apply", () => {
     );
   });
 
-  it("is named in the run that it starts, to those who may read its workspace", async () => {
+  it("is named in the run that it starts, for callers who can read its workspace", async () => {
     const [source, target] = [await makeRunnable(api, org.name), await makeRunnable(api, org.name)];
     await following(target, source);
     const cause = await apply(source.id);
@@ -270,7 +270,7 @@ describe("an apply", () => {
     expect(attributes["updated-at"]).toBe(attributes["status-timestamps"]["applied-at"]);
   });
 
-  it("takes auto-apply-run-trigger alone: auto-apply of the workspace does not count", async () => {
+  it("only uses auto-apply-run-trigger, not the workspace's auto-apply", async () => {
     const [source, target] = [
       await makeRunnable(api, org.name),
       await makeRunnable(api, org.name, { "auto-apply": true }),
@@ -281,7 +281,7 @@ describe("an apply", () => {
     expect((await runsOf(target.id))[0].attributes["auto-apply"]).toBe(false);
   });
 
-  it("starts none where there is no configuration or the mode is local, and tells why", async () => {
+  it("starts none without a configuration or in execution mode local, with the reason", async () => {
     const [source, empty, local] = [
       await makeRunnable(api, org.name),
       await api.makeWorkspace(org.name, { "execution-mode": "remote" }),
@@ -293,16 +293,16 @@ describe("an apply", () => {
     expect(await fire()).toBe(1);
     expect(await runsOf(empty.id)).toEqual([]);
     expect(await runsOf(local.id)).toEqual([]);
-    const told = await toldOf(cause);
-    expect(told.map(([action]) => action)).toEqual(["not_triggered", "not_triggered"]);
-    const sentences = told.map(([, description]) => description).join("\n");
+    const events = await triggerEventsOf(cause);
+    expect(events.map(([action]) => action)).toEqual(["not_triggered", "not_triggered"]);
+    const sentences = events.map(([, description]) => description).join("\n");
     expect(sentences).toContain(
-      `No run was started in the workspace ${empty.id}: Configuration version is missing: the workspace has none yet. Upload one first.`,
+      `No run was started in the workspace ${empty.id}: Configuration version is missing, and the workspace has none yet. Upload one first.`,
     );
     expect(sentences).toContain(`${local.id}: Workspace has the execution mode 'local'`);
   });
 
-  it("starts none for a run that was not applied, nor where the trigger is gone", async () => {
+  it("starts none for a run that was not applied, nor after the trigger was deleted", async () => {
     const [source, target] = [await makeRunnable(api, org.name), await makeRunnable(api, org.name)];
     const trigger = await following(target, source);
     const run = await makeRun(org.owner, source.id);
@@ -315,7 +315,7 @@ describe("an apply", () => {
     expect(await runsOf(target.id)).toEqual([]);
   });
 
-  it("goes on from workspace to workspace, and stops a circle after 20 steps with an event", async () => {
+  it("continues from workspace to workspace, and stops a cycle after 20 runs with an event", async () => {
     const [a, b] = [
       await makeRunnable(api, org.name, { "auto-apply-run-trigger": true }),
       await makeRunnable(api, org.name, { "auto-apply-run-trigger": true }),
@@ -333,10 +333,10 @@ describe("an apply", () => {
     const before = (await runsOf(b.id)).length;
     expect(await fire()).toBe(1);
     expect((await runsOf(b.id)).length).toBe(before);
-    expect(await toldOf(last)).toEqual([
+    expect(await triggerEventsOf(last)).toEqual([
       [
         "not_triggered",
-        `No run was started in the workspace ${b.id}: this one was itself caused through 20 other runs, and no chain is longer.`,
+        `No run was started in the workspace ${b.id}: this run is the end of a chain of 20 other runs, and longer chains are not allowed.`,
       ],
     ]);
   });

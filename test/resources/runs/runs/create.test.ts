@@ -1,4 +1,4 @@
-/** POST /runs: what a run is when it begins, what can't be run, and who may. */
+/** POST /runs: a new run, invalid requests, and permissions. */
 import { beforeAll, describe, expect, it } from "vitest";
 import { newToken, tokenHash } from "../../../../src/kernel/ids.ts";
 import { type Caller, type Json, useApi } from "../../../support/api.ts";
@@ -29,7 +29,7 @@ async function memberWith(level: "read" | "plan" | "write", workspaceId: string)
 }
 
 describe("createRun", () => {
-  it("201: queued at once in a free workspace, with its plan, its apply and its events", async () => {
+  it("201: queued immediately in an unlocked workspace, with its plan, apply and events", async () => {
     const workspace = await makeRunnable(api, org.name);
     const run = await makeRun(org.owner, workspace.id);
     expect(run.attributes).toMatchObject({
@@ -108,7 +108,7 @@ describe("createRun", () => {
     expect(listed.body.data.map((each: { id: string }) => each.id)).toEqual([run.id]);
   });
 
-  it("201: what was sent is stored and shown, the values of variables sealed", async () => {
+  it("201: attributes are stored and returned, with encrypted variables", async () => {
     const workspace = await makeRunnable(api, org.name);
     const sent = {
       message: "Why",
@@ -134,7 +134,7 @@ describe("createRun", () => {
     expect(row.operation).toBe("destroy");
   });
 
-  it("ends at once where actions are to be invoked, with the reason in its log and its events: nothing is planned", async () => {
+  it("ends immediately if actions are to be invoked, with the reason in its log and events, without a plan", async () => {
     const workspace = await makeRunnable(api, org.name, { "auto-apply": true });
     const sent = { "invoke-action-addrs": ["action.a.b"] };
     for (const more of [{}, { "plan-only": true }, { "save-plan": true }]) {
@@ -154,12 +154,12 @@ describe("createRun", () => {
     const free = data(await org.owner.get(`/workspaces/${workspace.id}`));
     expect([free.attributes.locked, free.relationships["current-run"].data]).toEqual([false, expect.anything()]);
     expect((await makeRun(org.owner, workspace.id)).attributes.status).toBe("plan_queued");
-    // Behind one that has the lock, it neither waits nor is in the way.
+    // Behind a run that holds the lock, it neither waits nor blocks.
     expect((await makeRun(org.owner, workspace.id, sent)).attributes.status).toBe("errored");
     expect((await makeRun(org.owner, workspace.id)).attributes.status).toBe("pending");
   });
 
-  it("waits behind another, and comes next when that has ended", async () => {
+  it("waits for another run, and is next when that has ended", async () => {
     const workspace = await makeRunnable(api, org.name);
     const first = await makeRun(org.owner, workspace.id);
     const second = await makeRun(org.owner, workspace.id);
@@ -176,7 +176,7 @@ describe("createRun", () => {
     expect(free.relationships["current-run"].data.id).toBe(second.id);
   });
 
-  it("the source and the form of the log follow from the command line that calls", async () => {
+  it("the source and the log format depend on the calling CLI", async () => {
     const workspace = await makeRunnable(api, org.name);
     const sources: unknown[] = [];
     for (const headers of [
@@ -199,7 +199,7 @@ describe("createRun", () => {
     ]);
   });
 
-  it("a constraint on OpenTofu stands for the newest that an agent has; where none has, the run says what it waits for", async () => {
+  it("a constraint on OpenTofu selects the newest version that an agent has; without one, waiting-for names it", async () => {
     await makeAgent(api, await makeSitePool(api));
     const versionOf = async (constraint: string) => {
       const workspace = await makeRunnable(api, org.name, { engine: "tofu", "engine-version": constraint });
@@ -212,7 +212,7 @@ describe("createRun", () => {
     });
   });
 
-  it("the engine and its version are resolved when it is made", async () => {
+  it("the engine and its version are resolved at creation", async () => {
     const workspace = await makeRunnable(api, org.name, { engine: "terraform", "engine-version": "~> 1.5.0" });
     expect(workspace.attributes.engine).toBe("terraform");
     const run = await makeRun(org.owner, workspace.id);
@@ -225,7 +225,7 @@ describe("createRun", () => {
     expect((await makeRun(org.owner, workspace.id, planOnly)).attributes["engine-version"]).toBe("1.6.6");
   });
 
-  it("a speculative configuration makes it plan-only, and leaves the workspace alone", async () => {
+  it("a speculative configuration makes it plan-only, and does not change the workspace", async () => {
     const workspace = await makeRunnable(api, org.name);
     const configuration = await makeConfiguration(api, workspace.id, { speculative: 1 });
     const run = data(await org.owner.post("/runs", runBody(workspace.id, {}, configuration)));
@@ -234,7 +234,7 @@ describe("createRun", () => {
     expect([shown.attributes.locked, shown.relationships["current-run"].data]).toEqual([false, null]);
   });
 
-  it("a configuration of another workspace can be used by whoever may read it", async () => {
+  it("a configuration of another workspace can be used by callers who can read it", async () => {
     const [source, target] = [await makeRunnable(api, org.name), await api.makeWorkspace(org.name)];
     const configuration = await makeConfiguration(api, source.id);
     expect((await org.owner.post("/runs", runBody(target.id, {}, configuration))).status).toBe(201);
@@ -301,7 +301,7 @@ describe("createRun", () => {
     expect((await org.owner.post("/runs", runBody(workspace.id, {}, configuration))).status).toBe(201);
   });
 
-  it("422: no configuration at all, or one that is not there", async () => {
+  it("422: no configuration, or an unknown one", async () => {
     const workspace = await api.makeWorkspace(org.name);
     const none = await startRun(org.owner, workspace.id);
     expect([none.status, details(none)[0]]).toEqual([422, expect.stringContaining("Upload one first")]);
@@ -309,7 +309,7 @@ describe("createRun", () => {
     expect([unknown.status, details(unknown)[0]]).toEqual([422, expect.stringContaining("does not exist")]);
   });
 
-  it("who may: plan for a plan, apply for what destroys; auto-apply only for whoever may apply", async () => {
+  it("permissions: plan for a plan, apply for a destroy; auto-apply only for callers who can apply", async () => {
     const workspace = await makeRunnable(api, org.name, { "auto-apply": true });
     const [reader, planner, writer] = [
       await memberWith("read", workspace.id),
@@ -331,8 +331,8 @@ describe("createRun", () => {
   });
 });
 
-describe("who may act on a run", () => {
-  it("404: whoever may only read or plan; but the maker of a plan-only run cancels it", async () => {
+describe("permissions for actions on a run", () => {
+  it("404: callers who can only read or plan; but the creator of a plan-only run can cancel it", async () => {
     const workspace = await makeRunnable(api, org.name);
     const [reader, planner, writer] = [
       await memberWith("read", workspace.id),

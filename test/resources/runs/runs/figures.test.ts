@@ -41,7 +41,7 @@ describe("figuresOf", () => {
       ...(end !== undefined && { [name]: at(end) }),
     });
 
-  it("averages phases that have begun and ended, and rounds", () => {
+  it("averages phases that have started and ended, and rounds", () => {
     expect(
       figuresOf([
         { status: "applied", planTimestamps: phase(0, 1), applyTimestamps: phase(2, 5) },
@@ -57,7 +57,7 @@ describe("figuresOf", () => {
 });
 
 describe("a workspace", () => {
-  it("counts runs that were applied or failed, and no others, with the end of each", async () => {
+  it("counts only applied and errored runs, when they end", async () => {
     const { id } = await makeRunnable(api, org.name);
     expect(await figures(id)).toEqual([0, 0, 0]);
     await end(id, "applied");
@@ -72,7 +72,7 @@ describe("a workspace", () => {
     expect(await figures(id)).toEqual([3, 2, 0]);
   });
 
-  it("looks at the latest 30", async () => {
+  it("covers the latest 30", async () => {
     const { id } = await makeRunnable(api, org.name);
     for (let count = 0; count < 3; count += 1) await end(id, "errored");
     for (let count = 0; count < 28; count += 1) await end(id, "applied");

@@ -1,4 +1,4 @@
-/** Lists of runs: of a workspace, of an organization, what waits, and those of all organizations. */
+/** Lists of runs: of a workspace, of an organization, the queue, and of all organizations. */
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Answer, type Json, useApi } from "../../../support/api.ts";
 import { data, details, type Member, type Org, resource } from "../../../support/builders.ts";
@@ -16,7 +16,7 @@ const api = useApi();
 let org: Org;
 let workspace: Json;
 let member: Member;
-/** By what they are. */
+/** Run ids by their kind. */
 const ids: Record<string, string> = {};
 
 const idsOf = (answer: Answer): string[] => answer.body.data.map((run: Json) => run.id);
@@ -56,7 +56,7 @@ const all = ["pending", "planned", "saved", "plan", "finished", "forced", "error
 describe("listWorkspaceRuns", () => {
   const list = (query = "") => org.owner.get(`/workspaces/${workspace.id}/runs${query}`);
 
-  it("shows the newest first, and no plans alone", async () => {
+  it("shows the newest first, without plan-only runs", async () => {
     const answer = await list();
     expect(named(answer)).toEqual(all.filter((name) => name !== "plan"));
     expect(answer.body.meta.pagination).toMatchObject({ "total-count": 6, "total-pages": 1 });
@@ -96,13 +96,13 @@ describe("listWorkspaceRuns", () => {
     expect(answer.body.meta.pagination["total-count"]).toBe(expected.length);
   });
 
-  it("finds by the maker's name, and by the id", async () => {
+  it("finds by the creator's name, and by the id", async () => {
     expect(named(await list(`?search[user]=${member.username.toUpperCase()}`))).toEqual(["planned"]);
     expect(named(await list(`?search[basic]=${member.username}`))).toEqual(["planned"]);
     expect(named(await list(`?search[basic]=${ids["forced"]}`))).toEqual(["forced"]);
   });
 
-  it("has pages, and shows what is asked for beside it", async () => {
+  it("is paged, and includes requested resources", async () => {
     const answer = await list("?page[size]=2&page[number]=2&include=plan,apply,created_by,workspace,task_stages");
     expect(named(answer)).toEqual(["saved", "finished"]);
     const types = answer.body.included.map((each: Json) => each.type).toSorted();
@@ -111,7 +111,7 @@ describe("listWorkspaceRuns", () => {
     expect([past.body.data, past.body.meta.pagination["total-count"]]).toEqual([[], 6]);
   });
 
-  it("400: an include that nobody knows", async () => {
+  it("400: an unknown include", async () => {
     expect((await list("?include=policies")).status).toBe(400);
   });
 });
@@ -120,7 +120,7 @@ describe("listOrganizationRuns", () => {
   const list = (query = "", caller: { get: typeof org.owner.get } = org.owner) =>
     caller.get(`/organizations/${org.name}/runs${query}`);
 
-  it("shows all, the newest first, and does not count them", async () => {
+  it("shows all, newest first, without a total count", async () => {
     const answer = await list();
     expect(named(answer)).toEqual(all);
     expect(answer.body.meta.pagination).toEqual({
@@ -145,7 +145,7 @@ describe("listOrganizationRuns", () => {
     expect(named(await list("?filter[status_group]=discardable"))).toEqual(["planned", "saved"]);
   });
 
-  it("shows nobody what they may not read", async () => {
+  it("only shows runs that the caller can read", async () => {
     const hidden = await makeRunnable(api, org.name);
     const run = await makeRun(org.owner, hidden.id);
     const seen = idsOf(await list("?page[size]=100", member));
@@ -155,8 +155,8 @@ describe("listOrganizationRuns", () => {
   });
 });
 
-describe("what waits", () => {
-  it("applies go first, then what may be applied, then plans alone; each knows its place", async () => {
+describe("the queue", () => {
+  it("orders applies, then plans that can be applied, then plan-only runs, with their positions", async () => {
     const busy = await api.makeOrganization();
     const make = async (attributes: object): Promise<string> =>
       (await makeRun(busy.owner, (await makeRunnable(api, busy.name)).id, attributes)).id;
@@ -186,7 +186,7 @@ describe("what waits", () => {
     expect(data(await busy.owner.get(`/runs/${running}`)).attributes["position-in-queue"]).toBe(0);
   });
 
-  it("says for what: an agent, the version, the one that is free", async () => {
+  it("has waiting-for sentences: no agent, no version, no free agent", async () => {
     const pool = data(
       await org.owner.post(`/organizations/${org.name}/agent-pools`, resource("agent-pools", { name: "workers" })),
     );
@@ -252,7 +252,7 @@ describe("listAdminRuns", () => {
     expect([...new Set(types)].toSorted()).toEqual(["organizations", "users", "workspaces"]);
   });
 
-  it("forceCancelAdminRun: ends whatever it is, without the time that others wait", async () => {
+  it("forceCancelAdminRun: ends a run in any status, without the waiting time", async () => {
     const ours = await makeRunnable(api, org.name);
     const { id } = await makeRun(org.owner, ours.id);
     await bring(api, id, "planning");

@@ -1,4 +1,4 @@
-/** The table of a run's life, row by row as it was written down beforehand, and every pair that it refuses. */
+/** The state machine of runs: each row of the table, and every refused pair. */
 import { describe, expect, it } from "vitest";
 import {
   finalStatuses,
@@ -189,24 +189,24 @@ const flags = [
   "heldByDiscardable",
   "fetches",
 ] as const;
-/** Every run that there can be in a status. */
+/** All combinations of facts for a status. */
 const everyRun = (status: RunStatus): RunFacts[] =>
   Array.from({ length: 2 ** flags.length }, (_, bits) => ({
     ...plain,
     ...Object.fromEntries(flags.map((flag, position) => [flag, (bits & (1 << position)) !== 0])),
     status,
   }));
-/** Every run there can be, with everything that can happen to it. */
+/** All combinations of facts, with all events. */
 const everything = runStatuses
   .flatMap(everyRun)
   .flatMap((run) => runEventNames.map((event) => ({ run, event, step: stepOf(run, event) })));
 
-describe("a step", () => {
+describe("a transition", () => {
   it.each(cases)("%s, %s %j", (status, event, facts, step) => {
     expect(stepOf({ ...plain, ...facts, status }, event)).toEqual(step);
   });
 
-  it("is refused for whatever the table does not name", () => {
+  it("is refused for every pair without a row", () => {
     const named = new Set(cases.map(([status, event]) => `${status} ${event}`));
     for (const status of runStatuses)
       for (const event of runEventNames) {
@@ -230,13 +230,13 @@ describe("a step", () => {
     expect(stepOf({ ...plain, ...facts, status }, event)).toBeUndefined();
   });
 
-  it("never leads out of an end", () => {
+  it("never leaves a final status", () => {
     for (const status of finalStatuses)
       for (const event of runEventNames)
         expect(everyRun(status).every((run) => stepOf(run, event) === undefined)).toBe(true);
   });
 
-  it("frees the lock with every end, and with nothing else", () => {
+  it("frees the lock exactly in final statuses", () => {
     const wrong = everything.filter(({ run, step }) => {
       if (step === undefined) return false;
       const ends = (finalStatuses as readonly string[]).includes(step.to.at(-1) ?? run.status);
@@ -246,14 +246,14 @@ describe("a step", () => {
     expect(wrong.slice(0, 3)).toEqual([]);
   });
 
-  it("takes no lock for a plan that passes beside the queue", () => {
+  it("takes no lock for a plan-only run or a saved plan", () => {
     for (const run of everyRun("pending").filter((each) => each.planOnly || each.savePlan))
       expect(stepOf(run, "admit")?.lock).toBeUndefined();
   });
 });
 
 describe("a refusal", () => {
-  it("is a sentence for every pair that is refused", () => {
+  it("is a sentence for every refused pair", () => {
     const refused = everything.filter(({ step }) => step === undefined);
     expect(refused.length).toBeGreaterThan(everything.length / 2);
     const wrong = refused.filter(({ run, event }) => !/^The run can't be .+\.$/.test(refusalOf(run, event)));

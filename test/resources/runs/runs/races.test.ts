@@ -1,4 +1,4 @@
-/** Of several callers at once exactly one wins, and no run that has ended holds a lock. */
+/** Concurrent requests: exactly one wins, and no ended run holds a lock. */
 import { afterEach, beforeAll, describe, expect, it } from "vitest";
 import { type Json, useApi } from "../../../support/api.ts";
 import { data, makeOrganization, type Org } from "../../../support/builders.ts";
@@ -35,8 +35,8 @@ afterEach(async () => {
   expect(idle, "runs that wait for nobody").toEqual([]);
 });
 
-describe("at once", () => {
-  it("many are made: one is admitted, the others wait, and all have their place", async () => {
+describe("concurrently", () => {
+  it("many creations: one run is admitted, the others wait in order", async () => {
     const workspace = await makeRunnable(api, org.name);
     const made = await Promise.all(Array.from({ length: rounds }, () => startRun(org.owner, workspace.id)));
     expect(made.map(({ status }) => status)).toEqual(made.map(() => 201));
@@ -54,7 +54,7 @@ describe("at once", () => {
     );
   });
 
-  it("two confirm: one does", async () => {
+  it("two confirmations: one succeeds", async () => {
     for (let round = 0; round < rounds; round += 1) {
       const workspace = await makeRunnable(api, org.name);
       const { id } = await makeRun(org.owner, workspace.id);
@@ -67,7 +67,7 @@ describe("at once", () => {
     }
   });
 
-  it("a cancel against the end of the plan: one of both is true", async () => {
+  it("a cancel and the end of the plan: one of them wins", async () => {
     for (let round = 0; round < rounds; round += 1) {
       const workspace = await makeRunnable(api, org.name);
       const { id } = await makeRun(org.owner, workspace.id);
@@ -82,7 +82,7 @@ describe("at once", () => {
     }
   });
 
-  it("a claim against a cancel: never both", async () => {
+  it("a claim and a cancel: never both", async () => {
     for (let round = 0; round < rounds; round += 1) {
       const workspace = await makeRunnable(api, org.name);
       const { id } = await makeRun(org.owner, workspace.id);
@@ -92,7 +92,7 @@ describe("at once", () => {
     }
   });
 
-  it("an unlock against a new run: it is admitted in any case", async () => {
+  it("an unlock and a new run: it is admitted in any case", async () => {
     for (let round = 0; round < rounds; round += 1) {
       const workspace = await makeRunnable(api, org.name);
       await lock(org.owner, workspace.id);
@@ -105,7 +105,7 @@ describe("at once", () => {
     }
   });
 
-  it("an end against a lock: the next run or the person holds it, not both", async () => {
+  it("the end of a run and a lock: either the next run or the user holds it", async () => {
     for (let round = 0; round < rounds; round += 1) {
       const workspace = await makeRunnable(api, org.name);
       const { id } = await makeRun(org.owner, workspace.id);

@@ -1,4 +1,4 @@
-/** Every row of the table of a run's life over HTTP: what the run, its plan, its apply, the lock and the events say afterwards. */
+/** Every transition over HTTP: the resulting run, plan, apply, lock and events. */
 import { beforeAll, describe, expect, it } from "vitest";
 import type { Happening } from "../../../../src/resources/runs/runs/rules.ts";
 import { type Json, useApi } from "../../../support/api.ts";
@@ -59,7 +59,7 @@ async function runIn(
 const planned: Happening = { event: "phase-finished", hasChanges: true };
 const unchanged: Happening = { event: "phase-finished", hasChanges: false };
 
-describe("a plan that ended", () => {
+describe("a finished plan", () => {
   it.each([
     ["without changes", {}, unchanged, ["planned_and_finished", "finished", "unreachable"], false],
     [
@@ -99,7 +99,7 @@ describe("a plan that ended", () => {
     expect(shown.run.attributes["has-changes"]).toBe(ending === planned);
   });
 
-  it("has all timestamps of a step, and none that did not happen", async () => {
+  it("has exactly the timestamps of its transitions", async () => {
     const { id } = await runIn({ "auto-apply": true });
     await bring(api, id, "planned");
     expect(stampsOf(await look(id))).toEqual([
@@ -113,7 +113,7 @@ describe("a plan that ended", () => {
     expect(await eventsOf(id)).toEqual(["created", "queued", "planning", "planned", "confirmed"]);
   });
 
-  it("lost before its engine was started: it waits again", async () => {
+  it("lost before its engine was started: it is queued again", async () => {
     const { id } = await runIn();
     await happen(api, id, { event: "claim", phase: { agentId: "agent-1", attempt: 1, tokenHash: `hash of ${id}` } });
     await happen(api, id, { event: "phase-returned" });
@@ -144,7 +144,7 @@ describe("applyRun", () => {
     expect(await look(id)).toMatchObject({ heldBy: id, current: id, statuses: ["apply_queued", "finished", "queued"] });
   });
 
-  it("409: a saved plan, while somebody holds the workspace", async () => {
+  it("409: a saved plan, while the workspace is locked", async () => {
     const { id, workspaceId } = await runIn({ "save-plan": true });
     await bring(api, id, "planned");
     await lock(org.owner, workspaceId);
@@ -168,7 +168,7 @@ describe("applyRun", () => {
 });
 
 describe("discardRun", () => {
-  it("202: one that waits", async () => {
+  it("202: a pending run", async () => {
     const { id, workspaceId } = await runIn();
     const second = await makeRun(org.owner, workspaceId);
     expect((await act(second.id, "discard")).status).toBe(202);
@@ -176,7 +176,7 @@ describe("discardRun", () => {
     expect(await look(id)).toMatchObject({ heldBy: id, current: id });
   });
 
-  it.each([{}, { "save-plan": true }])("202: one that is planned %j", async (attributes) => {
+  it.each([{}, { "save-plan": true }])("202: a planned run %j", async (attributes) => {
     const { id } = await runIn(attributes);
     await bring(api, id, "planned");
     expect((await act(id, "discard", { comment: "Not today" })).status).toBe(202);
@@ -214,7 +214,7 @@ describe("cancelRun", () => {
     });
   });
 
-  it("202: one that waits, and a fence before the log's end", async () => {
+  it("202: a pending run, whose log ends", async () => {
     const { workspaceId } = await runIn();
     const second = await makeRun(org.owner, workspaceId);
     expect((await act(second.id, "cancel")).status).toBe(202);
@@ -224,7 +224,7 @@ describe("cancelRun", () => {
     expect([log.status, log.body]).toEqual([200, "\u0002\u0003"]);
   });
 
-  it("202: the engine of a plan is interrupted; however it ends, the run is canceled", async () => {
+  it("202: the engine of a plan is interrupted; the run is canceled, however the plan ends", async () => {
     for (const ending of [planned, { event: "phase-errored" }, { event: "phase-returned" }] as const) {
       const { id } = await runIn();
       await happen(api, id, { event: "claim" });
@@ -269,7 +269,7 @@ describe("forceCancelRun", () => {
     const shown = await look(id);
     expect(shown).toMatchObject({ statuses, heldBy: null });
     expect(shown.run.attributes["status-timestamps"]["force-canceled-at"]).toBeDefined();
-    // A report that comes late changes nothing.
+    // A late report changes nothing.
     await expect(happen(api, id, { event: "phase-finished" })).rejects.toThrow(/has ended/);
     const found = await org.owner.get(
       `/workspaces/${shown.run.relationships.workspace.data.id}/runs?filter[status]=force_canceled`,
@@ -279,7 +279,7 @@ describe("forceCancelRun", () => {
 });
 
 describe("forceExecuteRun", () => {
-  it("202: what is planned, and what waits before it, is discarded", async () => {
+  it("202: discards the planned run, and the pending runs before it", async () => {
     const { id, workspaceId } = await runIn();
     const others = [await makeRun(org.owner, workspaceId), await makeRun(org.owner, workspaceId)];
     const last = await makeRun(org.owner, workspaceId);
@@ -302,7 +302,7 @@ describe("forceExecuteRun", () => {
     expect(await eventsOf(last.id)).toEqual(["created", "force_executed", "queued"]);
   });
 
-  it("403: it does not wait, or nobody's run holds the workspace", async () => {
+  it("403: it is not pending, or no run holds the workspace lock", async () => {
     const { id, workspaceId } = await runIn();
     expect((await act(id, "force-execute")).status).toBe(403);
     const other = await makeRunnable(api, org.name);
@@ -313,7 +313,7 @@ describe("forceExecuteRun", () => {
     expect(workspaceId).not.toBe(other.id);
   });
 
-  it("409: what holds the workspace can't be discarded", async () => {
+  it("409: the run that holds the lock can't be discarded", async () => {
     const { workspaceId } = await runIn();
     const second = await makeRun(org.owner, workspaceId);
     const refused = await act(second.id, "force-execute");
@@ -321,7 +321,7 @@ describe("forceExecuteRun", () => {
   });
 });
 
-/** Every status that rests, and how a run gets there. */
+/** Every status in which a run can stay, and how it gets there. */
 const resting: Readonly<Record<string, (id: string, workspaceId: string) => Promise<string | void>>> = {
   pending: async (_, workspaceId) => (await makeRun(org.owner, workspaceId)).id,
   plan_queued: async () => {},
@@ -360,13 +360,13 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   "force-cancel": [],
 };
 
-describe("409: an action that the status does not allow, told as a sentence, with nothing changed", () => {
+describe("409: an action that the status does not allow, with a message, and without changes", () => {
   const refusals = Object.entries(allowed).flatMap(([action, statuses]) =>
     Object.keys(resting)
       .filter((status) => !statuses.includes(status))
       .map((status) => [action, status] as const),
   );
-  it.each(refusals)("%s of one that is %s", async (action, status) => {
+  it.each(refusals)("%s of a run that is %s", async (action, status) => {
     const { id: first, workspaceId } = await runIn();
     const id = (await resting[status]?.(first, workspaceId)) ?? first;
     const before = await look(id);

@@ -1,4 +1,4 @@
-/** What runs do to their workspace: its lock, its current run, what is shown beside it, its state, and its end. */
+/** Effects of runs on their workspace: lock, current run, included resources, state, and deletion. */
 import { beforeAll, describe, expect, it } from "vitest";
 import { discardOldSavedPlans } from "../../../../src/resources/runs/runs/upkeep.ts";
 import { type Json, useApi } from "../../../support/api.ts";
@@ -20,7 +20,7 @@ const statusOf = async (id: string): Promise<string> => (await showRun(org.owner
 const on = (workspaceId: string, action: string) => org.owner.post(`/workspaces/${workspaceId}/actions/${action}`);
 
 describe("the lock of a run", () => {
-  it("409: nobody locks, unlocks or breaks it while the run lives", async () => {
+  it("409: can't be taken, released or force-unlocked while the run has not ended", async () => {
     const workspace = await makeRunnable(api, org.name);
     const { id } = await makeRun(org.owner, workspace.id);
     const locked = await on(workspace.id, "lock");
@@ -32,7 +32,7 @@ describe("the lock of a run", () => {
     expect((await show(workspace.id)).data.relationships["locked-by"].data).toEqual({ type: "runs", id });
   });
 
-  it("of a person: runs wait, plans alone go on, and the unlock gives the oldest its turn at once", async () => {
+  it("of a user: runs wait, plan-only runs continue, and the unlock starts the oldest run immediately", async () => {
     const workspace = await makeRunnable(api, org.name);
     await lock(org.owner, workspace.id);
     const [first, second] = [await makeRun(org.owner, workspace.id), await makeRun(org.owner, workspace.id)];
@@ -48,7 +48,7 @@ describe("the lock of a run", () => {
     expect((await show(workspace.id)).data).toEqual(answer);
   });
 
-  it("of a person, broken by force: the same", async () => {
+  it("of a user, force-unlocked: the same", async () => {
     const workspace = await makeRunnable(api, org.name);
     await lock(org.owner, workspace.id);
     const run = await makeRun(org.owner, workspace.id);
@@ -58,7 +58,7 @@ describe("the lock of a run", () => {
 });
 
 describe("the current run", () => {
-  it("is the holder, else the oldest that waits, else the newest that ended; never a plan alone", async () => {
+  it("is the lock holder, else the oldest pending run, else the last run that ended; never a plan-only run", async () => {
     const workspace = await makeRunnable(api, org.name);
     expect(await currentOf(workspace.id)).toBeNull();
     await bring(api, (await makeRun(org.owner, workspace.id, { "plan-only": true })).id, "finished");
@@ -82,7 +82,7 @@ describe("the current run", () => {
     expect((await show(workspace.id)).data.attributes.locked).toBe(false);
   });
 
-  it("is what lists are filtered and sorted by", async () => {
+  it("is used to filter and sort lists", async () => {
     const other = await makeOrganization(api);
     const [one, two] = [await makeRunnable(api, other.name), await makeRunnable(api, other.name)];
     const run = await makeRun(other.owner, two.id);
@@ -98,7 +98,7 @@ describe("the current run", () => {
     expect(await list("sort=-current-run.created-at")).toEqual([one.id, two.id]);
   });
 
-  it("is shown beside the workspace, with its plan", async () => {
+  it("is included with the workspace, with its plan", async () => {
     const workspace = await makeRunnable(api, org.name);
     const { id, relationships } = await makeRun(org.owner, workspace.id);
     const shown = await show(workspace.id, "?include=current_run,current_run.plan,locked_by");
@@ -115,7 +115,7 @@ describe("the current run", () => {
 });
 
 describe("a state that an apply wrote", () => {
-  it("is the workspace's with the run's end, whatever the end is, and names the run", async () => {
+  it("becomes current when the run ends, in any final status, and names the run", async () => {
     for (const event of ["phase-finished", "phase-errored"] as const) {
       const workspace = await makeRunnable(api, org.name);
       const { id } = await makeRun(org.owner, workspace.id, { "auto-apply": true });
@@ -135,7 +135,7 @@ describe("a state that an apply wrote", () => {
   });
 });
 
-/** A state that is intermediate, by a run's apply. */
+/** An intermediate state, written by a run's apply. */
 async function storeState(workspaceId: string, runId: string): Promise<string> {
   const other = await makeRunnable(api, org.name);
   const written = await writeState(org.owner, other.id, stateOf());
@@ -152,7 +152,7 @@ async function storeState(workspaceId: string, runId: string): Promise<string> {
 }
 
 describe("a saved plan", () => {
-  it("is discarded when another state becomes the workspace's", async () => {
+  it("is discarded when another state becomes current", async () => {
     const workspace = await makeRunnable(api, org.name);
     const { id } = await makeRun(org.owner, workspace.id, { "save-plan": true });
     await bring(api, id, "planned");
@@ -163,7 +163,7 @@ describe("a saved plan", () => {
     const events = (await org.owner.get(`/runs/${id}/run-events`)).body.data;
     expect(events.at(-1).attributes).toMatchObject({
       action: "discarded",
-      description: "The workspace's state has changed since it was planned.",
+      description: "The workspace's state has changed since this run was planned.",
     });
   });
 });
@@ -193,7 +193,7 @@ describe("a saved plan that nobody confirms", () => {
 });
 
 describe("the variables of a run", () => {
-  it("are those of its turn, sealed, and gone with its end", async () => {
+  it("are those at its admission, encrypted, and deleted when it ends", async () => {
     const workspace = await makeRunnable(api, org.name);
     const { id } = await makeRun(org.owner, workspace.id);
     const pinned = async () =>
@@ -211,7 +211,7 @@ describe("the variables of a run", () => {
 });
 
 describe("deleting a workspace", () => {
-  it("409 safely, while a run lives, also one that holds no lock", async () => {
+  it("409 for a safe delete while a run has not ended, also one without the lock", async () => {
     for (const attributes of [{}, { "plan-only": true }]) {
       const workspace = await makeRunnable(api, org.name);
       const { id } = await makeRun(org.owner, workspace.id, attributes);
@@ -222,7 +222,7 @@ describe("deleting a workspace", () => {
     }
   });
 
-  it("204 by force: the run is gone, its agent is told so, and the trail tells of it", async () => {
+  it("204 for a force delete: the run is deleted, its agent is notified, and the audit log has an event", async () => {
     const workspace = await makeRunnable(api, org.name);
     const { id } = await makeRun(org.owner, workspace.id);
     await bring(api, id, "planning");
@@ -230,13 +230,13 @@ describe("deleting a workspace", () => {
     expect(deleted.status).toBe(204);
     expect((await org.owner.get(`/runs/${id}`)).status).toBe(404);
     await expect(happen(api, id, { event: "phase-finished" })).rejects.toThrow(/no such run/);
-    const trail = await api.database.reader.db
+    const auditEvents = await api.database.reader.db
       .selectFrom("auditEvents")
       .select(["action", "before", "after"])
       .where("subjectId", "=", id)
       .where("requestId", "=", deleted.headers.get("x-request-id"))
       .execute();
-    expect(trail).toEqual([
+    expect(auditEvents).toEqual([
       { action: "runs.workspace-deleted", before: '{"status":"planning"}', after: '{"status":"canceled"}' },
     ]);
   });

@@ -1,4 +1,4 @@
-/** Stages of tasks: there are none, and clients that look for them are told so. */
+/** Task stages: the list is always empty. */
 import { describe, expect, it } from "vitest";
 import { useApi } from "../../../support/api.ts";
 import { makeMember, makeOrganization } from "../../../support/builders.ts";
@@ -7,7 +7,7 @@ import { makeRun, makeRunnable } from "../../../support/runs.ts";
 const api = useApi();
 
 describe("listTaskStages", () => {
-  it("is an empty page; 404 for whoever may not see the run, and without a run", async () => {
+  it("is an empty page; 404 if the caller can't read the run, or it does not exist", async () => {
     const org = await makeOrganization(api);
     const { id } = await makeRun(org.owner, (await makeRunnable(api, org.name)).id);
     const { status, body } = await org.owner.get(`/runs/${id}/task-stages?page[size]=100`);

@@ -1,4 +1,4 @@
-/** Whether a run starts, and why not: a table of cases, and the same rules once more in the plainest words. */
+/** Whether an event starts a run, and why not: a table of cases, and a simple reimplementation of the rules. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { decide, type Known, type Verdict, type Watch } from "../../../../src/resources/vcs/triggers/decide.ts";
@@ -50,10 +50,10 @@ const watch: Watch = {
 };
 const known: Known = { hasManualRun: false, plansForks: false };
 
-const run: Verdict = { does: "run" };
-const plan: Verdict = { does: "plan" };
-const no = (why: string): Verdict => ({ does: "nothing", why });
-const ask = (what: "files" | "default-branch"): Verdict => ({ does: "ask", what });
+const run: Verdict = { action: "run" };
+const plan: Verdict = { action: "plan" };
+const no = (why: string): Verdict => ({ action: "nothing", why });
+const ask = (what: "files" | "default-branch"): Verdict => ({ action: "ask", what });
 
 type Case = readonly [string, Happening, Partial<Watch>, Verdict, Partial<Known>?];
 
@@ -78,10 +78,10 @@ const cases: readonly Case[] = [
     { branch: "dev" },
     no("it is on the branch 'main', and the workspace follows the branch 'dev'"),
   ],
-  ["a default branch that is not told", { ...push, defaultBranch: null }, {}, ask("default-branch")],
-  ["one that was asked for", { ...push, defaultBranch: null }, {}, run, { defaultBranch: "main" }],
+  ["an unknown default branch", { ...push, defaultBranch: null }, {}, ask("default-branch")],
+  ["a default branch that was looked up", { ...push, defaultBranch: null }, {}, run, { defaultBranch: "main" }],
   [
-    "one that nobody could tell",
+    "a default branch that could not be looked up",
     { ...push, defaultBranch: null },
     {},
     no("the repository's default branch is not known; set vcs-repo.branch on the workspace"),
@@ -92,29 +92,39 @@ const cases: readonly Case[] = [
     "a local workspace",
     push,
     { executionMode: "local" },
-    no("the workspace has the execution mode local, so its runs are executed where they are started"),
+    no("the workspace has the execution mode local, so runs are executed on the machine that starts them"),
   ],
-  ["[skip ci]", { ...push, message: "Docs [skip ci]" }, {}, no("its message says [skip ci]")],
-  ["[CI Skip] further down", { ...push, message: "Docs\n\n[CI Skip]" }, {}, no("its message says [ci skip]")],
-  ["a message that is not told", { ...push, message: null }, {}, run],
+  ["[skip ci]", { ...push, message: "Docs [skip ci]" }, {}, no("its message contains [skip ci]")],
+  ["[CI Skip] further down", { ...push, message: "Docs\n\n[CI Skip]" }, {}, no("its message contains [ci skip]")],
+  ["an unknown message", { ...push, message: null }, {}, run],
 
   ["no patterns, no prefixes, no directory", touching("docs/a.md"), {}, run],
   ["an empty push to such a workspace", touching(), {}, run],
-  ["files that nobody wants where any push counts", touching("a"), { ...patterns, fileTriggersEnabled: false }, run],
+  [
+    "files that match nothing, with file triggers disabled",
+    touching("a"),
+    { ...patterns, fileTriggersEnabled: false },
+    run,
+  ],
   ["a pattern that matches", touching("a.md", "modules/vpc/main.tf"), patterns, run],
   ["no pattern that matches", touching("a.md", "modules/README.md"), patterns, noPattern],
   ["patterns alone: the directory does not count", touching("prod/main.tf"), { ...patterns, ...inProd }, noPattern],
-  ["an empty push where files count", touching(), patterns, noPattern],
+  ["an empty push with file triggers", touching(), patterns, noPattern],
   ["a prefix that matches", touching("modules/a.md"), prefixes, run],
   ["a prefix that is the file", touching("modules"), prefixes, run],
-  ["a prefix that is no folder", touching("modules-old/a"), prefixes, no("no changed file matches trigger-prefixes")],
+  [
+    "a prefix that is not a folder",
+    touching("modules-old/a"),
+    prefixes,
+    no("no changed file matches trigger-prefixes"),
+  ],
   ["a prefix that is the root", touching("a"), { triggerPrefixes: ["/"] }, run],
   ["prefixes, and the directory", touching("prod/a"), { ...prefixes, ...inProd }, run],
   [
     "neither of them",
     touching("test/a"),
     { ...prefixes, ...inProd },
-    no("no changed file matches trigger-prefixes or lies in the working directory"),
+    no("no changed file matches trigger-prefixes or is in the working directory"),
   ],
   ["prefixes and patterns: either", touching("modules/x"), { ...prefixes, triggerPatterns: ["*.md"] }, run],
   [
@@ -124,19 +134,19 @@ const cases: readonly Case[] = [
     no("no changed file matches trigger-patterns or trigger-prefixes"),
   ],
   ["the directory", touching("prod/deep/a"), { workingDirectory: "./prod/" }, run],
-  ["not the directory", touching("production/a"), inProd, no("no changed file lies in the working directory 'prod'")],
-  ["files that are not told", { ...push, files: null }, patterns, ask("files")],
-  ["files that were asked for", { ...push, files: null }, patterns, noPattern, { files: ["a"] }],
-  ["files that nobody could tell count as a match", { ...push, files: null }, patterns, run, { files: null }],
-  ["files that are not told where any would do", { ...push, files: null }, {}, run],
+  ["not the directory", touching("production/a"), inProd, no("no changed file is in the working directory 'prod'")],
+  ["unknown files", { ...push, files: null }, patterns, ask("files")],
+  ["files that were looked up", { ...push, files: null }, patterns, noPattern, { files: ["a"] }],
+  ["files that could not be looked up count as a match", { ...push, files: null }, patterns, run, { files: null }],
+  ["unknown files if any file matches", { ...push, files: null }, {}, run],
   [
-    "more to compare than there is time for counts as a match",
+    "too many comparisons count as a match",
     touching(...Array.from({ length: 100 }, (_, at) => `${"a".repeat(1000)}${at}`)),
     { triggerPatterns: Array.from({ length: 100 }, () => "*a".repeat(128)) },
     run,
   ],
   [
-    "more files than can be compared with the prefixes counts as a match",
+    "too many files for the prefixes count as a match",
     touching(...Array.from({ length: 50_000 }, (_, at) => `${at}`)),
     { triggerPrefixes: Array.from({ length: 100 }, () => "modules") },
     run,
@@ -146,46 +156,51 @@ const cases: readonly Case[] = [
   ["a tag that matches, whatever the files", tag, { ...patterns, tagsRegex: "^v\\d+\\.\\d+" }, run],
   ["a tag that does not", tag, { tagsRegex: "^release-" }, no("the tag 'v1.2.0' does not match tags-regex")],
   ["a tag that was deleted", { ...tag, isDeleted: true }, { tagsRegex: "v" }, no("the tag 'v1.2.0' was deleted")],
-  ["a push where tags count", push, { tagsRegex: "v" }, no("the workspace has a tags-regex, so only tags start runs")],
+  ["a push with a tags-regex", push, { tagsRegex: "v" }, no("the workspace has a tags-regex, so only tags start runs")],
   [
-    "an expression from before they were checked",
+    "an invalid expression from before validation",
     tag,
     { tagsRegex: "(?=v)" },
     no("tags-regex can't be used: invalid or unsupported Perl syntax: '(?='"),
   ],
 
   ["a pull request", request, {}, plan],
-  ["one where tags count", request, { tagsRegex: "v" }, plan],
-  ["one where runs wait for a person", request, { queueAllRuns: false }, plan],
-  ["one where none are wanted", request, { speculativeEnabled: false }, no("speculative-enabled is false")],
+  ["a pull request with a tags-regex", request, { tagsRegex: "v" }, plan],
+  ["a pull request before a manual run", request, { queueAllRuns: false }, plan],
   [
-    "one to another branch",
+    "a pull request with speculative plans disabled",
+    request,
+    { speculativeEnabled: false },
+    no("speculative-enabled is false"),
+  ],
+  [
+    "a pull request to another branch",
     { ...request, target: "dev" },
     {},
     no("its target is the branch 'dev', and the workspace follows the default branch 'main'"),
   ],
   [
-    "one from a fork",
+    "a pull request from a fork",
     { ...request, fork: "eve/network" },
     {},
-    no("it comes from a fork, 'eve/network', and plans of forks are not allowed (CADASTRE_PLAN_FORKS)"),
+    no("it comes from the fork 'eve/network', and plans for forks are not allowed (CADASTRE_PLAN_FORKS)"),
   ],
-  ["one from a fork where the operator allows it", { ...request, fork: "eve/network" }, {}, plan, { plansForks: true }],
-  ["one where files count", request, patterns, ask("files")],
-  ["one that touches none", request, patterns, noPattern, { files: ["README.md"] }],
-  ["one that says [ci skip]", { ...request, message: "[ci skip]" }, {}, no("its message says [ci skip]")],
+  ["a pull request from an allowed fork", { ...request, fork: "eve/network" }, {}, plan, { plansForks: true }],
+  ["a pull request with file triggers", request, patterns, ask("files")],
+  ["a pull request without matching files", request, patterns, noPattern, { files: ["README.md"] }],
+  ["a pull request with [ci skip]", { ...request, message: "[ci skip]" }, {}, no("its message contains [ci skip]")],
 
   [
-    "a first push where runs wait for a person",
+    "a push before a manual run",
     push,
     { queueAllRuns: false },
-    { does: "configuration", why: "queue-all-runs is false and nobody has queued a run yet" },
+    { action: "configuration", why: "queue-all-runs is false and nobody has queued a run yet" },
   ],
-  ["a push after somebody has begun", push, { queueAllRuns: false }, run, { hasManualRun: true }],
+  ["a push after a manual run", push, { queueAllRuns: false }, run, { hasManualRun: true }],
 ];
 
 describe("decide", () => {
-  it("costs no more CPU time the more there is to compare, once it is too much", () => {
+  it("uses bounded CPU time for any number of files and patterns", () => {
     const costOf = (files: number) => {
       const happening = touching(...Array.from({ length: files }, () => `${"a".repeat(2000)}b`));
       const triggerPatterns = Array.from({ length: 100 }, () => "*a".repeat(128));
@@ -198,14 +213,14 @@ describe("decide", () => {
   });
 
   it.each(cases.map((each) => ({ name: each[0], each })))("$name", ({ each }) => {
-    const [, happening, settings, verdict, beside = {}] = each;
-    expect(decide(happening, { ...watch, ...settings }, { ...known, ...beside })).toEqual(verdict);
+    const [, happening, settings, decision, facts = {}] = each;
+    expect(decide(happening, { ...watch, ...settings }, { ...known, ...facts })).toEqual(decision);
   });
 
-  it("decides as the rules do when they are read aloud", () => {
+  it("decides like the simple reimplementation", () => {
     fc.assert(
-      fc.property(happenings, watches, knowns, (happening, settings, beside) => {
-        expect(decide(happening, settings, beside).does).toBe(aloud(happening, settings, beside));
+      fc.property(happenings, watches, knowns, (happening, settings, facts) => {
+        expect(decide(happening, settings, facts).action).toBe(decideSimply(happening, settings, facts));
       }),
       { seed, numRuns: deep(3000, 200_000) },
     );
@@ -213,7 +228,7 @@ describe("decide", () => {
 });
 
 describe("nameOf", () => {
-  it("is what people call it", () => {
+  it("names the kind and the commit", () => {
     expect([push, tag, request].map(nameOf)).toEqual([
       "push 9f86d08",
       "tag v1.2.0 (9f86d08)",
@@ -270,21 +285,21 @@ const foldersByHand: Record<string, RegExp> = {
   "c.tf": /^c\.tf(\/|$)/,
 };
 
-/** The rules one after another, without a thought for speed or sentences. */
-function aloud(what: Happening, settings: Watch, beside: Known): Verdict["does"] {
+/** The rules one after another, without regard to speed or messages. */
+function decideSimply(what: Happening, settings: Watch, facts: Known): Verdict["action"] {
   if (settings.executionMode === "local") return "nothing";
   if (what.kind !== "pull-request" && what.isDeleted) return "nothing";
   if (what.kind === "push" && settings.tagsRegex !== null) return "nothing";
   if (what.kind === "tag" && settings.tagsRegex === null) return "nothing";
   if (what.kind === "tag" && !new RegExp(settings.tagsRegex ?? "").test(what.tag)) return "nothing";
   if (what.kind === "pull-request" && !settings.speculativeEnabled) return "nothing";
-  if (what.kind === "pull-request" && what.fork !== null && !beside.plansForks) return "nothing";
+  if (what.kind === "pull-request" && what.fork !== null && !facts.plansForks) return "nothing";
   if (what.kind !== "tag") {
     const on = what.kind === "push" ? what.branch : what.target;
     let follows = settings.branch;
     if (follows === null) follows = what.defaultBranch;
-    if (follows === null && beside.defaultBranch === undefined) return "ask";
-    if (follows === null) follows = beside.defaultBranch ?? null;
+    if (follows === null && facts.defaultBranch === undefined) return "ask";
+    if (follows === null) follows = facts.defaultBranch ?? null;
     if (follows !== on) return "nothing";
   }
   if (/\[(skip ci|ci skip)\]/i.test(what.message ?? "")) return "nothing";
@@ -295,11 +310,11 @@ function aloud(what: Happening, settings: Watch, beside: Known): Verdict["does"]
     const directoryCounts = settings.triggerPrefixes.length > 0 || settings.triggerPatterns.length === 0;
     if (directory !== undefined && directoryCounts) matchers.push(foldersByHand[directory]!);
     if (matchers.length > 0) {
-      const changed = what.files === null ? beside.files : what.files;
+      const changed = what.files === null ? facts.files : what.files;
       if (changed === undefined) return "ask";
       if (changed !== null && !changed.some((path) => matchers.some((matcher) => matcher.test(path)))) return "nothing";
     }
   }
   if (what.kind === "pull-request") return "plan";
-  return settings.queueAllRuns || beside.hasManualRun ? "run" : "configuration";
+  return settings.queueAllRuns || facts.hasManualRun ? "run" : "configuration";
 }

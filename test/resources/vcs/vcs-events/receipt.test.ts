@@ -1,4 +1,4 @@
-/** Webhooks on their way in: signatures, what is stored, what is of no interest, what comes twice. */
+/** Receiving webhooks: signatures, stored events, ignored events and repeated deliveries. */
 import { once } from "node:events";
 import { connect } from "node:net";
 import { describe, expect, it, vi } from "vitest";
@@ -32,7 +32,7 @@ describe.each(Object.entries(providers))("a webhook of %s", (_name, provider) =>
     return { org, connection, workspace };
   };
 
-  it("202: a push, with the commit, the branch and who pushed it; again: 204", async () => {
+  it("202: a push, with the commit, the branch and the sender; repeated: 204", async () => {
     const { org, connection, workspace } = await prepare({ "execution-mode": "local" });
     const body = provider.push({ after: newSha() });
     const headers = provider.headers("push", JSON.stringify(body), connection.secret);
@@ -61,7 +61,7 @@ describe.each(Object.entries(providers))("a webhook of %s", (_name, provider) =>
     expect(await eventsOf(org.owner, workspace.id)).toEqual([]);
   });
 
-  it("413: with more members than are read on the thread that answers everybody; nothing is stored", async () => {
+  it("413: JSON with too many members for the main thread; nothing is stored", async () => {
     const { org, connection, workspace } = await prepare();
     const body = { ...provider.push(), further: filler(100_001) };
     const headers = provider.headers("push", JSON.stringify(body), connection.secret);
@@ -97,16 +97,16 @@ describe.each(Object.entries(providers))("a webhook of %s", (_name, provider) =>
     });
   });
 
-  it("a pull request of a fork gets no plan", async () => {
+  it("a pull request from a fork starts no plan", async () => {
     const { org, connection, workspace } = await prepare();
     const body = provider.pullRequest({ fork: "eve/network" });
     const headers = provider.headers("pull-request", JSON.stringify(body), connection.secret);
     expect((await deliver(api, connection.id, body, headers)).status).toBe(202);
     await workOffNow(api);
-    expect(await latestDetail(org.owner, workspace.id)).toContain("it comes from a fork, 'eve/network'");
+    expect(await latestDetail(org.owner, workspace.id)).toContain("it comes from the fork 'eve/network'");
   });
 
-  it("204: another repository, another event, and what is not of its shape", async () => {
+  it("204: another repository, another event, and an invalid payload", async () => {
     const { org, connection, workspace } = await prepare();
     const send = async (event: "push" | "star", body: object | string) => {
       const text = typeof body === "string" ? body : JSON.stringify(body);
@@ -115,7 +115,7 @@ describe.each(Object.entries(providers))("a webhook of %s", (_name, provider) =>
     expect(await send("push", provider.push({ repository: "acme/other/_git/other" }))).toBe(204);
     expect(await send("star", { ...provider.push(), eventType: "build.complete" })).toBe(204);
     expect(await send("push", provider.push({ branch: "a\0b" }))).toBe(204);
-    // What every object has is no event.
+    // Inherited properties are not event names.
     const odd = { ...provider.push(), eventType: "constructor" };
     const named = Object.entries(provider.headers("push", JSON.stringify(odd), connection.secret)).map(
       ([name, value]) => [name, /-event$|-event-key$/.test(name) ? "constructor" : value],
@@ -127,11 +127,11 @@ describe.each(Object.entries(providers))("a webhook of %s", (_name, provider) =>
 });
 
 describe("a webhook", () => {
-  it("404: no such connection; its body is not looked at", async () => {
+  it("404: an unknown connection; its body is not read", async () => {
     for (const id of ["oc-nothing", "%00", "x".repeat(300)]) expect((await deliver(api, id, "{", {})).status).toBe(404);
   });
 
-  it("429: where a connection is sent too many large ones at once, before they are known to be forged", async () => {
+  it("429: too many large concurrent requests to a connection, before their signatures are verified", async () => {
     const org = await makeOrganization(api);
     const [connection, other] = [await makeConnection(org), await makeConnection(org)];
     const { hostname, port } = new URL(api.url);
@@ -145,21 +145,21 @@ describe("a webhook", () => {
     expect((await deliver(api, connection.id, "{}", {})).status).toBe(401);
     for (const socket of dawdling) socket.destroy();
     await vi.waitUntil(async () => (await sent(connection.id)) === 401, { timeout: scaled(20_000) });
-    // Nor do those keep a place who go away while it is looked up whose it is.
+    // Clients that disconnect during the lookup do not keep a slot.
     const gone = Array.from({ length: 40 }, () => connect(Number(port), hostname));
     for (const socket of gone) socket.on("error", () => {}).write(head, () => socket.destroy());
     await Promise.all(gone.map((socket) => once(socket, "close")));
     await vi.waitUntil(async () => (await sent(connection.id)) === 401, { timeout: scaled(20_000) });
   });
 
-  it("415: sent as a form; 413: more than any provider sends", async () => {
+  it("415: sent as a form; 413: a larger body than any provider sends", async () => {
     const connection = await makeConnection(await makeOrganization(api));
     const form = { "content-type": "application/x-www-form-urlencoded" };
     expect((await deliver(api, connection.id, "payload=%7B%7D", form)).status).toBe(415);
     expect((await deliver(api, connection.id, " ".repeat(26 * 1024 * 1024), {})).status).toBe(413);
   });
 
-  it("is for all workspaces with its repository, whatever the case, and for no others", async () => {
+  it("is for all workspaces with its repository, ignoring case, and for no others", async () => {
     const org = await makeOrganization(api);
     const connection = await makeConnection(org);
     const other = await makeConnection(org);
@@ -178,7 +178,7 @@ describe("a webhook", () => {
     expect(included.map(({ id }: { id: string }) => id).sort()).toEqual([upper.id, lower.id].sort());
   });
 
-  it("is told once where two servers receive it at the same time", async () => {
+  it("is stored once if two servers receive it at the same time", async () => {
     const { database, address } = api;
     const second = await startApiOn({ database, address, drop: async () => undefined });
     try {
@@ -197,7 +197,7 @@ describe("a webhook", () => {
     }
   });
 
-  it("counts what arrives", async () => {
+  it("is counted in metrics", async () => {
     const metrics = async () => (await api.admin.get("/api/../metrics")).body as string;
     const connection = await makeConnection(await makeOrganization(api));
     expect(await pushTo(api, connection)).toBe(204);
@@ -209,7 +209,7 @@ describe("the webhook-secret", () => {
   const path = (id: string) => `/oauth-clients/${id}`;
   const rotate = (secret: string | null) => resource("oauth-clients", { "webhook-secret": secret });
 
-  it("is made and shown once, with the address that it is for", async () => {
+  it("is generated and shown once, with its URL", async () => {
     const org = await makeOrganization(api);
     const connection = await makeConnection(org);
     expect(connection.secret).toMatch(/^[\w-]{43}$/);
@@ -218,7 +218,7 @@ describe("the webhook-secret", () => {
     expect(workspace.attributes["vcs-repo"]["webhook-url"]).toBe(`${api.url}/webhooks/vcs/${connection.id}`);
   });
 
-  it("is not shown where it was sent; 422: too short, or with blanks", async () => {
+  it("is not shown if the caller set it; 422: too short, or with spaces", async () => {
     const org = await makeOrganization(api);
     const connection = await makeConnection(org, { "webhook-secret": "a-secret-of-our-own" });
     expect(connection.secret).toBeUndefined();
@@ -228,7 +228,7 @@ describe("the webhook-secret", () => {
     expect((await org.owner.patch(path(connection.id), rotate("long enough, with blanks"))).status).toBe(422);
   });
 
-  it("is replaced without loss: the one before is good for a day, and the trail tells that it was", async () => {
+  it("is rotated without loss: the previous one stays valid for a day, and the audit log has an event", async () => {
     const org = await makeOrganization(api);
     const connection = await makeConnection(org);
     await makeConnected(api, org, connection);
@@ -248,7 +248,7 @@ describe("the webhook-secret", () => {
     expect(await pushTo(api, { ...connection, secret: made })).toBe(202);
   });
 
-  it("401 with what to do: a connection from before there were any", async () => {
+  it("401 with instructions: a connection without a secret", async () => {
     const org = await makeOrganization(api);
     const connection = await makeConnection(org);
     await api.database.write((tx) =>
