@@ -13,7 +13,7 @@ import { countOf, fetchPage } from "../../shared/paging.ts";
 import { updateRow } from "../../shared/versions.ts";
 import type { ReservedTagKeyView } from "./definition.ts";
 
-/** One statement: the key and what the caller is in its organization; nobody else changes it until the transaction ends. */
+/** Loads the key and the caller's standing in its organization in one statement, and locks the key. */
 export async function findReservedTagKey(
   tx: Tx,
   actor: Actor,
@@ -46,7 +46,6 @@ export async function listReservedTagKeyRows(tx: Tx, organization: OrganizationV
   };
 }
 
-/** A row with what it takes from its organization. */
 export function inOrganization(row: ReservedTagKeyTable, organization: OrganizationView): ReservedTagKeyView {
   return { ...row, ...factsOf(organization), standing: organization.standing };
 }

@@ -73,7 +73,7 @@ export const tagResource = implement(tags, {
 
   async deleteOrganizationTags({ context, params, body }) {
     return context.database.write(async (tx) => {
-      // Deleting takes them away from every workspace.
+      // Deleting a tag changes every workspace that carries it.
       const organization = grantOrganization(
         await loadOrganization(tx, context, params.organizationName),
         "can-delete-tags",
@@ -83,7 +83,7 @@ export const tagResource = implement(tags, {
       refuseIfAny(unknownIds(body, new Set(idsOf(found))));
       if (found.length === 0) return;
       if (!(await carryAll(tx, organization.id, idsOf(found), carriers)))
-        throw new Overtaken("a tag was added meanwhile");
+        throw new Overtaken("a tag was added concurrently");
       await deleteTags(tx, organization, idsOf(found));
       await rewriteTagNames(tx, carriers);
       const events = found.map((tag) => ({
@@ -101,9 +101,10 @@ export const tagResource = implement(tags, {
       const wanted = new Set(idsOf(body));
       const found = await loadWorkspaces(tx, context, [...wanted]);
       const [tag] = await lockTags(tx, found[0]?.organizationId ?? "", { ids: [params.tagId] });
-      const inReach = found.filter((workspace) => workspace.organizationId === tag?.organizationId);
-      if (tag === undefined || inReach.length === 0 || inReach.length < wanted.size) throw notFound("tag or workspace");
-      const workspaces = inReach.map((workspace) => grantWorkspace(workspace, "can-manage-tags", "hide"));
+      const inOrganization = found.filter((workspace) => workspace.organizationId === tag?.organizationId);
+      if (tag === undefined || inOrganization.length === 0 || inOrganization.length < wanted.size)
+        throw notFound("tag or workspace");
+      const workspaces = inOrganization.map((workspace) => grantWorkspace(workspace, "can-manage-tags", "hide"));
       const without = workspaces.filter((workspace) => !namesIn(workspace.tagNames).includes(tag.name));
       if (without.length === 0) return;
       await linkTags(tx, without, [tag.id]);
@@ -122,7 +123,7 @@ export const tagResource = implement(tags, {
 const idsOf = (things: readonly { readonly id: string }[]): string[] => things.map(({ id }) => id);
 const namesOf = (found: readonly FoundTag[]): string[] => found.map(({ name }) => name);
 
-/** Locked, so that its tags are counted right. Raises `not-found`. */
+/** Locked, so that tag counters stay exact. Raises `not-found`. */
 async function workspaceToTag(
   tx: Tx,
   context: Context,
@@ -136,7 +137,7 @@ async function recordTags(
   context: Context,
   { organizationId, id }: WorkspaceView,
   verb: "add-tags" | "remove-tags",
-  told: { readonly before?: object; readonly after?: object },
+  change: { readonly before?: object; readonly after?: object },
 ): Promise<void> {
-  await recordEvent(tx, context, { organizationId, verb, subject: { type: "workspaces", id }, ...told });
+  await recordEvent(tx, context, { organizationId, verb, subject: { type: "workspaces", id }, ...change });
 }
