@@ -1,10 +1,10 @@
-/** Pure rules: how two states differ. */
+/** Pure rules: the differences between two states. */
 import type { StateOutput } from "../../../statefile/state-outputs.ts";
 import type { StateInstance } from "../../../statefile/state-resources.ts";
 import { attributeChangesOf, type Budget } from "./attributes.ts";
 import type { StateChange } from "./definition.ts";
 
-/** What a state has, as far as it is compared. */
+/** The parts of a state that are compared. */
 export interface Inventory {
   readonly instances: ReadonlyMap<string, StateInstance>;
   readonly outputs: readonly StateOutput[];
@@ -12,7 +12,6 @@ export interface Inventory {
 
 export const nothing: Inventory = { instances: new Map(), outputs: [] };
 
-/** Resources by their addresses, then outputs by their names. */
 export function differencesOf(before: Inventory, after: Inventory): StateChange[] {
   return [...resourceChanges(before, after), ...outputChanges(before, after)];
 }
@@ -54,7 +53,7 @@ function isSame(one: StateOutput, other: StateOutput): boolean {
   return one.value === other.value && one.type === other.type && one.sensitive === other.sensitive;
 }
 
-/** One that is sensitive on either side shows neither: a value is not less secret for having been open once. */
+/** An output that is sensitive in either state hides both values. */
 function outputChange(before: StateOutput | undefined, after: StateOutput | undefined): StateChange {
   const sensitive = before?.sensitive === true || after?.sensitive === true;
   const address = (after ?? before)?.name ?? "";
@@ -77,7 +76,6 @@ function outputChange(before: StateOutput | undefined, after: StateOutput | unde
 
 type Texts = ReadonlyMap<string, string>;
 
-/** The fingerprints that the changed resources among these have in a state. */
 export const changedIn = (changes: readonly StateChange[], { instances }: Inventory): Set<string> =>
   new Set(
     changes.flatMap(({ kind, change, address }) =>
@@ -85,7 +83,7 @@ export const changedIn = (changes: readonly StateChange[], { instances }: Invent
     ),
   );
 
-/** One change with the attributes of a changed resource, where the texts of both instances are known, by fingerprint. */
+/** Adds attribute changes if the texts of both instances are known. `texts` is keyed by fingerprint. */
 export function withAttributes(
   each: StateChange,
   before: Inventory & { readonly texts: Texts },
