@@ -33,7 +33,7 @@ export async function foundPage(
   p: PageParameters,
   readableCount: number,
 ): Promise<Found> {
-  const total = shape.plan === "everything" ? knownTotal(tx, p.organizationId, search) : undefined;
+  const total = shape.strategy === "everything" ? knownTotal(tx, p.organizationId, search) : undefined;
   return total === undefined
     ? collectedPage(tx, shape, search, p, readableCount)
     : walkedPage(tx, shape, search, p, total);
@@ -65,7 +65,7 @@ function columnsLookedAt(search: WorkspaceSearch): string[] {
 function searchCandidates(tx: Tx, shape: Shape, organizationId: string, search: WorkspaceSearch): RawBuilder<unknown> {
   const searched = columnsLookedAt(search);
   const parts = indexedParts(search);
-  if (shape.plan !== "everything" || parts.length === 0 || search.projectId !== undefined)
+  if (shape.strategy !== "everything" || parts.length === 0 || search.projectId !== undefined)
     return candidates(shape, organizationId, searched);
   return sql`${tx.dialect.names.candidates(columnsOf(shape, searched), { organizationId, parts })} as w`;
 }
@@ -107,7 +107,7 @@ function driven(
       cross join workspaces as w`,
     conditions: [
       sql<SqlBool>`w.id = driver.workspace_id`,
-      ...(shape.plan === "everything" ? [] : [mayRead("w")]),
+      ...(shape.strategy === "everything" ? [] : [mayRead("w")]),
       ...conditionsOf(tx, organizationId, rest, "one by one"),
     ],
     isChosen,
@@ -122,7 +122,7 @@ const dearer = 4;
 /** Starts from the smallest set of the filters if that is cheaper than checking all readable workspaces. */
 function waysOf(tx: Tx, shape: Shape, search: WorkspaceSearch, organizationId: string, readableCount: number) {
   const candidateSets = search.projectId === undefined ? driversOf(tx, organizationId, search) : [];
-  const isByProject = shape.plan !== "everything" && readableCount <= fewMax;
+  const isByProject = shape.strategy !== "everything" && readableCount <= fewMax;
   const sizeMax = sql`cast(${Math.min(fewMax, Math.floor(readableCount / dearer))} as bigint)`;
   const size = (position: number) => sql.raw(`size_${position}`);
   const ofSizes = (...conditions: RawBuilder<SqlBool>[]) => sql<SqlBool>`(select ${all(conditions)} from sizes)`;

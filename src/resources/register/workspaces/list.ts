@@ -77,7 +77,7 @@ export async function loadOrganizationToList(
 }
 
 /** Picks the cheaper strategy: a walk in order passes unreadable workspaces, collecting reads all readable ones. */
-function planFor(counts: Counts, search: WorkspaceSearch, readsAll: boolean): Plan {
+function strategyFor(counts: Counts, search: WorkspaceSearch, readsAll: boolean): Plan {
   if (readsAll) return "everything";
   const mine = counts.inProjects + counts.single;
   if (isFiltered(search) || search.projectId !== undefined || mine === 0) return "by-project";
@@ -88,15 +88,15 @@ function planFor(counts: Counts, search: WorkspaceSearch, readsAll: boolean): Pl
 const unfiltered = new Map<string, Prepared<PageParameters, PageRow>>();
 
 /** Statements are compiled once per shape and depth, of which there are few. */
-function unfilteredPage(shape: Shape, reach: Reach): Prepared<PageParameters, PageRow> {
-  const key = `${shape.plan} ${shape.column} ${shape.descending} ${shape.fromEnd} ${reach?.rows} ${reach?.isPage}`;
+function unfilteredPage(shape: Shape, depth: Reach): Prepared<PageParameters, PageRow> {
+  const key = `${shape.strategy} ${shape.column} ${shape.descending} ${shape.fromEnd} ${depth?.rows} ${depth?.isPage}`;
   let statement = unfiltered.get(key);
   if (statement === undefined) {
     statement = prepared<PageParameters, PageRow>((db, p, dialect) => {
       const found = sql`from ${candidates(shape, p.organizationId, [])}`;
       const text = sql<PageRow>`
         with ${grantTables(sql<string>`${p.organizationId}`, p.principal)},
-        page as materialized (${pageOf(dialect, shape, found, p, reach)})
+        page as materialized (${pageOf(dialect, shape, found, p, depth)})
         ${wholeRows(shape)}`;
       return { compile: () => text.compile(db) };
     });
@@ -109,7 +109,7 @@ function unfilteredPage(shape: Shape, reach: Reach): Prepared<PageParameters, Pa
 async function countedPage(tx: Tx, shape: Shape, p: PageParameters, total: number): Promise<PageRow[]> {
   const limit = Math.min(p.limit, Math.max(0, total - p.offset));
   const behind = total - p.offset - limit;
-  if (shape.plan !== "everything" || behind >= p.offset)
+  if (shape.strategy !== "everything" || behind >= p.offset)
     return unfilteredPage({ ...shape, fromEnd: false }, reachOf(p))(tx, p);
   const backwards = { ...p, limit, offset: Math.max(0, behind) };
   return unfilteredPage({ ...shape, fromEnd: true }, reachOf(backwards))(tx, backwards);
@@ -123,7 +123,7 @@ export async function listReadableWorkspaces(
 ): Promise<{ views: WorkspaceView[]; totalCount: number }> {
   const readsAll = holds(organization.standing.everywhere, "runs", "read");
   const shape: Shape = {
-    plan: planFor(counts, search, readsAll),
+    strategy: strategyFor(counts, search, readsAll),
     column: sortColumns[search.sort?.key ?? "name"],
     descending: search.sort?.descending ?? false,
   };

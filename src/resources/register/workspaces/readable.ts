@@ -43,7 +43,7 @@ export const sortColumns = {
 } as const;
 
 export interface Shape {
-  readonly plan: Plan;
+  readonly strategy: Plan;
   readonly column: (typeof sortColumns)[keyof typeof sortColumns];
   readonly descending: boolean;
   /** Whether to read the page from the end of the list, because that is nearer. */
@@ -74,11 +74,11 @@ export function candidates(
   searched: readonly string[],
   isWalked = false,
 ): RawBuilder<unknown> {
-  const { plan } = shape;
+  const { strategy } = shape;
   const chosen = columnsOf(shape, searched, isWalked);
-  if (plan === "everything")
+  if (strategy === "everything")
     return sql`(select ${chosen} from workspaces as v where v.organization_id = ${organizationId}) as w`;
-  if (plan === "walk")
+  if (strategy === "walk")
     return sql`(select ${chosen} from workspaces as v where v.organization_id = ${organizationId} and ${mayRead("v")}) as w`;
   return sql`(select ${chosen} from workspaces as v
       where v.organization_id = ${organizationId} and v.project_id in ${inProjects}
@@ -96,7 +96,7 @@ export function collectedWorkspaces(
   principal: string,
   columns: readonly string[],
 ): { readonly tables: RawBuilder<unknown>; readonly from: RawBuilder<unknown> } {
-  const shape: Shape = { plan: "by-project", column: "name", descending: false };
+  const shape: Shape = { strategy: "by-project", column: "name", descending: false };
   return {
     tables: grantTables(sql<string>`${organizationId}`, principal),
     from: candidates(shape, organizationId, columns),
@@ -143,11 +143,11 @@ export function pageOf(
   shape: Shape,
   source: RawBuilder<unknown>,
   p: PageParameters,
-  reach: Reach,
+  depth: Reach,
 ): RawBuilder<unknown> {
   const [sorted, cut, column] = [order(shape), sql`limit ${p.limit} offset ${p.offset}`, sql.raw(shape.column)];
-  if (plansOpenLimits || reach === undefined) return sql`select w.id as id ${source} ${sorted} ${cut}`;
-  if (reach.isPage) return sql`select w.id as id ${source} ${sorted} limit ${sql.lit(reach.rows)}`;
+  if (plansOpenLimits || depth === undefined) return sql`select w.id as id ${source} ${sorted} ${cut}`;
+  if (depth.isPage) return sql`select w.id as id ${source} ${sorted} limit ${sql.lit(depth.rows)}`;
   return sql`select w.id as id from (
-    select w.id as id, w.${column} as ${column} ${source} ${sorted} limit ${sql.lit(reach.rows)}) as w ${sorted} ${cut}`;
+    select w.id as id, w.${column} as ${column} ${source} ${sorted} limit ${sql.lit(depth.rows)}) as w ${sorted} ${cut}`;
 }
