@@ -290,8 +290,8 @@ describe("what is accepted", () => {
 
 describe("a fault", () => {
   it("says where it is", () => {
-    expect(() => scan({}, bytesOf('{"a": 1,, }'), [3])).toThrow("has something unexpected at byte 8");
-    expect(() => scan({}, bytesOf('{"a": 1'), [3])).toThrow("ends too early, after 7 bytes");
+    expect(() => scan({}, bytesOf('{"a": 1,, }'), [3])).toThrow("has an unexpected character at byte 8");
+    expect(() => scan({}, bytesOf('{"a": 1'), [3])).toThrow("ends unexpectedly after 7 bytes");
     expect(() => scan({}, Uint8Array.of(0x22, 0xff, 0x22))).toThrow("is not UTF-8");
   });
 

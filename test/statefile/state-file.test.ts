@@ -84,11 +84,11 @@ describe("the head", () => {
 
 describe("what is no state", () => {
   it.each([
-    ["", "The state is not JSON: it ends too early, after 0 bytes."],
-    ["{", "The state is not JSON: it ends too early, after 1 bytes."],
-    ["version: 4", "The state is not JSON: it has something unexpected at byte 0."],
-    ['{"version":4} x', "The state is not JSON: it has something unexpected at byte 14."],
-    [`${"[".repeat(600)}`, "The state is not JSON: it is nested more than 512 levels deep."],
+    ["", "The state is not valid JSON: it ends unexpectedly after 0 bytes."],
+    ["{", "The state is not valid JSON: it ends unexpectedly after 1 bytes."],
+    ["version: 4", "The state is not valid JSON: it has an unexpected character at byte 0."],
+    ['{"version":4} x', "The state is not valid JSON: it has an unexpected character at byte 14."],
+    [`${"[".repeat(600)}`, "The state is not valid JSON: it is nested more than 512 levels deep."],
   ])("%j is refused", (content, sentence) => {
     expect(refusal(content)).toBe(sentence);
   });
@@ -103,13 +103,15 @@ describe("what is no state", () => {
   it.each(["0", "-1", "4.5", "4.0", '"4"', "null", "[4]", "1e400", "99999999999999999999"])(
     "%s is no version",
     (version) => {
-      expect(refusal(`{"version":${version}}`)).toMatch(/a whole number from 1 on\.$/);
+      expect(refusal(`{"version":${version}}`)).toMatch(/that is a positive whole number\.$/);
     },
   );
 
   it("tells resources twice, or resources before a format that has none", () => {
-    expect(refusal('{"version":4,"resources":[],"resources":[]}')).toBe('The state has the member "resources" twice.');
-    expect(refusal({ resources: [resource()], version: 3 })).toBe("The state has format 3, but resources of format 4.");
+    expect(refusal('{"version":4,"resources":[],"resources":[]}')).toBe(
+      'The state has the member "resources" more than once.',
+    );
+    expect(refusal({ resources: [resource()], version: 3 })).toBe("The state has format 3, but resources in format 4.");
   });
 });
 

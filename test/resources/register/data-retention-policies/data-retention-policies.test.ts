@@ -323,7 +323,7 @@ describe("hosted", () => {
           const answer = await caller.send(method, `${path}/relationships/data-retention-policy`, sent);
           expect([answer.status, details(answer)]).toEqual([
             404,
-            ["There are no data retention policies in the hosted edition of this service."],
+            ["The hosted edition of this service has no data retention policies."],
           ]);
         }
       }

@@ -59,7 +59,7 @@ const needsMode = at(
 );
 const noMode = at(
   "default-execution-mode",
-  "Default execution mode must not be sent when setting-overwrites.default-agent-pool is false: that follows the default",
+  "Default execution mode can't be sent when setting-overwrites.default-agent-pool is false, because then the default applies",
 );
 const unknownPool = at("default-agent-pool-id", "Default agent pool does not exist in this organization");
 

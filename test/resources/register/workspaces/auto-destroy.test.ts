@@ -91,7 +91,7 @@ describe("createWorkspace: auto-destroy", () => {
     expect(faults(answer)).toEqual([
       at(
         "inherits-project-auto-destroy",
-        "Inherits project auto destroy can't be true together with a value of the workspace's own",
+        "Inherits project auto destroy can't be true together with a schedule for this workspace; send one of them",
       ),
     ]);
   });

@@ -192,9 +192,9 @@ describe("renewWorkspaceLock", () => {
     await act(one, id, "unlock");
     await leased(one, id);
     expect(await refused(two)).toContain("is locked by User");
-    expect(await refused(org.owner)).toContain("who alone may renew it");
+    expect(await refused(org.owner)).toContain("Only the lock holder can renew the lock");
     pass(61);
-    expect(await refused(one)).toContain("its lease has ended; lock it again");
+    expect(await refused(one)).toContain("its lease has expired. Lock it again");
   });
 
   it("422: a time that is none; 404: for whoever may not lock", async () => {

@@ -255,7 +255,7 @@ describe("forceUnlockWorkspace", () => {
 });
 
 describe("a lock whose holder is gone", () => {
-  const byForce = " There is no such user any more: whoever has admin access to the workspace may unlock it by force.";
+  const byForce = " This user no longer exists. Ask someone with admin access to the workspace to force-unlock it.";
 
   it("stays when the account is deleted, with the name on it, until it is unlocked by force", async () => {
     const leaver = await api.makeMember(org.name, [team.id]);

@@ -180,7 +180,7 @@ describe.each(bothPaths)("updateWorkspace %s: project", (_, pathOf) => {
     await api.grantWorkspace(workspace.id, admin.teamId, "admin");
     const answer = await move(admin);
     expect(answer.status).toBe(403);
-    expect(details(answer)[0]).toContain("admin access to both");
+    expect(details(answer)[0]).toContain("admin access to its project and to the destination project");
   });
 
   it("grants of several teams add up", async () => {

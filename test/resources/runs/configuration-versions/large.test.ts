@@ -37,7 +37,7 @@ describe("uploadConfiguration: an archive that is too large", () => {
       gzipSync(header({ ...mainTf, size: 2 ** 33 })),
       ...Array.from({ length: 70 }, () => zeros),
     ]);
-    expectRefused(await send(version, bomb), 422, /Unpacked, an archive can have at most 536870912 bytes/);
+    expectRefused(await send(version, bomb), 422, /The unpacked archive is larger than the limit of 536870912 bytes/);
     expect((await stage.show(version.id)).attributes.error).toBe("too_large_unpacked");
   });
 });

@@ -41,7 +41,7 @@ describe("adding", () => {
     const answer = await api.admin.post(consumersPath(shared), link(others[0], elsewhere, shared, unknown));
     expect(answer.status).toBe(422);
     const missing = (id: string) =>
-      `Workspace '${id}' does not exist in this organization, or you are not allowed to see it`;
+      `Workspace '${id}' does not exist in this organization, or you don't have access to it`;
     expect(answer.body.errors.map((error: { source: object; detail: string }) => [error.source, error.detail])).toEqual(
       [
         [{ pointer: "/data/2/id" }, "A workspace can't be a consumer of its own state"],
@@ -104,7 +104,7 @@ describe("removing", () => {
       expect([answer.status, pointers(answer), details(answer)]).toEqual([
         422,
         ["/data/1/id"],
-        [`Workspace '${hidden.id}' does not exist in this organization, or you are not allowed to see it`],
+        [`Workspace '${hidden.id}' does not exist in this organization, or you don't have access to it`],
       ]);
     }
     expect(await consumersOf(org.owner, shared)).toHaveLength(2);
@@ -170,7 +170,7 @@ describe("whichever change", () => {
     expect([answer.status, details(answer), pointers(answer)]).toEqual([
       422,
       [
-        "Remote state consumers can't be changed while global-remote-state is true: every workspace of the organization may read the state. Set it to false first",
+        "Remote state consumers can't be changed while global-remote-state is true, because every workspace of the organization can read the state. Set it to false first",
       ],
       ["/data"],
     ]);

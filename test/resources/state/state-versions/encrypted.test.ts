@@ -25,7 +25,7 @@ const ways: [string, (state: string, attributes?: object) => Promise<string>][] 
 
 const safeDelete = () => stage.owner.post(`${stage.path}/actions/safe-delete`);
 const unknown =
-  "Unable to delete workspace. The engine encrypted its state, so nobody can tell here whether it still manages resources. Make sure that they are destroyed, then force the deletion.";
+  "Unable to delete workspace. The engine encrypted its state, so the service can't tell whether it still manages resources. Make sure that they are destroyed, then force-delete the workspace.";
 
 describe.each(ways)("an encrypted state %s", (_, write) => {
   it("is given back byte for byte, and its document says why there is nothing else", async () => {
@@ -68,7 +68,7 @@ describe.each(ways)("an encrypted state %s", (_, write) => {
     const lineage = "5f1d6c1e-0000-0000-0000-000000000000";
     await write(encryptedStateOf({ serial: 5 }), { serial: 8 });
     await stage.lock();
-    expectRefused(await stage.send(encryptedStateOf({ serial: 7 })), 409, /serial 7 is older than the latest one, 8/);
+    expectRefused(await stage.send(encryptedStateOf({ serial: 7 })), 409, /serial 7 is older than the latest serial 8/);
     expectRefused(await stage.send(encryptedStateOf({ serial: 9, lineage })), 409, /lineage .* is not the workspace's/);
     await stage.unlock();
     const id = await write(encryptedStateOf({ serial: 1, lineage }), { serial: 9, lineage: undefined, force: true });
@@ -135,7 +135,7 @@ describe("what only resembles an encrypted state: 422", () => {
     [
       "resources in the open",
       { meta, encrypted_data: "QUFB", resources: [managed("a")] },
-      /has the member "resources" of one that is not\.$/,
+      /it has the member "resources" of a plain state\.$/,
     ],
     ["nothing encrypted", { meta, encryption_version }, /^The state must be a JSON object with a member "version"/],
   ])("%s", async (_, content, sentence) => {

@@ -65,7 +65,7 @@ describe.each(["in the request", "by upload"])("a large state %s", (how) => {
     expectRefused(
       await stage.owner.post(`${stage.path}/actions/safe-delete`),
       409,
-      "Unable to delete workspace. Its latest state is still being processed; try again shortly.",
+      "Unable to delete workspace. Its latest state is still being processed. Try again shortly.",
     );
 
     expect(await read()).toBe(1);

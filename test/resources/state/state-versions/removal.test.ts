@@ -151,9 +151,9 @@ const byName = () =>
   stage.owner.post(
     `/organizations/${stage.org.name}/workspaces/${stage.workspace.attributes.name}/actions/safe-delete`,
   );
-const locked = "Unable to delete workspace. The workspace is locked; unlock it first.";
+const locked = "Unable to delete workspace. The workspace is locked. Unlock it first.";
 const manages = (count: number) =>
-  `Unable to delete workspace. The workspace manages ${count} resource${count === 1 ? "" : "s"}; destroy what it manages first, or force the deletion.`;
+  `Unable to delete workspace. The workspace manages ${count} resource${count === 1 ? "" : "s"}. Destroy them first, or force-delete the workspace.`;
 
 describe("safe delete", () => {
   it.each([
@@ -312,7 +312,7 @@ describe("the transitions", () => {
     await stage.lock();
     const next = await stage.sent(stateOf({ serial: 2 }));
     const sentence =
-      "The content of the state in force, or of one that is about to be, can't be deleted. Write a newer state first.";
+      "The content of the current state version, or of one that becomes current with the unlock, can't be deleted. Write a newer state first.";
     for (const { id } of [current, next]) expectRefused(await act(id, "soft_delete"), 409, sentence);
     expect(await stage.status(current.id)).toBe("finalized");
   });

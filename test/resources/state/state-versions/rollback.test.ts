@@ -134,7 +134,7 @@ describe("rollBackState: refused", () => {
     const id = await makeStateful();
     const old = await writeState(writer, id, stateOf());
     const free = await rollBack(writer, id, old.id);
-    expect([free.status, ...details(free)]).toEqual([409, expect.stringContaining("not locked; lock it first")]);
+    expect([free.status, ...details(free)]).toEqual([409, expect.stringContaining("not locked. Lock it first")]);
     await lock(org.owner, id);
     const held = await rollBack(writer, id, old.id);
     expect([held.status, ...details(held)]).toEqual([409, expect.stringContaining("is locked by User")]);

@@ -14,14 +14,14 @@ const stage = useStage(api);
 const other = "00000000-e579-fb7c-ffdd-f0c858a647a7";
 /** What the CLI shows to somebody who pushed with '-force', which it does not pass on with a 'cloud' block. */
 const byForce =
-  "and push it without '-force', or send 'force': true to the API: with a 'cloud' block the CLI never sends it.";
+  "and push it without '-force', or send 'force': true to the API. With a 'cloud' block the CLI never sends 'force'.";
 const remedy = (latest: number) =>
-  `Pull the latest state and start from it. To replace it, raise 'serial' in yours above ${latest}, ${byForce}`;
+  `Pull the latest state and start from it. To replace it, set 'serial' in your state above ${latest}, ${byForce}`;
 const older = (serial: number, latest: number) =>
-  `The state's serial ${serial} is older than the latest one, ${latest}: somebody wrote state since. ${remedy(latest)}`;
-const twice = (serial: number) => `There is another state with the serial ${serial} already. ${remedy(serial)}`;
+  `The state's serial ${serial} is older than the latest serial ${latest}: a newer state was written. ${remedy(latest)}`;
+const twice = (serial: number) => `A different state with the serial ${serial} already exists. ${remedy(serial)}`;
 const foreign = (latest = 1) =>
-  `The state's lineage ${other} is not the workspace's, ${lineage}: it is the state of something else. Check which workspace you write to. To replace its state, set 'lineage' in yours to the workspace's and 'serial' above ${latest}, ${byForce}`;
+  `The state's lineage ${other} does not match the workspace's lineage ${lineage}, so it belongs to another workspace. Check that you are writing to the right workspace. To replace its state, set 'lineage' in your state to the workspace's and 'serial' above ${latest}, ${byForce}`;
 
 describe("the serial", () => {
   it("goes up, by any number", async () => {
@@ -160,7 +160,7 @@ describe("only the holder of the lock writes", () => {
   });
   const allow = () => api.grantWorkspace(stage.workspace.id, team.id, "write");
   const heldBy = (name: string) =>
-    `Unable to write state. The workspace is locked by ${name}, who alone may write state until it is unlocked.`;
+    `Unable to write state. The workspace is locked by ${name}. Only the lock holder can write state until the workspace is unlocked.`;
 
   it.each<[string, () => Caller, () => Caller, () => string]>([
     ["a colleague", () => writer, () => colleague, () => `User ${writer.username}`],
@@ -209,7 +209,7 @@ describe("only the holder of the lock writes", () => {
 });
 
 const pendingSentence =
-  "Unable to unlock workspace. The workspace's latest state version is still pending: its content has not arrived. Try again shortly, or force the unlock to give it up.";
+  "Unable to unlock workspace. The workspace's latest state version is still pending: its content has not been uploaded. Try again shortly, or force-unlock the workspace to discard it.";
 
 describe("while the lock is held", () => {
   it("the current version stays what it was", async () => {

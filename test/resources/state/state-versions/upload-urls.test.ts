@@ -13,7 +13,7 @@ const stage = useStage(api);
 
 const hourMs = 60 * 60 * 1000;
 const noUpload = /^There is no such upload, or you are not allowed to see it\./;
-const expired = "This upload URL has expired. Create the state version again, and use its new URL.";
+const expired = "This upload URL has expired. Create the state version again and use its new upload URL.";
 
 /** As a server with this key would sign it. */
 const signed = (id: string, kind: "state" | "json", expiresAt: Date, by = vault): string =>
@@ -180,7 +180,7 @@ describe("a URL of something that is gone", () => {
     const version = await stage.announce(stateOf());
     await stage.forceUnlock();
     const sentence =
-      "This content is not awaited any more: the state version is discarded. Lock the workspace and create a new one.";
+      "This state version can't be uploaded to: its status is discarded. Lock the workspace and create a new state version.";
     expectRefused(await put(uploadUrlOf(version), stateOf()), 409, sentence);
     expectRefused(await put(jsonUploadUrlOf(version), "{}"), 409, sentence);
   });
@@ -189,7 +189,7 @@ describe("a URL of something that is gone", () => {
     const version = await stage.upload(stateOf());
     await stage.write(stateOf({ serial: 2 }));
     data(await stage.owner.post(`/state-versions/${version.id}/actions/soft_delete_backing_data`));
-    const sentence = /^This content is not awaited any more: the state version is backing_data_soft_deleted\./;
+    const sentence = /^This state version can't be uploaded to: its status is backing_data_soft_deleted\./;
     expectRefused(await put(uploadUrlOf(version), stateOf()), 409, sentence);
     expectRefused(await put(jsonUploadUrlOf(version), "{}"), 409, sentence);
   });

@@ -115,10 +115,10 @@ describe("uploadState: 204", () => {
 
 describe("uploadState: refused, and the version waits on", () => {
   it.each<[string, string, string, RegExp]>([
-    ["another MD5", stateOf({ serial: 99 }), "md5", /^Md5 is not the MD5 of the content that was sent; send it again$/],
-    ["no JSON", "no JSON", "state", /^The state is not JSON: it has something unexpected at byte 1\.$/],
-    ["half of it", '{"version":4', "state", /^The state is not JSON: it ends too early, after 12 bytes\.$/],
-    ["nothing", "", "state", /^The state is not JSON: it ends too early/],
+    ["another MD5", stateOf({ serial: 99 }), "md5", /^Md5 does not match the uploaded content; upload it again$/],
+    ["no JSON", "no JSON", "state", /^The state is not valid JSON: it has an unexpected character at byte 1\.$/],
+    ["half of it", '{"version":4', "state", /^The state is not valid JSON: it ends unexpectedly after 12 bytes\.$/],
+    ["nothing", "", "state", /^The state is not valid JSON: it ends unexpectedly/],
     ["no state", '{"colour":"blue"}', "state", /^The state must be a JSON object with a member "version"/],
     ["much that is no state", "x".repeat(3_000_000), "state", /^The state is not JSON/],
   ])("422: %s", async (_, content, attribute, sentence) => {
@@ -154,7 +154,7 @@ describe("uploadState: refused, and the version waits on", () => {
     const version = await stage.announce(stateOf());
     expectSent(await put(uploadUrlOf(version), stateOf()));
     expectSent(await put(jsonUploadUrlOf(version), "{}"));
-    const sentence = "This state version has its content already, and it is another one. Create a new state version.";
+    const sentence = "This state version already has different content. Create a new state version.";
     expectRefused(await put(uploadUrlOf(version), stateOf({ serial: 2 })), 409, sentence);
     expectRefused(await put(jsonUploadUrlOf(version), "[]"), 409, sentence);
     expect(await download(version.id)).toEqual({ status: 200, text: stateOf() });
@@ -244,7 +244,7 @@ describe("a slow upload", () => {
     const answer = await sending.end(state.slice(300_000));
     expect(answer.status).toBe(409);
     expect(answer.body.errors[0].detail).toBe(
-      "This content is not awaited any more: the state version is discarded. Lock the workspace and create a new one.",
+      "This state version can't be uploaded to: its status is discarded. Lock the workspace and create a new state version.",
     );
     await stage.unlock();
     expect(await stage.currentId()).toBe(newer.id);
