@@ -13,9 +13,9 @@ export class InstanceTextReader {
   readonly #scanner: JsonScanner;
   #keptBytes = 0;
 
-  constructor(wanted: ReadonlySet<string>) {
+  constructor(fingerprints: ReadonlySet<string>) {
     const instance = new InstanceReader((fingerprint, bytes) => {
-      if (!wanted.has(fingerprint) || this.texts.has(fingerprint)) return;
+      if (!fingerprints.has(fingerprint) || this.texts.has(fingerprint)) return;
       this.#keptBytes += bytes.length;
       if (this.#keptBytes <= keptBytesMax) this.texts.set(fingerprint, bytes.toString("utf8"));
     });

@@ -9,8 +9,8 @@ import { StateSummary } from "./state-summary.ts";
 /** Resources with longer names are left out of the list. */
 export const nameBytesMax = 1024;
 /** Limits the instances kept for one resource to about 80,000. Further ones are counted but not listed. */
-const heldSizeMax = 8 * 1024 * 1024;
-const heldInstanceSize = 100;
+const keptSizeMax = 8 * 1024 * 1024;
+const keptInstanceSize = 100;
 
 export interface StateInstance {
   address: string;
@@ -127,7 +127,7 @@ class ResourceReader implements JsonReader {
   }
 
   end(): void {
-    const { count, held } = this.#instances;
+    const { count, kept } = this.#instances;
     const mode = stringOf(this.#mode);
     const type = stringOf(this.#type);
     const name = stringOf(this.#name);
@@ -143,7 +143,7 @@ class ResourceReader implements JsonReader {
     if (mode === "data") return;
     if (!this.isListing) return;
     const shownProvider = providerName(provider);
-    for (const { key, fingerprint } of held) {
+    for (const { key, fingerprint } of kept) {
       const address = instanceAddress(module, type, name, key);
       const nameIndex = key === null ? null : String(key);
       this.#emit({ address, name, nameIndex, type, module, provider: shownProvider, fingerprint });
@@ -152,9 +152,9 @@ class ResourceReader implements JsonReader {
 }
 
 class InstancesReader implements JsonReader {
-  readonly #instance = new InstanceReader((instance) => this.#hold(instance));
-  held: Held[] = [];
-  #heldSize = 0;
+  readonly #instance = new InstanceReader((instance) => this.#keep(instance));
+  kept: Held[] = [];
+  #keptSize = 0;
   /** Includes instances that are not kept. */
   count = 0;
   isListing = true;
@@ -162,27 +162,27 @@ class InstancesReader implements JsonReader {
   provider = "";
 
   begin(): void {
-    this.held = [];
-    this.#heldSize = 0;
+    this.kept = [];
+    this.#keptSize = 0;
     this.count = 0;
     this.provider = "";
   }
 
   element(): JsonReader {
-    this.#instance.isListed = this.isListing && this.#heldSize + heldInstanceSize <= heldSizeMax;
+    this.#instance.isListed = this.isListing && this.#keptSize + keptInstanceSize <= keptSizeMax;
     return this.#instance;
   }
 
-  #hold(instance: InstanceReader): void {
+  #keep(instance: InstanceReader): void {
     this.count++;
     this.provider ||= stringOf(instance.provider) ?? "";
     if (!instance.isListed) return;
     const key = instance.key();
     if (key === undefined) return;
-    const size = heldInstanceSize + (typeof key === "string" ? key.length : 0);
-    if (this.#heldSize + size > heldSizeMax) return;
-    this.#heldSize += size;
-    this.held.push({ key, fingerprint: instance.fingerprint });
+    const size = keptInstanceSize + (typeof key === "string" ? key.length : 0);
+    if (this.#keptSize + size > keptSizeMax) return;
+    this.#keptSize += size;
+    this.kept.push({ key, fingerprint: instance.fingerprint });
   }
 }
 

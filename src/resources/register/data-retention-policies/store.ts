@@ -74,8 +74,10 @@ export interface Found {
 export async function findPolicyInForce(tx: Tx, actor: Actor, workspaceId: string): Promise<Found> {
   const [row] = await onWorkspace(tx, { id: workspaceId, principal: principalOf(actor) });
   if (row === undefined) return { visible: false, policy: undefined };
-  const held = workspacePermissions(workspaceFactsOf(actor, { ...row, organizationId: row.holderOrganizationId }));
-  return { visible: held["can-read-settings"], policy: policyIn(row) };
+  const permissions = workspacePermissions(
+    workspaceFactsOf(actor, { ...row, organizationId: row.holderOrganizationId }),
+  );
+  return { visible: permissions["can-read-settings"], policy: policyIn(row) };
 }
 
 /** Loads the policy of an organization and the caller's access in one statement. */

@@ -41,7 +41,7 @@ const shownPermissions = ["can-update", "can-destroy", "can-create-workspace"] a
 
 export const projects = defineResource<ProjectView>()(({ required, optional, readOnly, toOne, toMany }) => ({
   type: "projects",
-  doc: "A project groups workspaces. Teams can get access to all workspaces of a project at once.",
+  doc: "A project groups workspaces. A team can get access to all workspaces of a project.",
   id: (project) => project.id,
   version: (project) => [
     project.version,

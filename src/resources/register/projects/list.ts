@@ -50,7 +50,7 @@ export async function listProjectRows(tx: Tx, actor: Actor, organization: Organi
   const { rows, matching } = isWhole
     ? narrowedOfAll(tx, organization, search)
     : narrowed(tx, projectsOf(tx.db, organization, principal, [read, ...search.bits]), search);
-  const found = await fetchPage(tx, {
+  const result = await fetchPage(tx, {
     rows: rows
       .selectAll("p")
       .select(projectGrants(sql.ref("p.organizationId"), sql.ref("p.id"), principal))
@@ -60,12 +60,12 @@ export async function listProjectRows(tx: Tx, actor: Actor, organization: Organi
     totals: { total, matching },
   });
   return {
-    views: found.rows.map((row): ProjectView => ({
+    views: result.rows.map((row): ProjectView => ({
       ...row,
       ...defaultsOf(organization),
       access: effective(everywhere, row.projectAccess),
     })),
-    totals: found.totals,
+    totals: result.totals,
   };
 }
 
@@ -87,7 +87,7 @@ interface Narrowed {
 }
 
 function narrowed(tx: Tx, query: Projects, { names, part, tagged }: ProjectSearch): Narrowed {
-  let rows = tagged.reduce((found, filter) => found.where(isTagged("p", filter)), query);
+  let rows = tagged.reduce((filtered, filter) => filtered.where(isTagged("p", filter)), query);
   if (names !== undefined) rows = rows.where(tx.dialect.isOneOf(sql.ref("p.nameKey"), names.map(fold)));
   else if (part !== undefined) rows = rows.where(containsWords(tx.dialect, [sql.ref("p.nameKey")], part));
   return { rows, matching: countOf(rows.select("p.id")) };
@@ -141,7 +141,7 @@ const fewMax = 200;
 function isAmongFirst(tx: Tx, organizationId: string, filter: Tagged, search: ProjectSearch): RawBuilder<SqlBool> {
   const few = sql`select b.project_id as id ${bindingsOf(organizationId, filter)} limit ${sql.lit(fewMax + 1)}`;
   const isMany = sql`(select count(*) from (${few}) as few) > ${sql.lit(fewMax)}`;
-  const wanted = search.page.number * search.page.size;
+  const rowsMax = search.page.number * search.page.size;
   const sorted = sql.join(
     orderOf(search).map(
       ({ column, descending }) => sql`${sql.ref(`q.${column}`)} ${sql.raw(descending ? "desc" : "asc")}`,
@@ -152,5 +152,5 @@ function isAmongFirst(tx: Tx, organizationId: string, filter: Tagged, search: Pr
     union all
     select walked.id from (
       select q.id as id from projects as q where q.organization_id = ${organizationId} and ${isMany} and ${isTagged("q", filter)}
-      order by ${sorted} limit ${wanted}) as walked)`;
+      order by ${sorted} limit ${rowsMax}) as walked)`;
 }

@@ -50,8 +50,8 @@ export async function readableProjects(
   { actor }: Pick<Context, "actor">,
   ids: readonly string[],
 ): Promise<ProjectView[]> {
-  const found = await findProjects(tx, actor, ids.slice(0, pageSizeMax));
-  return found.filter((project) => projectPermissions(project.access)["can-read"]);
+  const projects = await findProjects(tx, actor, ids.slice(0, pageSizeMax));
+  return projects.filter((project) => projectPermissions(project.access)["can-read"]);
 }
 
 /**
@@ -101,9 +101,9 @@ export async function loadProjectToMoveInto(
   workspace: { readonly organizationId: string; readonly projectId: string },
   projectId: string,
 ): Promise<ProjectView | undefined> {
-  const found = await findProjects(tx, context.actor, [workspace.projectId, projectId], workspace);
-  const source = found.find((project) => project.id === workspace.projectId);
-  const destination = found.find((project) => project.id === projectId);
+  const projects = await findProjects(tx, context.actor, [workspace.projectId, projectId], workspace);
+  const source = projects.find((project) => project.id === workspace.projectId);
+  const destination = projects.find((project) => project.id === projectId);
   if (destination === undefined || !projectPermissions(destination.access)["can-read"]) return undefined;
   for (const project of [source, destination]) {
     if (project === undefined || !isProjectAdmin(project.access)) {

@@ -68,8 +68,8 @@ export async function findProjects(
   ids: readonly string[],
   toChangeIn?: { readonly organizationId: string },
 ): Promise<ProjectView[]> {
-  const found = projectsForActor(tx.db, principalOf(actor)).where(tx.dialect.isOneOf(sql.ref("p.id"), ids));
-  const within = toChangeIn === undefined ? found : found.where("p.organizationId", "=", toChangeIn.organizationId);
+  const byIds = projectsForActor(tx.db, principalOf(actor)).where(tx.dialect.isOneOf(sql.ref("p.id"), ids));
+  const within = toChangeIn === undefined ? byIds : byIds.where("p.organizationId", "=", toChangeIn.organizationId);
   const rows = await within
     .orderBy("p.id")
     .modifyEnd(held(tx.dialect, "p", toChangeIn !== undefined))

@@ -14,7 +14,7 @@ const key = text({
   min: 1,
   max: 128,
   pattern: /^[A-Za-z0-9_:-]+$/,
-  sentence: "is invalid: it can only contain letters, numbers, dashes, underscores and colons",
+  sentence: "is invalid: it may only contain letters, numbers, dashes, underscores and colons",
 });
 
 export const reservedTagKeys = defineResource<ReservedTagKeyView>()(({ required, optional, readOnly, toOne }) => ({

@@ -34,15 +34,15 @@ export async function findReservedTagKey(
 
 export async function listReservedTagKeyRows(tx: Tx, organization: OrganizationView, page: Page) {
   const rows = tx.db.selectFrom("reservedTagKeys").selectAll().where("organizationId", "=", organization.id);
-  const found = await fetchPage(tx, {
+  const result = await fetchPage(tx, {
     rows,
     order: [{ column: "key" }, { column: "id" }],
     page,
     totals: { totalCount: countOf(rows) },
   });
   return {
-    views: found.rows.map((row): ReservedTagKeyView => inOrganization(row, organization)),
-    totalCount: found.totals.totalCount,
+    views: result.rows.map((row): ReservedTagKeyView => inOrganization(row, organization)),
+    totalCount: result.totals.totalCount,
   };
 }
 

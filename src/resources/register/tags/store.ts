@@ -55,13 +55,13 @@ export async function listTagRows(
   if (search.part) rows = rows.where(containsWords(tx.dialect, [sql`lower(t.name)`], search.part));
   const column = search.sort?.key === "created-at" ? "t.createdAt" : "t.name";
   const order: Order[] = [{ column, descending: search.sort?.descending ?? false }, { column: "t.id" }];
-  const found = await fetchPage(tx, {
+  const result = await fetchPage(tx, {
     rows,
     order,
     page: search.page,
     totals: { totalCount: countOf(rows.clearSelect().select("t.id")) },
   });
-  return { views: found.rows, totalCount: found.totals.totalCount };
+  return { views: result.rows, totalCount: result.totals.totalCount };
 }
 
 /**

@@ -22,31 +22,31 @@ export async function resolveTags(
   const names = [...new Set(items.flatMap((item) => item.attributes?.name ?? []))];
   // A name takes precedence over an id.
   const byId = items.map((item) => (item.attributes?.name === undefined ? { id: item.id ?? "" } : {}));
-  const found = await makeAndLock(tx, carrier, { ids: byId.flatMap(({ id }) => id ?? []), names });
-  refuseIfAny(unknownIds(byId, new Set(found.map((tag) => tag.id)), pointer));
-  return found;
+  const resolved = await makeAndLock(tx, carrier, { ids: byId.flatMap(({ id }) => id ?? []), names });
+  refuseIfAny(unknownIds(byId, new Set(resolved.map((tag) => tag.id)), pointer));
+  return resolved;
 }
 
 /** Another transaction can delete a tag with its last workspace before this one locks it. Raises `Overtaken` then. */
 async function makeAndLock(tx: Tx, carrier: Carrier, requested: { ids: string[]; names: string[] }) {
   await insertTags(tx, carrier, requested.names);
-  const found = await lockTags(tx, carrier.organizationId, requested);
-  const names = new Set(found.map((tag) => tag.name));
+  const resolved = await lockTags(tx, carrier.organizationId, requested);
+  const names = new Set(resolved.map((tag) => tag.name));
   // Inserting again here could wait for another transaction while holding locks, and deadlock.
   if (!requested.names.every((name) => names.has(name)))
     throw new Overtaken("a tag was deleted while it was being added");
-  return found;
+  return resolved;
 }
 
 /** Raises `invalid`. */
 export async function tagNewWorkspace(tx: Tx, workspace: NewCarrier, items: readonly TagItem[]): Promise<void> {
   if (items.length === 0) return;
-  const found = await resolveTags(tx, workspace, items, "/data/relationships/tags/data");
-  refuseTooMany("", found.length);
-  const ids = found.map(({ id }) => id);
+  const resolved = await resolveTags(tx, workspace, items, "/data/relationships/tags/data");
+  refuseTooMany("", resolved.length);
+  const ids = resolved.map(({ id }) => id);
   await linkTags(tx, [workspace], ids);
   await countTagsUp(tx, ids);
-  await setFirstTagNames(tx, workspace, joinedNames(found));
+  await setFirstTagNames(tx, workspace, joinedNames(resolved));
 }
 
 /** Call it before deleting a workspace: locks its tags, so that they can be recounted after. */

@@ -25,11 +25,11 @@ const namedMax = 5;
 /** Raises `forbidden` with the same message for unknown workspaces and for those that the caller can't move. */
 export function grantMove(
   requested: readonly string[],
-  found: readonly MovingRow[],
+  rows: readonly MovingRow[],
   projects: readonly ProjectView[],
 ): readonly Granted<MovingRow, typeof moving>[] {
   const open = new Set(projects.filter(({ access }) => projectRightsOf(access)[moving]).map(({ id }) => id));
-  const movable = new Set(found.filter(({ projectId }) => open.has(projectId)).map(({ id }) => id));
+  const movable = new Set(rows.filter(({ projectId }) => open.has(projectId)).map(({ id }) => id));
   const refused = requested.filter((id) => !movable.has(id));
   if (refused.length > 0) {
     const more = refused.length > namedMax ? ` and ${refused.length - namedMax} more` : "";
@@ -37,7 +37,7 @@ export function grantMove(
       `Nothing was moved: ${refused.slice(0, namedMax).join(", ")}${more} can't be found, or you can't move them out of their projects. Moving needs ${projectRightNeeds[moving]} (${moving}).`,
     );
   }
-  return found.map((row) =>
+  return rows.map((row) =>
     grant(row, {
       thing: "workspace",
       permission: moving,

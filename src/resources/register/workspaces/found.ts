@@ -82,7 +82,7 @@ interface Way {
 
 /**
  * A branch that is not chosen costs nothing. PostgreSQL evaluates a condition without columns once; SQLite would
- * evaluate it for each row, but stops at once with a limit of 0.
+ * evaluate it for each row, but stops immediately with a limit of 0.
  */
 function gated(tx: Tx, { from, conditions, isChosen }: Way, column: RawBuilder<unknown>): RawBuilder<unknown> {
   const select = sql`select w.id as id, w.${column} as ${column} ${from}`;
@@ -200,9 +200,9 @@ function gatedWay(
   isFoundFirst: boolean,
 ): RawBuilder<unknown> {
   const column = sql.raw(shape.column);
-  const found = sql`${from} where ${all([isChosen, ...conditions])}`;
-  if (!isFoundFirst) return sql`select id from (${pageOf(tx.dialect, shape, found, p, reachOf(p))}) as chosen`;
-  return sql`select id from (with few as materialized (select w.id as id, w.${column} as ${column} ${found})
+  const matches = sql`${from} where ${all([isChosen, ...conditions])}`;
+  if (!isFoundFirst) return sql`select id from (${pageOf(tx.dialect, shape, matches, p, reachOf(p))}) as chosen`;
+  return sql`select id from (with few as materialized (select w.id as id, w.${column} as ${column} ${matches})
     ${pageOf(tx.dialect, shape, sql`from few as w`, p, reachOf(p))}) as chosen`;
 }
 

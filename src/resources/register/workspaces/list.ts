@@ -47,10 +47,10 @@ const organizationWithCounts = prepared<
   { nameKey: string; principal: string; readable: number },
   OrganizationWithCounts
 >((db, p) => {
-  const found = sql<string>`(select id from organizations where name_key = ${p.nameKey})`;
+  const organizationId = sql<string>`(select id from organizations where name_key = ${p.nameKey})`;
   const inProjects = sql`select project_id from granted where (mask & ${p.readable}) <> 0`;
   const statement = sql<OrganizationWithCounts>`
-    with ${grantTables(found, p.principal)}
+    with ${grantTables(organizationId, p.principal)}
     select o.*, ${standingSelection(sql.ref("o.id"), p.principal)},
       (select coalesce(sum(workspace_count), 0) from projects where organization_id = o.id) as everything,
       (select coalesce(sum(workspace_count), 0) from projects where id in (${inProjects})) as in_projects,
@@ -93,10 +93,10 @@ function unfilteredPage(shape: Shape, depth: Reach): Prepared<PageParameters, Pa
   let statement = unfiltered.get(key);
   if (statement === undefined) {
     statement = prepared<PageParameters, PageRow>((db, p, dialect) => {
-      const found = sql`from ${candidates(shape, p.organizationId, [])}`;
+      const source = sql`from ${candidates(shape, p.organizationId, [])}`;
       const text = sql<PageRow>`
         with ${grantTables(sql<string>`${p.organizationId}`, p.principal)},
-        page as materialized (${pageOf(dialect, shape, found, p, depth)})
+        page as materialized (${pageOf(dialect, shape, source, p, depth)})
         ${wholeRows(shape)}`;
       return { compile: () => text.compile(db) };
     });

@@ -20,9 +20,9 @@ export async function loadWorkspace(
   reference: WorkspaceReference,
   lock: Lock = false,
 ): Promise<Granted<WorkspaceView, "can-read-settings">> {
-  const found = await findWorkspace(tx, context, reference, lock);
-  if (found === undefined) throw notFound("workspace");
-  const workspace = grantWorkspace(found, "can-read-settings");
+  const view = await findWorkspace(tx, context, reference, lock);
+  if (view === undefined) throw notFound("workspace");
+  const workspace = grantWorkspace(view, "can-read-settings");
   return lock === false ? workspace : endLease(tx, context, workspace);
 }
 
@@ -53,10 +53,10 @@ export function grantWorkspace<Permission extends WorkspacePermission>(
 
 /** The workspaces that the caller can see, locked in the order of their ids. */
 export async function loadWorkspaces(tx: Tx, context: Context, ids: readonly string[]): Promise<WorkspaceView[]> {
-  const found = await findWorkspaces(tx, context, ids);
-  const seen = found.filter((workspace) => workspacePermissions(workspace)["can-read-settings"]);
+  const views = await findWorkspaces(tx, context, ids);
+  const visible = views.filter((workspace) => workspacePermissions(workspace)["can-read-settings"]);
   const settled: WorkspaceView[] = [];
-  for (const workspace of seen) settled.push(await endLease(tx, context, workspace));
+  for (const workspace of visible) settled.push(await endLease(tx, context, workspace));
   return settled;
 }
 
@@ -66,6 +66,6 @@ export async function readableWorkspaces(
   context: Pick<Context, "actor" | "options">,
   ids: readonly string[],
 ): Promise<WorkspaceView[]> {
-  const found = await findWorkspaces(tx, context, ids.slice(0, 2 * pageSizeMax), false);
-  return found.filter((workspace) => workspacePermissions(workspace)["can-read-settings"]);
+  const views = await findWorkspaces(tx, context, ids.slice(0, 2 * pageSizeMax), false);
+  return views.filter((workspace) => workspacePermissions(workspace)["can-read-settings"]);
 }

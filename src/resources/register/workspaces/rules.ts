@@ -173,14 +173,15 @@ export function referencesOf(before: WorkspaceTable | undefined, after: Workspac
 }
 
 export function referenceFaults(
-  wanted: References,
-  found: { nameTaken: boolean; agentPool: boolean; oauthToken: boolean },
+  references: References,
+  existing: { nameTaken: boolean; agentPool: boolean; oauthToken: boolean },
 ): Fault[] {
   const faults: Fault[] = [];
-  if (wanted.name !== undefined && found.nameTaken) faults.push(attributeFault("name", "Name has already been taken"));
-  if (wanted.agentPoolId && !found.agentPool)
+  if (references.name !== undefined && existing.nameTaken)
+    faults.push(attributeFault("name", "Name has already been taken"));
+  if (references.agentPoolId && !existing.agentPool)
     faults.push(attributeFault("agent-pool-id", "Agent pool does not exist in this organization"));
-  if (wanted.oauthTokenId && !found.oauthToken)
+  if (references.oauthTokenId && !existing.oauthToken)
     faults.push(attributeFault("vcs-repo.oauth-token-id", "Oauth token does not exist in this organization"));
   return faults;
 }

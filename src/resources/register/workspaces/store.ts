@@ -207,17 +207,17 @@ export async function pageOfWorkspaces(
   condition: RawBuilder<boolean>,
   page: WorkspaceSearch["page"],
 ): Promise<{ views: WorkspaceView[]; totalCount: number }> {
-  let found = tx.db
+  let matching = tx.db
     .selectFrom("workspaces as w")
     .where("w.organizationId", "=", organization.id)
     .where(condition) as unknown as Workspaces;
   const readableWorkspaces = readableCondition(actor, organization);
-  if (readableWorkspaces !== undefined) found = found.where(readableWorkspaces);
+  if (readableWorkspaces !== undefined) matching = matching.where(readableWorkspaces);
   const { rows, totals } = await fetchPage(tx, {
-    rows: workspacesOf(found, organization, principalOf(actor)),
+    rows: workspacesOf(matching, organization, principalOf(actor)),
     order: [{ column: "w.name" }, { column: "w.id" }],
     page,
-    totals: { totalCount: countOf(found.select("w.id")) },
+    totals: { totalCount: countOf(matching.select("w.id")) },
   });
   return { views: rows.map((row) => inOrganization(row, organization, options)), totalCount: totals.totalCount };
 }
@@ -289,14 +289,14 @@ interface WantedReferences {
 
 type Found = Record<"nameTaken" | "agentPool" | "oauthToken" | "sshKey", number>;
 
-const countReferences = prepared<WantedReferences, Found>((db, wanted) => {
+const countReferences = prepared<WantedReferences, Found>((db, query) => {
   const count = (table: string, column: string, value: string) =>
-    sql`(select count(*) from ${sql.table(table)} where organization_id = ${wanted.organizationId} and ${sql.ref(column)} = ${value})`;
+    sql`(select count(*) from ${sql.table(table)} where organization_id = ${query.organizationId} and ${sql.ref(column)} = ${value})`;
   const counts = sql<Found>`
-    select ${count("workspaces", "name", wanted.name)} as name_taken,
-      ${count("agent_pools", "id", wanted.agentPoolId)} as agent_pool,
-      ${count("oauth_tokens", "id", wanted.oauthTokenId)} as oauth_token,
-      ${count("ssh_keys", "id", wanted.sshKeyId)} as ssh_key`;
+    select ${count("workspaces", "name", query.name)} as name_taken,
+      ${count("agent_pools", "id", query.agentPoolId)} as agent_pool,
+      ${count("oauth_tokens", "id", query.oauthTokenId)} as oauth_token,
+      ${count("ssh_keys", "id", query.sshKeyId)} as ssh_key`;
   return { compile: () => counts.compile(db) };
 });
 
@@ -327,6 +327,6 @@ export async function isHolderThere(
   { lockedByType, lockedById }: Pick<WorkspaceTable, "lockedByType" | "lockedById">,
 ): Promise<boolean> {
   if (lockedByType !== "users" && lockedByType !== "teams") return true;
-  const found = await tx.db.selectFrom(lockedByType).select("id").where("id", "=", lockedById).executeTakeFirst();
-  return found !== undefined;
+  const holder = await tx.db.selectFrom(lockedByType).select("id").where("id", "=", lockedById).executeTakeFirst();
+  return holder !== undefined;
 }

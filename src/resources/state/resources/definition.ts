@@ -1,4 +1,4 @@
-/** A resource that a workspace manages, as its state in force has it. */
+/** The managed resource: one address in a workspace's current state. */
 import type { StateResourceTable } from "../../../database/schema/state.ts";
 import { defineResource } from "../../../jsonapi/define.ts";
 import { textParameter } from "../../../jsonapi/query.ts";

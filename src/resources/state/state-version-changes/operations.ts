@@ -27,7 +27,7 @@ const comparisons = new Crowd("Too many states are being compared at the same ti
 
 export const stateVersionChangeResource = implement(stateVersionChanges, {
   /**
-   * Raises `not-found`, `bad-request` for a version of another workspace, and `conflict` for states that can't be
+   * Raises `not-changes`, `bad-request` for a version of another workspace, and `conflict` for states that can't be
    * compared.
    */
   async listStateVersionChanges({ context, params, query }) {
@@ -39,14 +39,14 @@ export const stateVersionChangeResource = implement(stateVersionChanges, {
     return comparisons.among({ organization: version.organizationId }, async () => {
       const before = since === undefined ? undefined : await readState(context, since);
       const after = await readState(context, version);
-      const found = differencesOf(before ?? nothing, after).filter(
+      const changes = differencesOf(before ?? nothing, after).filter(
         (each) => (kind === undefined || each.kind === kind) && (change === undefined || each.change === change),
       );
       const start = (page.number - 1) * page.size;
-      const views = found.slice(start, start + page.size);
+      const views = changes.slice(start, start + page.size);
       return {
         views: before === undefined ? views : await inDetail(context, views, before, after),
-        totalCount: found.length,
+        totalCount: changes.length,
       };
     });
   },

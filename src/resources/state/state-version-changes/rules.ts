@@ -20,15 +20,15 @@ const byAddress = (one: StateChange, other: StateChange): number =>
   one.address < other.address ? -1 : Number(one.address > other.address);
 
 function resourceChanges(before: Inventory, after: Inventory): StateChange[] {
-  const found: StateChange[] = [];
+  const changes: StateChange[] = [];
   for (const [address, instance] of after.instances) {
     const old = before.instances.get(address);
     if (old?.fingerprint !== instance.fingerprint)
-      found.push(resource(instance, old === undefined ? "added" : "changed"));
+      changes.push(resource(instance, old === undefined ? "added" : "changed"));
   }
   for (const [address, instance] of before.instances)
-    if (!after.instances.has(address)) found.push(resource(instance, "removed"));
-  return found.sort(byAddress);
+    if (!after.instances.has(address)) changes.push(resource(instance, "removed"));
+  return changes.sort(byAddress);
 }
 
 function resource(instance: StateInstance, change: StateChange["change"]): StateChange {
@@ -38,15 +38,15 @@ function resource(instance: StateInstance, change: StateChange["change"]): State
 }
 
 function outputChanges(before: Inventory, after: Inventory): StateChange[] {
-  const found: StateChange[] = [];
+  const changes: StateChange[] = [];
   const old = new Map(before.outputs.map((output) => [output.name, output]));
   for (const output of after.outputs) {
     const previous = old.get(output.name);
     old.delete(output.name);
-    if (previous === undefined || !isSame(previous, output)) found.push(outputChange(previous, output));
+    if (previous === undefined || !isSame(previous, output)) changes.push(outputChange(previous, output));
   }
-  for (const previous of old.values()) found.push(outputChange(previous, undefined));
-  return found.sort(byAddress);
+  for (const previous of old.values()) changes.push(outputChange(previous, undefined));
+  return changes.sort(byAddress);
 }
 
 function isSame(one: StateOutput, other: StateOutput): boolean {

@@ -70,15 +70,15 @@ export async function pageOfOutputs(
   stateVersionId: string,
   page: Page,
 ): Promise<{ rows: StateVersionOutputTable[]; totalCount: number }> {
-  const found = tx.db
+  const outputs = tx.db
     .selectFrom("stateVersionOutputs as p")
     .where("p.organizationId", "=", organizationId)
     .where("p.stateVersionId", "=", stateVersionId);
   const { rows, totals } = await fetchPage(tx, {
-    rows: found.selectAll("p"),
+    rows: outputs.selectAll("p"),
     order: [{ column: "p.name" }, { column: "p.id" }],
     page,
-    totals: { totalCount: countOf(found.select("p.id")) },
+    totals: { totalCount: countOf(outputs.select("p.id")) },
   });
   return { rows, totalCount: totals.totalCount };
 }

@@ -10,7 +10,7 @@ import type { StateVersionTable } from "../../../database/schema/state.ts";
 import type { LatestVersion } from "./rules.ts";
 
 /**
- * Returns the version without a granted permission, for resources with a permission of their own. Raises `not-found`.
+ * Returns the version without a granted permission, for resources with a permission of their own. Raises `not-versions`.
  */
 export async function loadVersionOf(
   tx: Tx,
@@ -23,7 +23,7 @@ export async function loadVersionOf(
   return version;
 }
 
-/** Raises `not-found`, or `forbidden` where the caller can see the workspace but not its state. */
+/** Raises `not-versions`, or `forbidden` where the caller can see the workspace but not its state. */
 export async function loadStateVersion(
   tx: Tx,
   context: StateVersionContext,
@@ -33,7 +33,7 @@ export async function loadStateVersion(
   return grantStateVersion(await loadVersionOf(tx, context, id, lock), "can-read-state-versions");
 }
 
-/** Raises `forbidden`, or `not-found` where the caller can't see the workspace. */
+/** Raises `forbidden`, or `not-versions` where the caller can't see the workspace. */
 export const grantStateVersion = <Permission extends WorkspacePermission>(
   version: StateVersionView,
   permission: Permission,
@@ -44,8 +44,8 @@ export async function readableStateVersions(
   context: StateVersionContext,
   ids: readonly string[],
 ): Promise<StateVersionView[]> {
-  const found = await findStateVersions(tx, context, ids);
-  return found.filter((version) => workspacePermissions(version)["can-read-state-versions"]);
+  const versions = await findStateVersions(tx, context, ids);
+  return versions.filter((version) => workspacePermissions(version)["can-read-state-versions"]);
 }
 
 /** Whether a state of the workspace is still being uploaded or processed, so that its resources are unknown. */

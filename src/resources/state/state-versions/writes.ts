@@ -25,10 +25,10 @@ export async function settleState(
   workspace: Granted<Workspace, ReleasedBy | "run-transition">,
   holderId: string | null,
 ): Promise<SettledState | undefined> {
-  const found = await findUnsettled(tx, { workspaceId: workspace.id, holderId: holderId ?? "" });
-  if (found.some(({ isHolders }) => isHolders === 0))
+  const unsettled = await findUnsettled(tx, { workspaceId: workspace.id, holderId: holderId ?? "" });
+  if (unsettled.some(({ isHolders }) => isHolders === 0))
     await recordDiscarded(tx, context, await discardLeftovers(tx, workspace, holderId), "finalized");
-  const latest = found.find(({ isHolders }) => isHolders === 1);
+  const latest = unsettled.find(({ isHolders }) => isHolders === 1);
   if (latest === undefined) return undefined;
   if (latest.status === "pending")
     throw new AppError(

@@ -128,8 +128,8 @@ describe("an encrypted state", () => {
 describe("what only resembles an encrypted state: 422", () => {
   const { meta, encryption_version } = JSON.parse(encryptedStateOf()) as Record<string, unknown>;
   it.each<[string, object, RegExp]>([
-    ["no base64", { meta, encryption_version, encrypted_data: "%" }, /"encrypted_data" is not text in base64\.$/],
-    ["a number", { meta, encryption_version, encrypted_data: 5 }, /"encrypted_data" is not text in base64\.$/],
+    ["no base64", { meta, encryption_version, encrypted_data: "%" }, /"encrypted_data" is not a base64 string\.$/],
+    ["a number", { meta, encryption_version, encrypted_data: 5 }, /"encrypted_data" is not a base64 string\.$/],
     ["no word of how", { encrypted_data: "QUFB" }, /has neither "meta" nor "encryption_version"/],
     ["a key that is none", { meta: "x", encrypted_data: "QUFB" }, /"meta" is not an object\.$/],
     [

@@ -73,8 +73,8 @@ export async function admitWriter(request: {
 
 /** Raises `not-found`, `forbidden`, and `conflict` unless the caller holds the workspace's lock. */
 export async function loadWritable(tx: Tx, context: Context, workspaceId: string, lock = false): Promise<Writable> {
-  const found = await loadWorkspace(tx, context, { workspaceId }, lock);
-  const workspace = grantWorkspace(found, "can-create-state-versions");
+  const visible = await loadWorkspace(tx, context, { workspaceId }, lock);
+  const workspace = grantWorkspace(visible, "can-create-state-versions");
   if (workspace.lockedByType === null)
     throw conflict("Unable to write state. The workspace is not locked. Lock it first.");
   if (!holdsLock(context.actor, workspace))

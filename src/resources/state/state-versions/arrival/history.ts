@@ -132,8 +132,8 @@ async function finalize(
 /** Raises `not-found`, `forbidden`, and `conflict` for a locked workspace. */
 async function loadUnused(tx: Tx, context: Context, workspaceId: string): Promise<Writable> {
   const lock = tx !== context.database.reader;
-  const found = await loadWorkspace(tx, context, { workspaceId }, lock);
-  const workspace = grantWorkspace(found, "can-create-state-versions");
+  const visible = await loadWorkspace(tx, context, { workspaceId }, lock);
+  const workspace = grantWorkspace(visible, "can-create-state-versions");
   if (workspace.lockedByType !== null)
     throw conflict(
       `The destination workspace is locked by ${nameOfHolder(workspace)}. Unlock it and import again, or exclude it from the import.`,

@@ -123,7 +123,7 @@ export async function findOutlived(
   before: string,
   limit: number,
 ): Promise<StateVersionTable[]> {
-  const found = tx.db
+  const candidates = tx.db
     .selectFrom("stateVersions as v")
     .innerJoin("workspaces as w", "w.id", "v.workspaceId")
     .selectAll("v")
@@ -134,14 +134,14 @@ export async function findOutlived(
     .where(sql<boolean>`(w.current_state_version_id is null or w.current_state_version_id <> v.id)`);
   const governed =
     workspaceId === null
-      ? found.where(({ not, exists, selectFrom }) =>
+      ? candidates.where(({ not, exists, selectFrom }) =>
           not(
             exists(
               selectFrom("dataRetentionPolicies as own").select("own.id").whereRef("own.workspaceId", "=", "w.id"),
             ),
           ),
         )
-      : found.where("v.workspaceId", "=", workspaceId);
+      : candidates.where("v.workspaceId", "=", workspaceId);
   return governed
     .orderBy("v.createdAt")
     .orderBy("v.id")
