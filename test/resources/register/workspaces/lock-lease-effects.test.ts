@@ -64,7 +64,7 @@ describe("state past the lease", () => {
     const pending = data(await post(one, id, announced(state)));
     pass(61);
     const late = await put(pending.attributes["hosted-state-upload-url"], state);
-    expect([late.status, ...details(late)]).toEqual([409, expect.stringContaining("not awaited any more")]);
+    expect([late.status, ...details(late)]).toEqual([409, expect.stringContaining("its status is discarded")]);
     await endLeases(upkeepOf(api));
     expect((await show(id)).relationships["current-state-version"].data.id).toBe(first.id);
     const given = data(await one.get(`/state-versions/${pending.id}`));

@@ -188,7 +188,7 @@ describe("renewWorkspaceLock", () => {
     };
     expect(await refused(one)).toContain("The workspace is not locked");
     await act(one, id, "lock");
-    expect(await refused(one)).toContain("It has no lease");
+    expect(await refused(one)).toContain("The lock has no lease");
     await act(one, id, "unlock");
     await leased(one, id);
     expect(await refused(two)).toContain("is locked by User");

@@ -116,7 +116,7 @@ describe("listStateVersionChanges: refused", () => {
     const open = await writeState(org.owner, id, stateOf());
     const sealed = await writeState(org.owner, id, encryptedStateOf({ serial: 2 }));
     for (const answer of [await org.owner.get(path(sealed)), await org.owner.get(`${path(open)}?since=${sealed.id}`)])
-      expect([answer.status, ...details(answer)]).toEqual([409, expect.stringContaining("encrypted by the engine")]);
+      expect([answer.status, ...details(answer)]).toEqual([409, expect.stringContaining("The engine encrypted the state version")]);
     await lock(org.owner, id);
     const pending = data(await post(org.owner, id, announced(stateOf({ serial: 3 }))));
     const answer = await org.owner.get(path(pending));

@@ -69,7 +69,7 @@ describe.each(ways)("an encrypted state %s", (_, write) => {
     await write(encryptedStateOf({ serial: 5 }), { serial: 8 });
     await stage.lock();
     expectRefused(await stage.send(encryptedStateOf({ serial: 7 })), 409, /serial 7 is older than the latest serial 8/);
-    expectRefused(await stage.send(encryptedStateOf({ serial: 9, lineage })), 409, /lineage .* is not the workspace's/);
+    expectRefused(await stage.send(encryptedStateOf({ serial: 9, lineage })), 409, /lineage .* does not match the workspace's lineage/);
     await stage.unlock();
     const id = await write(encryptedStateOf({ serial: 1, lineage }), { serial: 9, lineage: undefined, force: true });
     expect(await stage.currentId()).toBe(id);
@@ -149,6 +149,6 @@ describe("what only resembles an encrypted state: 422", () => {
 
   it("is refused by its MD5 like any other", async () => {
     await stage.lock();
-    expectFault(await stage.send(encryptedStateOf(), { md5: md5("another") }), "md5", /^Md5 is not the MD5/);
+    expectFault(await stage.send(encryptedStateOf(), { md5: md5("another") }), "md5", /^Md5 does not match/);
   });
 });

@@ -167,8 +167,8 @@ describe("rollBackState: refused", () => {
       expect(answer.status).toBe(422);
       return details(answer)[0];
     };
-    expect(await refused(old.id)).toContain("it is backing_data_soft_deleted");
-    expect(await refused(pending.id)).toContain("it is pending");
+    expect(await refused(old.id)).toContain("its status is backing_data_soft_deleted");
+    expect(await refused(pending.id)).toContain("its status is pending");
     expect(await refused(sealed.id)).toContain("was encrypted by the engine");
   });
 

@@ -133,9 +133,9 @@ describe("force", () => {
 
   it("never passes over the MD5", async () => {
     await stage.lock();
-    expectFault(await stage.send(stateOf(), { force: true, md5: md5("another") }), "md5", /^Md5 is not the MD5/);
+    expectFault(await stage.send(stateOf(), { force: true, md5: md5("another") }), "md5", /^Md5 does not match/);
     const version = await stage.announce(stateOf(), { force: true });
-    expectFault(await put(uploadUrlOf(version), stateOf({ serial: 2 })), "md5", /^Md5 is not the MD5/);
+    expectFault(await put(uploadUrlOf(version), stateOf({ serial: 2 })), "md5", /^Md5 does not match/);
   });
 
   it("that is false passes over nothing", async () => {

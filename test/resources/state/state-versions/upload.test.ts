@@ -120,7 +120,7 @@ describe("uploadState: refused, and the version waits on", () => {
     ["half of it", '{"version":4', "state", /^The state is not valid JSON: it ends unexpectedly after 12 bytes\.$/],
     ["nothing", "", "state", /^The state is not valid JSON: it ends unexpectedly/],
     ["no state", '{"colour":"blue"}', "state", /^The state must be a JSON object with a member "version"/],
-    ["much that is no state", "x".repeat(3_000_000), "state", /^The state is not JSON/],
+    ["much that is no state", "x".repeat(3_000_000), "state", /^The state is not valid JSON/],
   ])("422: %s", async (_, content, attribute, sentence) => {
     await stage.lock();
     const version = await stage.announce(stateOf(), content.startsWith("{") ? {} : { md5: md5(stateOf()) });
