@@ -51,7 +51,7 @@ function captured(bytes: Uint8Array, sizes?: readonly number[]): string | undefi
   return capture.text;
 }
 
-/** Builds the whole value from members and elements: everything is asked for. */
+/** Builds the whole value from members and elements. */
 class Builder implements JsonReader {
   value: unknown;
   readonly #capture = new Capture(1_000_000);
@@ -105,7 +105,7 @@ describe("any JSON, cut anywhere", () => {
     );
   });
 
-  it("is told by member and element as JSON.parse reads it", () => {
+  it("reports members and elements as JSON.parse reads them", () => {
     fc.assert(
       fc.property(fc.oneof(jsonText, escapedText), sizes, (text, sizes) => {
         fc.pre(isJson(bytesOf(text)));

@@ -1,4 +1,7 @@
-/** Who may see and change the consumers of a workspace. The specification lists no 403: whoever may not gets 404. */
+/**
+ * Reading and changing the consumers of a workspace's state. Callers without the permission get 404, because the
+ * specification lists no 403.
+ */
 import { sql } from "kysely";
 import { describe, expect, it } from "vitest";
 import { newId } from "../../../../src/kernel/ids.ts";
@@ -53,7 +56,7 @@ describe("adding", () => {
     expect(await trailOf(org, shared)).toEqual([]);
   });
 
-  it("204: many callers at once, of the same ones", async () => {
+  it("204: concurrent callers who add the same workspaces", async () => {
     const { org, shared, others } = await makeSharing(api);
     const answers = await Promise.all(
       Array.from({ length: 8 }, () => org.owner.post(consumersPath(shared), link(...others))),
@@ -63,7 +66,7 @@ describe("adding", () => {
     expect(await trailOf(org, shared)).toHaveLength(1);
   });
 
-  it("204: workspaces that add each other at once", async () => {
+  it("204: workspaces that add each other concurrently", async () => {
     const { org, others } = await makeSharing(api);
     for (let round = 0; round < 5; round += 1) {
       const answers = await Promise.all(

@@ -1,4 +1,4 @@
-/** A state in the request itself, or announced: what is answered, what is refused, and by which sentence. */
+/** Creating state versions, with content in the request or announced: responses and refusals. */
 import { describe, expect, it } from "vitest";
 import { type Json, useApi } from "../../../support/api.ts";
 import { data, pointers } from "../../../support/builders.ts";
@@ -245,7 +245,7 @@ describe("createStateVersion: 422", () => {
     expectFault(answer, "state", sentence);
   });
 
-  it("tells all faults at once", async () => {
+  it("reports all faults in one response", async () => {
     await stage.lock();
     const answer = await post(stage.owner, stage.workspace.id, { serial: -1, md5: "x", force: 1 });
     expect(answer.status).toBe(422);
@@ -303,7 +303,7 @@ describe("createStateVersion: 413", () => {
 });
 
 describe("createStateVersion: 409", () => {
-  it("of a workspace that nobody has locked", async () => {
+  it("of an unlocked workspace", async () => {
     expectRefused(
       await stage.send(stateOf()),
       409,

@@ -1,4 +1,4 @@
-/** States that OpenTofu encrypted before it sent them: kept and given back as they are, and nothing is said of their inside. */
+/** States that OpenTofu encrypted: stored and returned unchanged, without any data read from them. */
 import { describe, expect, it } from "vitest";
 import { useApi } from "../../../support/api.ts";
 import { base64, encryptedStateOf, fetchState, managed, md5, put, stateOf } from "../../../support/states.ts";
@@ -69,14 +69,18 @@ describe.each(ways)("an encrypted state %s", (_, write) => {
     await write(encryptedStateOf({ serial: 5 }), { serial: 8 });
     await stage.lock();
     expectRefused(await stage.send(encryptedStateOf({ serial: 7 })), 409, /serial 7 is older than the latest serial 8/);
-    expectRefused(await stage.send(encryptedStateOf({ serial: 9, lineage })), 409, /lineage .* does not match the workspace's lineage/);
+    expectRefused(
+      await stage.send(encryptedStateOf({ serial: 9, lineage })),
+      409,
+      /lineage .* does not match the workspace's lineage/,
+    );
     await stage.unlock();
     const id = await write(encryptedStateOf({ serial: 1, lineage }), { serial: 9, lineage: undefined, force: true });
     expect(await stage.currentId()).toBe(id);
     expect((await stage.show(id)).attributes.serial).toBe(9);
   });
 
-  it("of any size is there at once: nothing of it has to be read", async () => {
+  it("of any size is processed immediately, because nothing can be read from it", async () => {
     const state = encryptedStateOf({ bytes: 2 * 1024 * 1024 });
     const id = await write(state);
     expect((await stage.show(id)).attributes).toMatchObject({ encrypted: true, "resources-processed": true });
@@ -90,7 +94,7 @@ describe.each(ways)("an encrypted state %s", (_, write) => {
     expect((await stage.owner.delete(stage.path)).status).toBe(204);
   });
 
-  it("keeps it no longer than it is the state in force", async () => {
+  it("only while it is the current state", async () => {
     await write(encryptedStateOf());
     await write(stateOf({ serial: 2 }));
     expect((await safeDelete()).status).toBe(204);
@@ -118,7 +122,7 @@ describe("an encrypted state", () => {
     expect((await stage.events(version.id))[0]).toMatchObject({ after: { encrypted: true, serial: 1 } });
   });
 
-  it("is told apart from others, which are not", async () => {
+  it("is distinguished from plain states", async () => {
     expect((await stage.write(stateOf())).attributes.encrypted).toBe(false);
     await stage.lock();
     expect((await stage.announce(stateOf({ serial: 2 }))).attributes.encrypted).toBe(false);

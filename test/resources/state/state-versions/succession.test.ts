@@ -1,7 +1,4 @@
-/**
- * What may follow what: serial, lineage and MD5; and who may write at all. What is written under a lock, and what the
- * lock's release makes of it.
- */
+/** Succession of state versions by serial, lineage and MD5, and the effect of locking and unlocking on them. */
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Caller, type Json, useApi } from "../../../support/api.ts";
 import { data, type Member } from "../../../support/builders.ts";
@@ -12,7 +9,7 @@ const api = useApi();
 const stage = useStage(api);
 
 const other = "00000000-e579-fb7c-ffdd-f0c858a647a7";
-/** What the CLI shows to somebody who pushed with '-force', which it does not pass on with a 'cloud' block. */
+/** The CLI shows this after a push with '-force', which it does not send with a 'cloud' block. */
 const byForce =
   "and push it without '-force', or send 'force': true to the API. With a 'cloud' block the CLI never sends 'force'.";
 const remedy = (latest: number) =>
@@ -46,14 +43,14 @@ describe("the serial", () => {
     );
   });
 
-  it("of the same state once more is accepted, as whoever tries again would have it", async () => {
+  it("of the same state again is accepted as a retry", async () => {
     const first = await stage.write(stateOf({ serial: 5 }));
     const second = await stage.write(stateOf({ serial: 5 }));
     expect(second.id).not.toBe(first.id);
     expect(await stage.currentId()).toBe(second.id);
   });
 
-  it("is compared with what was written under the same lock, and with what is awaited", async () => {
+  it("is compared with versions written under the same lock, and with pending ones", async () => {
     await stage.lock();
     await stage.sent(stateOf({ serial: 3 }));
     expectRefused(await stage.send(stateOf({ serial: 2 })), 409, older(2, 3));
@@ -226,7 +223,7 @@ describe("while the lock is held", () => {
     expect((await stage.show(before.id)).attributes.intermediate).toBe(false);
   });
 
-  it("latest-change-at is when the latest one was made", async () => {
+  it("latest-change-at is when the latest one was created", async () => {
     expect(data(await stage.shown()).attributes["latest-change-at"]).toBe(stage.workspace.attributes["created-at"]);
     await stage.lock();
     const version = await stage.announce(stateOf());
@@ -268,7 +265,7 @@ describe("unlock", () => {
     expect(await stage.currentId()).toBe(version.id);
   });
 
-  it("503 while the latest is awaited, and the lock is still held", async () => {
+  it("503 while the latest is pending, and the lock stays", async () => {
     await stage.lock();
     await stage.sent(stateOf({ serial: 1 }));
     const version = await stage.announce(stateOf({ serial: 2 }));
@@ -295,7 +292,7 @@ describe("unlock", () => {
   });
 });
 
-describe("a newer version that is finalized discards older ones that are awaited", () => {
+describe("finalizing a version discards older pending ones", () => {
   it.each(["in a request", "by upload"])("%s", async (how) => {
     await stage.lock();
     const older = await stage.announce(stateOf({ serial: 1 }));
@@ -328,7 +325,7 @@ describe("a newer version that is finalized discards older ones that are awaited
 });
 
 describe("force-unlock", () => {
-  it("discards what is awaited and settles the latest that is there", async () => {
+  it("discards pending versions and makes the latest finalized one current", async () => {
     await stage.lock();
     const there = await stage.sent(stateOf({ serial: 1, resources: [managed("a", 2)] }));
     const awaited = await stage.announce(stateOf({ serial: 2 }));

@@ -1,4 +1,6 @@
-/** Upload URLs are permissions: only ours count, only for what they were signed for, and not for long. */
+/**
+ * Upload URLs are credentials: only signed ones work, only for what they were signed for, and only until they expire.
+ */
 import { describe, expect, it, vi } from "vitest";
 import { type Json, useApi } from "../../../support/api.ts";
 import { data, type Member, resource } from "../../../support/builders.ts";
@@ -174,7 +176,7 @@ describe("a URL works as long as its holder may write the state", () => {
   });
 });
 
-describe("a URL of something that is gone", () => {
+describe("a URL of a deleted version or workspace", () => {
   it("409: the version was discarded", async () => {
     await stage.lock();
     const version = await stage.announce(stateOf());
@@ -204,7 +206,7 @@ describe("a URL of something that is gone", () => {
 });
 
 describe("who is shown a URL", () => {
-  it("whoever made the version, with any token; nobody else, whatever they may do", async () => {
+  it("only the creator of the version, with any token", async () => {
     const team = await api.makeTeam(stage.org.name);
     await api.grantWorkspace(stage.workspace.id, team.id, "write");
     const [maker, colleague] = [

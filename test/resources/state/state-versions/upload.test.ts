@@ -1,4 +1,4 @@
-/** Contents that are sent to the upload URL: whole, broken off, slowly, twice, and what is refused. */
+/** Uploads to the upload URL: complete, interrupted, slow, repeated and refused. */
 import { describe, expect, it } from "vitest";
 import { useApi } from "../../../support/api.ts";
 import { data, makeWorkspace, resource, unique } from "../../../support/builders.ts";
@@ -99,7 +99,7 @@ describe("uploadState: 204", () => {
     expect(await complete(version.id)).toHaveLength(2);
   });
 
-  it("leaves an event in the name of whoever made the version", async () => {
+  it("records an event in the name of the version's creator", async () => {
     const version = await stage.upload(stateOf());
     expectSent(await put(jsonUploadUrlOf(version), "{}"));
     const events = await stage.events(version.id);
@@ -192,7 +192,7 @@ describe("an upload without a body", () => {
   });
 });
 
-describe("too many uploads at once", () => {
+describe("too many concurrent uploads", () => {
   it("429 for the next one, until one of them has ended", async () => {
     await stage.lock();
     const version = await stage.announce(stateOf());
@@ -209,7 +209,7 @@ describe("too many uploads at once", () => {
 });
 
 describe("a slow upload", () => {
-  it("holds up nobody, and arrives whole", async () => {
+  it("blocks no other request, and arrives complete", async () => {
     const state = stateOfSize(700_000);
     await stage.lock();
     const version = await stage.announce(state);
@@ -233,7 +233,7 @@ describe("a slow upload", () => {
     expect(data(await stage.shown()).attributes.description).toBe("changed meanwhile");
   });
 
-  it("that is overtaken by a newer version is told so", async () => {
+  it("of a version that a newer one has replaced is refused", async () => {
     await stage.lock();
     const state = stateOfSize(400_000);
     const version = await stage.announce(state);
