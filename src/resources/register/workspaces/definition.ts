@@ -115,13 +115,9 @@ export const workspaces = defineResource<WorkspaceView>()(({ required, optional,
   version: versionsOf,
   changesAt: ({ lockExpiresAt }) => lockExpiresAt,
   attributes: {
-    name: required(
-      name,
-      "The name. It is unique in the organization, is case-sensitive, and is part of the workspace's URLs.",
-      {
-        folded: true,
-      },
-    ),
+    name: required(name, "The name: unique in the organization and case-sensitive. It is part of URLs.", {
+      folded: true,
+    }),
     description: optional(text({ max: 1024 }).nullable(), "What the workspace is for.", { default: null }),
     actions: readOnly(flags(["is-destroyable"]), "Actions that the workspace allows.", {
       from: (workspace) => ({ "is-destroyable": workspace.allowDestroyPlan === 1 }),
@@ -133,11 +129,9 @@ export const workspaces = defineResource<WorkspaceView>()(({ required, optional,
       default: false,
     }),
     "auto-apply": optional(flag(), "Whether successful plans are applied automatically.", { default: false }),
-    "auto-apply-run-trigger": optional(
-      flag(),
-      "Whether successful plans of runs that a run trigger started are applied automatically.",
-      { default: false },
-    ),
+    "auto-apply-run-trigger": optional(flag(), "Whether plans of run triggers are applied automatically.", {
+      default: false,
+    }),
     "auto-destroy-at": optional(
       timestamp().nullable(),
       "When the next destroy run is due. Null removes the schedule and, unless the request also sends one, the workspace's own duration; then the project's duration applies again.",
@@ -197,13 +191,9 @@ export const workspaces = defineResource<WorkspaceView>()(({ required, optional,
       "Glob patterns of files whose changes start a run. An update that sends this list, even an empty one, empties trigger-prefixes unless it sends both.",
       { default: [] },
     ),
-    "global-remote-state": optional(
-      flag(),
-      "Whether every workspace of the organization can read this workspace's state.",
-      {
-        default: false,
-      },
-    ),
+    "global-remote-state": optional(flag(), "Whether all workspaces of the organization can read the state.", {
+      default: false,
+    }),
     "project-remote-state": optional(
       flag(),
       "Whether every workspace of the project can read this workspace's state. It can't be combined with global-remote-state.",
@@ -221,12 +211,12 @@ export const workspaces = defineResource<WorkspaceView>()(({ required, optional,
     "oauth-client-name": readOnly(text().nullable(), "The name of the workspace's VCS connection.", {
       audited: false,
     }),
-    "queue-all-runs": optional(flag(), "Whether pushes start runs before the first run was started manually.", {
+    "queue-all-runs": optional(flag(), "Whether pushes start runs before the first manual run.", {
       default: false,
     }),
     "speculative-enabled": optional(flag(), "Whether pull requests start speculative plans.", { default: true }),
     source: readOnly(text(), "What created the workspace: `tfe-api`, `tfe-ui` or `terraform`."),
-    "source-name": fixed(text({ max: 255 }).nullable(), "The display name of the client that created the workspace.", {
+    "source-name": fixed(text({ max: 255 }).nullable(), "The name of the client that created the workspace.", {
       default: null,
     }),
     "source-url": fixed(text({ max: 2048 }).nullable(), "The URL of the client that created the workspace.", {
@@ -252,20 +242,16 @@ export const workspaces = defineResource<WorkspaceView>()(({ required, optional,
     ),
     "working-directory": optional(
       workingDirectory.nullable(),
-      "The directory in which runs are executed, relative to the repository's root.",
+      "The directory of runs, relative to the repository's root.",
       {
         default: null,
       },
     ),
-    "vcs-repo": optional(
-      vcsRepo,
-      "The VCS repository. Null removes it. An update only needs to send the keys that change.",
-      {
-        from: vcsRepoOf,
-        default: null,
-        column: false,
-      },
-    ),
+    "vcs-repo": optional(vcsRepo, "The VCS repository. Null removes it. Absent keys keep their value.", {
+      from: vcsRepoOf,
+      default: null,
+      column: false,
+    }),
     "vcs-repo-identifier": readOnly(text().nullable(), "The repository's identifier.", {
       from: (workspace) => workspace.vcsIdentifier,
       audited: false,
@@ -350,7 +336,7 @@ export const workspaces = defineResource<WorkspaceView>()(({ required, optional,
       id: (workspace) => workspace.organizationName,
       related: (workspace) => `/api/v2/organizations/${workspace.organizationName}`,
     }),
-    outputs: toMany("workspace-outputs", "The outputs of the current state, for callers who can read them.", {
+    outputs: toMany("workspace-outputs", "The outputs of the current state, if the caller can read them.", {
       ids: (workspace) =>
         workspacePermissions(workspace)["can-read-state-outputs"] ? idList(workspace.outputIds) : [],
     }),
