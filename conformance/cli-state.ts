@@ -66,9 +66,9 @@ const pushByForceInCloud: Scenario = {
     const folder = await withHistory(site, "push-cloud", inCloud);
     const { text } = await folder.refuse(
       ["state", "push", "-force", "old.json"],
-      /conflict There is another state with the serial/,
+      /conflict A different state with the serial/,
     );
-    const serial = Number(/raise 'serial' in yours above (\d+)/.exec(text)?.[1]);
+    const serial = Number(/set 'serial' in your state above (\d+)/.exec(text)?.[1]);
     assert.equal((await folder.succeed(["output", "-raw", "greeting"])).stdout, "two");
     assert.equal((await site.workspace("push-cloud")).attributes["locked"], true);
     await folder.succeed(["force-unlock", "-force", `${organization}/push-cloud`]);

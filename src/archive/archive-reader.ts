@@ -1,6 +1,6 @@
 /**
- * Reads a gzip tar archive as it arrives, in bounded memory, and refuses what is not safe to unpack. Whoever wants its content is
- * told of one thing after the other, and may take its time: nothing more is read meanwhile.
+ * Reads a gzipped tar archive as a stream in bounded memory, and refuses archives that are unsafe to unpack. The reader
+ * waits for each call of its visitor.
  */
 import { createGunzip, type Gunzip } from "node:zlib";
 import { freeBuffersAfter } from "../kernel/streams.ts";
@@ -14,13 +14,12 @@ type Done = void | Promise<void>;
 
 export interface ArchiveVisitor {
   open?(addition: Addition): Done;
-  /** Of the file that was opened last; the bytes are only lent for the call. */
+  /** Data of the file that was opened last. The bytes are valid only during the call. */
   data?(bytes: Uint8Array): Done;
-  /** The thing that was opened last is complete. */
+  /** The entry that was opened last is complete. */
   close?(): Done;
 }
 
-/** What an archive had. */
 export interface ArchiveSummary {
   readonly packedBytes: number;
   readonly unpackedBytes: number;
@@ -31,10 +30,10 @@ export class ArchiveReader {
   readonly #tar = new TarReader();
   readonly #tree = new Tree();
   readonly #visitor: ArchiveVisitor;
-  /** Ends when all was read, or at the first fault. */
+  /** Settles when everything was read, or at the first fault. */
   readonly #reading: Promise<void>;
   #isReading = true;
-  /** Whether the entry that is being read is one that the visitor was told of. */
+  /** Whether the visitor opened the current entry. */
   #isOpen = false;
   #packedBytes = 0;
   #unpackedBytes = 0;
@@ -42,20 +41,20 @@ export class ArchiveReader {
   constructor(visitor: ArchiveVisitor) {
     this.#visitor = visitor;
     this.#reading = this.#readAll();
-    // It is looked at with the next piece.
+    // `write` and `end` report the rejection.
     this.#reading.catch(() => {});
   }
 
-  /** Raises `ArchiveFault`, and whatever the visitor raises. */
+  /** Raises `ArchiveFault`, and any error of the visitor. */
   async write(piece: Uint8Array): Promise<void> {
     if (piece.length === 0) return;
-    this.#refuseOther(piece);
+    this.#refuseUnlessGzip(piece);
     this.#packedBytes += piece.length;
     if (this.#packedBytes > limits.packedBytes) {
       this.destroy();
       throw new ArchiveFault(
         "too_large",
-        `An archive can have at most ${limits.packedBytes} bytes; this one has more.`,
+        `The archive is larger than the limit of ${limits.packedBytes} bytes. Leave out files that the configuration does not need, for example with a '.terraformignore' file.`,
       );
     }
     if (this.#isReading) {
@@ -65,7 +64,7 @@ export class ArchiveReader {
     if (!this.#isReading || this.#gunzip.destroyed) await this.#reading;
   }
 
-  /** Nothing more comes. Raises `ArchiveFault`, and whatever the visitor raises. */
+  /** Call it after the last piece. Raises `ArchiveFault`, and any error of the visitor. */
   async end(): Promise<ArchiveSummary> {
     this.#gunzip.end();
     await this.#reading;
@@ -75,24 +74,27 @@ export class ArchiveReader {
     return { packedBytes: this.#packedBytes, unpackedBytes: this.#unpackedBytes };
   }
 
-  /** Nobody wants the rest. */
+  /** Stops reading early. */
   destroy(): void {
     this.#gunzip.destroy();
   }
 
-  /** By the two bytes that gzip begins with. */
-  #refuseOther(piece: Uint8Array): void {
+  /** Checks the two bytes that gzip starts with. */
+  #refuseUnlessGzip(piece: Uint8Array): void {
     const start = gzipMark.slice(this.#packedBytes);
-    if (start.every((byte, place) => place >= piece.length || piece[place] === byte)) return;
+    if (start.every((byte, index) => index >= piece.length || piece[index] === byte)) return;
     this.destroy();
-    throw new ArchiveFault("not_gzip", "This is no gzip archive. Send a directory as tar, compressed with gzip.");
+    throw new ArchiveFault(
+      "not_gzip",
+      "This is not a gzip archive. Send the directory as a tar archive compressed with gzip.",
+    );
   }
 
   async #readAll(): Promise<void> {
     try {
       for await (const piece of this.#gunzip as AsyncIterable<Uint8Array>) await this.#take(piece);
     } catch (error) {
-      throw this.#told(error);
+      throw this.#translated(error);
     } finally {
       this.#isReading = false;
     }
@@ -104,7 +106,7 @@ export class ArchiveReader {
     if (this.#unpackedBytes > limits.unpackedBytes)
       throw new ArchiveFault(
         "too_large_unpacked",
-        `Unpacked, an archive can have at most ${limits.unpackedBytes} bytes; this one has more. Leave out what the configuration does not need, with a '.terraformignore' for example.`,
+        `The unpacked archive is larger than the limit of ${limits.unpackedBytes} bytes. Leave out files that the configuration does not need, for example with a '.terraformignore' file.`,
       );
     for (const event of this.#tar.read(piece)) {
       if (event.kind === "entry") {
@@ -117,19 +119,19 @@ export class ArchiveReader {
     }
   }
 
-  /** What the decompressor says, in our words. */
-  #told(error: unknown): unknown {
+  /** Translates errors of the decompressor. */
+  #translated(error: unknown): unknown {
     const code = (error as Partial<NodeJS.ErrnoException>).code;
     if (code === "Z_BUF_ERROR")
-      return new ArchiveFault("truncated", "The archive ends too early: its last part is missing. Send it again.");
+      return new ArchiveFault("truncated", "The archive is incomplete: its end is missing. Send it again.");
     if (code !== "Z_DATA_ERROR" && code !== "Z_NEED_DICT" && code !== "Z_STREAM_ERROR") return error;
-    // What follows the end without being zeros is taken for one more part of it, and is no such thing.
+    // The decompressor takes trailing bytes other than zeros for another gzip member.
     return new ArchiveFault(
       "corrupt",
-      "The archive is damaged, or something follows its end: it can't be decompressed. Pack and send the archive alone.",
+      "The archive can't be decompressed: it is damaged, or followed by other data. Pack it again, and send only the archive.",
     );
   }
 }
 
 const trailing = (): ArchiveFault =>
-  new ArchiveFault("trailing_data", "Something follows the archive's end. Pack and send the archive alone.");
+  new ArchiveFault("trailing_data", "The archive is followed by other data. Send only the archive.");

@@ -1,32 +1,32 @@
-/** Looks at an archive that passes: whether it is safe, and what its readme says. */
+/** Checks an archive as a stream, and extracts its readme. */
 import { ArchiveReader, type ArchiveSummary } from "./archive-reader.ts";
 import type { Thing } from "./tree.ts";
 
-/** A longer one is passed over. */
+/** Larger readmes are ignored. */
 export const readmeBytesMax = 1024 * 1024;
 
 export interface CheckedArchive extends ArchiveSummary {
   readonly readme: Uint8Array | undefined;
 }
 
-/** The best name first; a name is one character for each byte. */
+/** In order of preference. Names have one character per byte. */
 const readmeNames: readonly RegExp[] = [/^README\.md$/, /^readme\.md$/i, /^README$/, /^readme$/i];
 
 export class ArchiveCheck {
   readonly #reader: ArchiveReader;
-  /** With a slash at its end, or empty for the root. */
+  /** With a trailing slash, or empty for the root. */
   readonly #directory: string;
   #rank = readmeNames.length;
   #readme: Uint8Array | undefined;
-  /** The file that is being read, if it is a readme, and how good its name is. */
+  /** The current file if it is a readme, with the rank of its name. */
   #current: { readonly rank: number; readonly pieces: Uint8Array[] } | undefined;
 
-  /** The working directory, as it is written in the workspace's settings. */
+  /** Takes the workspace's working directory. */
   constructor(directory: string) {
     const segments = directory.split("/").filter((segment) => segment !== "" && segment !== ".");
     this.#directory = segments.map((segment) => `${Buffer.from(segment).toString("latin1")}/`).join("");
     this.#reader = new ArchiveReader({
-      open: ({ thing }) => this.#open(thing),
+      open: ({ entry }) => this.#open(entry),
       data: (bytes) => void this.#current?.pieces.push(Uint8Array.from(bytes)),
       close: () => this.#close(),
     });
@@ -42,18 +42,17 @@ export class ArchiveCheck {
     return { ...(await this.#reader.end()), readme: this.#readme };
   }
 
-  /** Nobody wants the rest. */
   destroy(): void {
     this.#reader.destroy();
   }
 
-  #open(thing: Thing): void {
+  #open(entry: Thing): void {
     this.#current = undefined;
-    if (thing.kind !== "file" || !thing.path.startsWith(this.#directory)) return;
-    const name = thing.path.slice(this.#directory.length);
+    if (entry.kind !== "file" || !entry.path.startsWith(this.#directory)) return;
+    const name = entry.path.slice(this.#directory.length);
     const rank = readmeNames.findIndex((pattern) => pattern.test(name));
-    // The same name once more replaces what was there.
-    if (rank !== -1 && rank <= this.#rank && thing.size <= readmeBytesMax) this.#current = { rank, pieces: [] };
+    // A later entry of the same name replaces the earlier one.
+    if (rank !== -1 && rank <= this.#rank && entry.size <= readmeBytesMax) this.#current = { rank, pieces: [] };
   }
 
   #close(): void {

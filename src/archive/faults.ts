@@ -1,19 +1,18 @@
-/** What may be wrong with an archive: a word for machines, and a sentence for whoever packed it. And how large one may be. */
+/** The faults of archives, each with a code and a message, and the limits of their size. */
 
 const mebibyte = 1024 * 1024;
 
 export const limits = {
-  /** As it is sent. */
   packedBytes: 100 * mebibyte,
-  /** Everything that comes out of it, counted while it is inflated. */
+  /** Counted while the archive is decompressed. */
   unpackedBytes: 512 * mebibyte,
-  /** Files, links and directories, also those that only others' names mention. */
+  /** Files, links and directories, including directories that only occur in the names of entries. */
   entries: 50_000,
   depth: 64,
   nameBytes: 4096,
-  /** What file systems take between two slashes. */
+  /** The limit of common file systems. */
   segmentBytes: 255,
-  /** All names together, since they are all remembered until the end. */
+  /** All names together, because they stay in memory until the end. */
   allNamesBytes: 16 * mebibyte,
 } as const;
 
@@ -41,7 +40,7 @@ export type ArchiveFaultWord =
   | "set_user_id"
   | "unsupported_entry";
 
-/** The archive is not one that we take. Nobody else is to blame but the archive: a broken wire or disk raises something else. */
+/** The archive itself is at fault. Network and disk errors raise other errors. */
 export class ArchiveFault extends Error {
   override readonly name = "ArchiveFault";
   readonly word: ArchiveFaultWord;
@@ -52,7 +51,7 @@ export class ArchiveFault extends Error {
   }
 }
 
-/** Names are bytes, kept as text of one character for each; people are shown what the bytes mean, on one line and not too long. */
+/** A name for messages: decoded as UTF-8, on one line and shortened. Names have one character per byte. */
 export function shownName(name: string): string {
   const text = Buffer.from(name, "latin1").toString("utf8");
   // oxlint-disable-next-line no-control-regex -- these are what must not reach a terminal

@@ -1,4 +1,4 @@
-/** One block of a tar archive that says what follows: ustar with pax and GNU's additions. Names stay bytes, as text in latin1. */
+/** Parses tar headers: ustar with pax and GNU extensions. Names are decoded as latin1, one character per byte. */
 import { ArchiveFault } from "./faults.ts";
 
 export const blockBytes = 512;
@@ -6,9 +6,9 @@ export const blockBytes = 512;
 export interface TarHeader {
   readonly name: string;
   readonly mode: number;
-  /** Of what follows, as far as the block says. */
+  /** The size of the content, unless an extension overrides it. */
   readonly size: number;
-  /** One character; `0` also for the older spellings of a plain file. */
+  /** One character. Older codes of regular files are normalized to `0`. */
   readonly type: string;
   readonly linkName: string;
 }
@@ -16,17 +16,16 @@ export interface TarHeader {
 const corrupt = (what: string): ArchiveFault =>
   new ArchiveFault("corrupt", `The archive is damaged: ${what}. Pack it again.`);
 
-/** Raises `ArchiveFault`: the block is no header. */
+/** Raises `ArchiveFault` if the block is not a header. */
 export function readHeader(block: Buffer): TarHeader {
-  if (!isChecksumRight(block))
-    throw corrupt("a header's checksum is wrong, so this is no tar archive or not a whole one");
+  if (!isChecksumRight(block)) throw corrupt("the checksum of a header is wrong, so it is not a complete tar archive");
   const isUstar = block.toString("latin1", 257, 263) === "ustar\0";
   const prefix = isUstar ? textAt(block, 345, 155) : "";
   const ownName = textAt(block, 0, 100);
   const name = prefix === "" ? ownName : `${prefix}/${ownName}`;
   const flag = block.toString("latin1", 156, 157);
   const isPlain = flag === "0" || flag === "\0" || flag === "7";
-  // Before there were flags, a slash told a directory.
+  // The original format marks directories with a trailing slash.
   const type = isPlain ? (name.endsWith("/") ? "5" : "0") : flag;
   return {
     name,
@@ -47,12 +46,12 @@ function textAt(block: Buffer, start: number, length: number): string {
   return block.toString("latin1", start, start + (end === -1 ? length : end));
 }
 
-/** Octal digits, or, with the highest bit set, the bytes of the number itself. */
+/** Octal digits or, with the highest bit set, a big-endian binary number. */
 function numberAt(block: Buffer, start: number, length: number): number {
   if (block[start]! >= 0x80) return largeNumberAt(block, start, length);
   const digits = textAt(block, start, length).trim();
   if (digits === "") return 0;
-  if (!/^[0-7]+$/.test(digits)) throw corrupt("a number in a header is not one");
+  if (!/^[0-7]+$/.test(digits)) throw corrupt("a header has an invalid number");
   return Number.parseInt(digits, 8);
 }
 
@@ -63,22 +62,20 @@ function largeNumberAt(block: Buffer, start: number, length: number): number {
   return value;
 }
 
-/** Some programs sum up signed bytes. */
+/** Some programs compute the checksum with signed bytes. */
 function isChecksumRight(block: Buffer): boolean {
   let [unsigned, signed] = [0, 0];
-  for (const [place, stored] of block.entries()) {
-    const byte = place >= 148 && place < 156 ? 0x20 : stored;
+  for (const [index, stored] of block.entries()) {
+    const byte = index >= 148 && index < 156 ? 0x20 : stored;
     unsigned += byte;
     signed += byte < 0x80 ? byte : byte - 0x100;
   }
   const digits = textAt(block, 148, 8).trim();
-  const told = /^[0-7]+$/.test(digits) ? Number.parseInt(digits, 8) : -1;
-  return told === unsigned || told === signed;
+  const expected = /^[0-7]+$/.test(digits) ? Number.parseInt(digits, 8) : -1;
+  return expected === unsigned || expected === signed;
 }
 
-/**
- * The records of a pax header, `LENGTH KEY=VALUE\n` each. Raises `ArchiveFault` where they are not.
- */
+/** Parses the records of a pax header, each `LENGTH KEY=VALUE\n`. Raises `ArchiveFault`. */
 export function readPaxRecords(bytes: Buffer): Map<string, string> {
   const records = new Map<string, string>();
   for (let at = 0; at < bytes.length;) {

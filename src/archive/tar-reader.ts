@@ -1,25 +1,24 @@
 /**
- * Reads a tar archive as it arrives, in pieces cut anywhere, and gives its entries one by one. It keeps no more than a block,
- * or an extended header. It knows nothing of what names mean: `tree.ts` judges them.
+ * Parses a tar archive as a stream, with pieces cut anywhere, into entries. It buffers at most one block or one
+ * extended header, and does not validate names: `tree.ts` does.
  */
 import { ArchiveFault } from "./faults.ts";
 import { blockBytes, isZero, readHeader, readPaxRecords, type TarHeader } from "./tar-header.ts";
 
-/** An entry's `size` is that of the content which follows: plain files alone have one. */
+/** `size` of an entry is the size of its content, which only regular files have. */
 export type TarEvent =
   | { readonly kind: "entry"; readonly entry: TarHeader }
-  /** Of the entry before; only lent until the next event. */
+  /** Data of the current entry; valid only until the next event. */
   | { readonly kind: "data"; readonly bytes: Uint8Array }
-  /** The entry is complete. */
   | { readonly kind: "end" };
 
-/** A name, a link's target, and what some programs add of attributes. */
+/** Enough for a name, a link target and extended attributes. */
 const extensionBytesMax = 1024 * 1024;
 
-/** What comes before an entry, or all of them, to tell more: pax, and GNU's long names and targets. */
+/** Headers that extend the next entry or all of them: pax, and GNU long names and link targets. */
 const extensionTypes = ["x", "g", "L", "K"];
 
-/** What extensions have told of the entry that comes next. */
+/** Overrides from extended headers for the next entry. */
 interface Told {
   name?: string;
   linkName?: string;
@@ -28,18 +27,18 @@ interface Told {
 
 export class TarReader {
   readonly #block = Buffer.alloc(blockBytes);
-  /** How much of the block is there. */
+  /** The number of bytes in the block. */
   #filled = 0;
-  /** What is left of the content, and of the zeros after it up to a whole block. */
+  /** The remaining bytes of content, and of the padding to a whole block. */
   #left = 0;
   #padding = 0;
-  /** The extension whose content is being read. */
+  /** The extended header that is being read. */
   #extension: { readonly type: string; readonly pieces: Buffer[] } | undefined;
-  #told: Told = {};
-  /** Two blocks of zeros are the archive's end. */
+  #overrides: Told = {};
+  /** Two blocks of zeros end the archive. */
   #zeroBlocks = 0;
 
-  /** Whether the archive's end was read: only zeros may follow. */
+  /** Whether the end was read, after which only zeros are allowed. */
   get isOver(): boolean {
     return this.#zeroBlocks >= 2;
   }
@@ -66,17 +65,14 @@ export class TarReader {
     }
   }
 
-  /** Raises `ArchiveFault` where the archive has not come to its end. */
+  /** Raises `ArchiveFault` if the archive is incomplete. */
   end(): void {
     if (this.isOver) return;
-    throw new ArchiveFault(
-      "truncated",
-      "The archive ends too early: its last part is missing. Pack and send it again.",
-    );
+    throw new ArchiveFault("truncated", "The archive is incomplete: its end is missing. Pack and send it again.");
   }
 
   *#pass(taken: Buffer): Generator<TarEvent> {
-    // What is kept must outlive the piece that it came with.
+    // Copied, because the piece is reused.
     if (this.#extension === undefined) yield { kind: "data", bytes: taken };
     else this.#extension.pieces.push(Buffer.from(taken));
     if (this.#left > 0) return;
@@ -91,15 +87,15 @@ export class TarReader {
       return;
     }
     if (this.#zeroBlocks > 0)
-      throw new ArchiveFault("trailing_data", "Something follows the archive's end. Pack and send the archive alone.");
+      throw new ArchiveFault("trailing_data", "The archive is followed by other data. Send only the archive.");
     const header = readHeader(this.#block);
     if (extensionTypes.includes(header.type)) this.#beginExtension(header);
     else yield* this.#beginEntry(header);
   }
 
   *#beginEntry(header: TarHeader): Generator<TarEvent> {
-    const { name, linkName, size } = this.#told;
-    this.#told = {};
+    const { name, linkName, size } = this.#overrides;
+    this.#overrides = {};
     const content = header.type === "0" ? (size ?? header.size) : 0;
     this.#expect(content);
     const entry = { ...header, name: name ?? header.name, linkName: linkName ?? header.linkName, size: content };
@@ -109,7 +105,10 @@ export class TarReader {
 
   #beginExtension({ type, size }: TarHeader): void {
     if (size > extensionBytesMax)
-      throw new ArchiveFault("name_too_long", "An extended header of the archive is larger than any name needs.");
+      throw new ArchiveFault(
+        "name_too_long",
+        "The archive has an extended header that is too large. Shorten the names of files and links.",
+      );
     if (size === 0) return;
     this.#extension = { type, pieces: [] };
     this.#expect(size);
@@ -122,19 +121,22 @@ export class TarReader {
 
   #endExtension(type: string, bytes: Buffer): void {
     this.#extension = undefined;
-    if (type === "L") this.#told.name = upToZero(bytes);
-    else if (type === "K") this.#told.linkName = upToZero(bytes);
-    // What is told of all entries (`g`) is their commit, or times; nothing that we use.
-    else if (type === "x") this.#tell(readPaxRecords(bytes));
+    if (type === "L") this.#overrides.name = upToZero(bytes);
+    else if (type === "K") this.#overrides.linkName = upToZero(bytes);
+    // Global headers (`g`) carry a commit or times, which are not needed.
+    else if (type === "x") this.#override(readPaxRecords(bytes));
   }
 
-  #tell(records: ReadonlyMap<string, string>): void {
+  #override(records: ReadonlyMap<string, string>): void {
     for (const [key, value] of records) {
-      if (key === "path") this.#told.name = value;
-      else if (key === "linkpath") this.#told.linkName = value;
-      else if (key === "size") this.#told.size = sizeOf(value);
+      if (key === "path") this.#overrides.name = value;
+      else if (key === "linkpath") this.#overrides.linkName = value;
+      else if (key === "size") this.#overrides.size = sizeOf(value);
       else if (key.startsWith("GNU.sparse."))
-        throw new ArchiveFault("unsupported_entry", "The archive has a sparse file. Pack it without that option.");
+        throw new ArchiveFault(
+          "unsupported_entry",
+          "The archive has a sparse file. Pack it without the option for sparse files.",
+        );
     }
   }
 }
@@ -147,5 +149,5 @@ function upToZero(bytes: Buffer): string {
 function sizeOf(value: string): number {
   const size = Number(value);
   if (/^[0-9]+$/.test(value) && Number.isSafeInteger(size)) return size;
-  throw new ArchiveFault("corrupt", "The archive is damaged: the size of a file is not a number. Pack it again.");
+  throw new ArchiveFault("corrupt", "The archive is damaged: it has an invalid file size. Pack it again.");
 }

@@ -1,8 +1,8 @@
 /**
- * The tree that an archive's entries make, as far as must be known to judge the next one: what stands under each name, and
- * where links lead. It is where every rule about names and kinds is; nothing here touches a disk.
+ * Validates the names, kinds and links of an archive's entries against the entries before them. It does not access the
+ * disk.
  *
- * Names are bytes, as text of one character for each.
+ * Names have one character per byte.
  */
 import { ArchiveFault, limits, shownName } from "./faults.ts";
 import type { TarHeader } from "./tar-header.ts";
@@ -11,14 +11,14 @@ export type Thing =
   | { readonly kind: "directory"; readonly path: string }
   | { readonly kind: "file"; readonly path: string; readonly size: number; readonly mode: number }
   | { readonly kind: "link"; readonly path: string; readonly target: string }
-  /** One more name of a file that came before. */
+  /** Another name of an earlier file. */
   | { readonly kind: "hard-link"; readonly path: string; readonly target: string };
 
-/** What an entry adds: directories that only its name mentions, from the top, and then itself. */
+/** The effect of an entry: missing parent directories, outermost first, and the entry itself. */
 export interface Addition {
   readonly parents: readonly string[];
-  readonly thing: Thing;
-  /** Whether something of the same kind stands there already, which it takes the place of. */
+  readonly entry: Thing;
+  /** Whether the entry replaces an earlier one of the same kind. */
   readonly replaces: boolean;
 }
 
@@ -26,43 +26,42 @@ type Known = "directory" | "file" | { readonly target: string };
 
 const kindOf = (known: Known): "directory" | "file" | "link" => (typeof known === "string" ? known : "link");
 
-/** As many as file systems follow. */
-const hopsMax = 40;
-/** For all links of an archive: about ten for each entry that there can be. */
+/** The limit of common file systems. */
+const linksMax = 40;
+/** For all links of an archive: about ten for each entry. */
 const stepsMax = 500_000;
 
 export class Tree {
   readonly #known = new Map<string, Known>();
   #namesBytes = 0;
-  /** From name to name, on the ways of all links. */
+  /** Path segments visited while following all links. */
   #steps = 0;
 
-  /** Undefined for the root itself. Raises `ArchiveFault`. */
-  add(entry: TarHeader): Addition | undefined {
-    const segments = segmentsOf(entry.name);
+  /** Undefined for the root directory. Raises `ArchiveFault`. */
+  add(header: TarHeader): Addition | undefined {
+    const segments = segmentsOf(header.name);
     const path = segments.join("/");
     if (path === "") {
-      if (entry.type === "5") return undefined;
-      throw new ArchiveFault("name_invalid", "The archive has a file or link without a name.");
+      if (header.type === "5") return undefined;
+      throw new ArchiveFault("name_invalid", "The archive has a file or link without a name. Pack it again.");
     }
-    refuseName(entry.name, segments);
-    const thing = this.#thingOf(entry, path);
+    refuseName(header.name, segments);
+    const entry = this.#entryOf(header, path);
     const parents = this.#addParents(path);
-    const replaces = this.#place(thing);
-    return { parents, thing, replaces };
+    const replaces = this.#place(entry);
+    return { parents, entry, replaces };
   }
 
-  /** To be called when all entries are there: what a link leads to may come after it. Raises `ArchiveFault`. */
+  /** Call it after the last entry: a link's target may come after the link. Raises `ArchiveFault`. */
   end(): void {
     for (const [path, known] of this.#known) if (typeof known !== "string") this.#follow(path, known.target);
   }
 
-  /** Whether a path is one of the root's, and a plain file. */
   isFile(path: string): boolean {
     return this.#known.get(path) === "file";
   }
 
-  /** Goes up only as far as nothing is known: each step is a directory more, and so they are few. */
+  /** Stops at the first known directory, so that the total cost is bounded by the number of directories. */
   #addParents(path: string): string[] {
     const missing: string[] = [];
     for (let end = path.lastIndexOf("/"); end > 0; end = path.lastIndexOf("/", end - 1)) {
@@ -77,14 +76,14 @@ export class Tree {
     return missing;
   }
 
-  #place(thing: Thing): boolean {
-    const { kind, path } = thing;
+  #place(entry: Thing): boolean {
+    const { kind, path } = entry;
     const known = this.#known.get(path);
-    const next: Known = kind === "directory" ? kind : kind === "link" ? { target: thing.target } : "file";
+    const next: Known = kind === "directory" ? kind : kind === "link" ? { target: entry.target } : "file";
     if (known !== undefined && kindOf(known) !== kindOf(next))
       throw new ArchiveFault(
         "kind_changed",
-        `The archive has ${shownName(path)} twice, once as a ${kindOf(known)} and once as a ${kindOf(next)}.`,
+        `The archive has ${shownName(path)} twice, as a ${kindOf(known)} and as a ${kindOf(next)}. Pack it again with only one of them.`,
       );
     this.#remember(path, next);
     return known !== undefined;
@@ -96,97 +95,100 @@ export class Tree {
     if (this.#known.size > limits.entries)
       throw new ArchiveFault(
         "too_many_entries",
-        `The archive has more than ${limits.entries} files, links and directories. Leave out what the configuration does not need, with a '.terraformignore' for example.`,
+        `The archive has more than ${limits.entries} files, links and directories. Leave out files that the configuration does not need, for example with a '.terraformignore' file.`,
       );
     if (this.#namesBytes > limits.allNamesBytes)
       throw new ArchiveFault(
         "names_too_long",
-        `The names in the archive have together more than ${limits.allNamesBytes} bytes.`,
+        `The names in the archive exceed ${limits.allNamesBytes} bytes in total. Leave out files that the configuration does not need, for example with a '.terraformignore' file.`,
       );
   }
 
-  #thingOf(entry: TarHeader, path: string): Thing {
-    const { type, mode, size, linkName } = entry;
+  #entryOf(header: TarHeader, path: string): Thing {
+    const { type, mode, size, linkName } = header;
     switch (type) {
       case "5":
-        // Bits for groups are common on directories, and are left away when it is unpacked.
+        // Setgid bits are common on directories; unpacking ignores them.
         return { kind: "directory", path };
       case "0":
         if ((mode & 0o6000) !== 0)
           throw new ArchiveFault(
             "set_user_id",
-            `The file ${shownName(path)} would run as its owner or group (mode ${(mode & 0o7777).toString(8)}). Take that bit away with 'chmod ug-s'.`,
+            `The file ${shownName(path)} has the setuid or setgid bit (mode ${(mode & 0o7777).toString(8)}). Remove it with 'chmod ug-s'.`,
           );
         return { kind: "file", path, mode: mode & 0o777, size };
       case "2":
         refuseTarget(path, linkName);
         return { kind: "link", path, target: linkName };
       case "1":
-        return { kind: "hard-link", path, target: this.#sameFile(path, linkName) };
+        return { kind: "hard-link", path, target: this.#hardLinkTarget(path, linkName) };
       case "3":
       case "4":
       case "6":
         throw new ArchiveFault(
           "special_file",
-          `The entry ${shownName(path)} is a device or a pipe. An archive can have files, directories and links.`,
+          `The entry ${shownName(path)} is a device or a pipe. An archive can only have files, directories and links.`,
         );
       default:
         throw new ArchiveFault(
           "unsupported_entry",
-          `The entry ${shownName(path)} is of a kind that is not supported (${shownName(type)}). An archive can have files, directories and links.`,
+          `The entry ${shownName(path)} has an unsupported type (${shownName(type)}). An archive can only have files, directories and links.`,
         );
     }
   }
 
-  /** The file that a hard link is another name of: one that came before it. */
-  #sameFile(path: string, linkName: string): string {
+  /** The target of a hard link, which must be an earlier file. */
+  #hardLinkTarget(path: string, linkName: string): string {
     const segments = linkName.startsWith("/") ? [".."] : segmentsOf(linkName);
     const target = segments.join("/");
     if (!segments.includes("..") && target !== path && this.isFile(target)) return target;
     throw new ArchiveFault(
       "hard_link_outside",
-      `The hard link ${shownName(path)} is not one to a file that came before it in the archive.`,
+      `The hard link ${shownName(path)} does not refer to an earlier file in the archive. Pack it with its target.`,
     );
   }
 
-  /** Goes where a link leads, through other links too, as a file system would. */
+  /** Resolves a link like a file system would, through other links. */
   #follow(link: string, firstTarget: string): void {
-    const ahead = firstTarget.split("/").toReversed();
-    const at = link.split("/").slice(0, -1);
-    let hops = 0;
-    while (ahead.length > 0) {
-      const segment = ahead.pop()!;
+    const remaining = firstTarget.split("/").toReversed();
+    const current = link.split("/").slice(0, -1);
+    let linkCount = 0;
+    while (remaining.length > 0) {
+      const segment = remaining.pop()!;
       this.#steps += 1;
-      if (hops > hopsMax || this.#steps > stepsMax)
+      if (linkCount > linksMax || this.#steps > stepsMax)
         throw new ArchiveFault(
           "link_circle",
-          `The link ${shownName(link)} leads in a circle, or through too many others.`,
+          `The link ${shownName(link)} is circular, or leads through too many other links. Remove or shorten it.`,
         );
       if (segment === "" || segment === ".") continue;
       if (segment === "..") {
-        if (at.pop() === undefined) throw leadsOut(link, firstTarget);
+        if (current.pop() === undefined) throw leadsOut(link, firstTarget);
         continue;
       }
-      at.push(segment);
-      // Nothing of the archive is deeper.
-      const known = at.length > limits.depth ? undefined : this.#known.get(at.join("/"));
+      current.push(segment);
+      // No entry is deeper than this.
+      const known = current.length > limits.depth ? undefined : this.#known.get(current.join("/"));
       if (known === undefined || typeof known === "string") continue;
-      hops += 1;
-      at.pop();
-      ahead.push(...known.target.split("/").toReversed());
+      linkCount += 1;
+      current.pop();
+      remaining.push(...known.target.split("/").toReversed());
     }
   }
 }
 
 const belowOther = (path: string, kind: string): ArchiveFault =>
   kind === "file"
-    ? new ArchiveFault("below_file", `The entry ${shownName(path)} lies below a file.`)
-    : new ArchiveFault("below_link", `The entry ${shownName(path)} lies below a link, and could be written anywhere.`);
+    ? new ArchiveFault("below_file", `The entry ${shownName(path)} is inside a file. Pack the directory again.`)
+    : new ArchiveFault(
+        "below_link",
+        `The entry ${shownName(path)} is inside a link, so it could be written outside of the directory. Pack the directory that the link leads to instead.`,
+      );
 
 const leadsOut = (link: string, target: string): ArchiveFault =>
   new ArchiveFault(
     "link_outside",
-    `The link ${shownName(link)} leads out of the archive, to ${shownName(target)}. Put what it leads to into the archive, and make the link a relative one.`,
+    `The link ${shownName(link)} leads out of the archive, to ${shownName(target)}. Add its target to the archive and use a relative link.`,
   );
 
 function segmentsOf(name: string): string[] {
@@ -195,25 +197,31 @@ function segmentsOf(name: string): string[] {
 
 function refuseName(name: string, segments: readonly string[]): void {
   const shown = shownName(name);
-  if (name.includes("\0")) throw new ArchiveFault("name_invalid", `The name ${shown} has a zero byte in it.`);
+  if (name.includes("\0")) throw new ArchiveFault("name_invalid", `The name ${shown} contains a zero byte.`);
   if (name.startsWith("/"))
     throw new ArchiveFault("name_absolute", `The name ${shown} is absolute. Pack the directory with relative names.`);
   if (segments.includes(".."))
-    throw new ArchiveFault("name_outside", `The name ${shown} leads out of the archive by '..'.`);
+    throw new ArchiveFault(
+      "name_outside",
+      `The name ${shown} leads out of the archive with '..'. Pack the directory with names below it.`,
+    );
   if (name.length > limits.nameBytes || segments.some((segment) => segment.length > limits.segmentBytes))
     throw new ArchiveFault(
       "name_too_long",
-      `The name ${shown} is too long: it can have ${limits.nameBytes} bytes, and ${limits.segmentBytes} between two slashes.`,
+      `The name ${shown} is too long. A name can have ${limits.nameBytes} bytes, and ${limits.segmentBytes} between slashes.`,
     );
   if (segments.length > limits.depth)
-    throw new ArchiveFault("too_deep", `The name ${shown} is more than ${limits.depth} levels deep.`);
+    throw new ArchiveFault(
+      "too_deep",
+      `The name ${shown} is more than ${limits.depth} levels deep. Move the file to a higher directory.`,
+    );
 }
 
 function refuseTarget(path: string, target: string): void {
   if (target === "" || target.includes("\0"))
     throw new ArchiveFault(
       "name_invalid",
-      `The link ${shownName(path)} leads nowhere: its target is empty or has a zero byte.`,
+      `The link ${shownName(path)} is invalid: its target is empty or contains a zero byte.`,
     );
   if (target.startsWith("/")) throw leadsOut(path, target);
   if (target.length > limits.nameBytes)

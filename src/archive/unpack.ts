@@ -1,21 +1,21 @@
 /**
- * Unpacks an archive into a directory of its own. Nothing is ever written through a link: directories are made here, one by one,
- * in a directory that was empty; files must not be there yet; and links are made last, when nothing more is written.
+ * Unpacks an archive into an empty directory. It never writes through a link: it creates directories itself, opens
+ * files exclusively, and creates links after everything else.
  */
 import { constants } from "node:fs";
 import { type FileHandle, link, lstat, mkdir, open, readdir, symlink, unlink } from "node:fs/promises";
 import { ArchiveReader, type ArchiveSummary } from "./archive-reader.ts";
 import type { Addition, Thing } from "./tree.ts";
 
-/** For the owner as it was packed, and never less than reading and writing; for others no writing. */
+/** The owner can always read and write; others can never write. */
 const fileMode = (mode: number): number => (mode & 0o755) | 0o600;
 const directoryMode = 0o755;
 
 const { O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY } = constants;
 
 /**
- * The directory is made if it is not there; its parent must be. Raises `ArchiveFault` for an archive that is not taken, and an
- * Error where the directory is not empty or the disk does not take it; what was written by then is left to the caller.
+ * Creates the directory if needed; its parent must exist. Raises `ArchiveFault` for a refused archive, and an Error if
+ * the directory is not empty or can't be written. The caller removes partial output.
  */
 export async function unpack(source: AsyncIterable<Uint8Array>, directory: string): Promise<ArchiveSummary> {
   await claim(directory);
@@ -32,7 +32,7 @@ export async function unpack(source: AsyncIterable<Uint8Array>, directory: strin
   }
 }
 
-/** Raises an Error unless the directory is a real one, and empty. */
+/** Raises an Error unless it is a real, empty directory. */
 async function claim(directory: string): Promise<void> {
   try {
     await mkdir(directory, { mode: directoryMode });
@@ -45,7 +45,7 @@ async function claim(directory: string): Promise<void> {
 
 class Unpacking {
   readonly #root: Buffer;
-  /** Where each leads; made at the end. A name twice: the later one counts. */
+  /** Targets by path. A later entry of the same name replaces the earlier one. */
   readonly #links = new Map<string, string>();
   #file: FileHandle | undefined;
 
@@ -53,14 +53,14 @@ class Unpacking {
     this.#root = Buffer.from(`${directory}/`);
   }
 
-  async open({ parents, thing, replaces }: Addition): Promise<void> {
+  async open({ parents, entry, replaces }: Addition): Promise<void> {
     for (const path of parents) await mkdir(this.#at(path), { mode: directoryMode });
-    if (thing.kind === "link") this.#links.set(thing.path, thing.target);
-    else if (thing.kind === "directory") {
-      if (!replaces) await mkdir(this.#at(thing.path), { mode: directoryMode });
+    if (entry.kind === "link") this.#links.set(entry.path, entry.target);
+    else if (entry.kind === "directory") {
+      if (!replaces) await mkdir(this.#at(entry.path), { mode: directoryMode });
     } else {
-      if (replaces) await unlink(this.#at(thing.path));
-      await this.#make(thing);
+      if (replaces) await unlink(this.#at(entry.path));
+      await this.#make(entry);
     }
   }
 
@@ -75,7 +75,7 @@ class Unpacking {
     await this.stop();
   }
 
-  /** Whatever has happened, no file stays open. */
+  /** Closes the current file, also after an error. */
   async stop(): Promise<void> {
     const file = this.#file;
     this.#file = undefined;
@@ -86,10 +86,10 @@ class Unpacking {
     for (const [path, target] of this.#links) await symlink(Buffer.from(target, "latin1"), this.#at(path));
   }
 
-  async #make(thing: Extract<Thing, { kind: "file" | "hard-link" }>): Promise<void> {
-    const path = this.#at(thing.path);
-    if (thing.kind === "hard-link") await link(this.#at(thing.target), path);
-    else this.#file = await open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, fileMode(thing.mode));
+  async #make(entry: Extract<Thing, { kind: "file" | "hard-link" }>): Promise<void> {
+    const path = this.#at(entry.path);
+    if (entry.kind === "hard-link") await link(this.#at(entry.target), path);
+    else this.#file = await open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, fileMode(entry.mode));
   }
 
   #at(path: string): Buffer {

@@ -1,9 +1,9 @@
 /**
- * The grammar of JSON (RFC 8259) as a table for `json-scanner.ts`: a state and a byte give the next state, or an action
- * where more than the state changes. Nesting is the scanner's: a table has no stack.
+ * The grammar of JSON (RFC 8259) as a table for `json-scanner.ts`: a state and a byte give the next state or an action.
+ * The scanner tracks nesting, for which a table has no stack.
  */
 
-/** Refuses every byte: where the scanner stands after a fault. */
+/** The state after a fault: refuses every byte. */
 export const failed = 0;
 export const beforeValue = 1;
 /** After `[`: a value, or `]`. */
@@ -16,7 +16,7 @@ export const afterMember = 6;
 export const afterElement = 7;
 export const afterAll = 8;
 export const inString = 9;
-/** A number or a literal of which no byte was read yet. */
+/** Before the first byte of a number or a literal. */
 export const beforeScalar = 10;
 
 const inEscape = 11;
@@ -29,11 +29,11 @@ const inFraction = 20;
 const afterExponent = 21;
 const afterExponentSign = 22;
 const inExponent = 23;
-/** The first of the states between two letters of a literal. */
+/** The first of the states inside literals. */
 const inLiterals = 24;
 const stateCount = 40;
 
-/** What is at least this is an action and not a state. */
+/** Values from this on are actions. */
 export const firstAction = 64;
 const refuse = 64;
 export const openObject = 65;
@@ -43,9 +43,8 @@ export const startString = 68;
 export const startKey = 69;
 export const endString = 70;
 export const startScalar = 71;
-/** The byte is the first one after the number, and still to be read. */
+/** The byte follows the number and is not consumed. */
 export const endNumber = 72;
-/** The byte is the literal's last. */
 export const endLiteral = 73;
 
 const space = " \t\n\r";
@@ -55,12 +54,12 @@ const digits = `0${nonZero}`;
 /** `grammar[(state << 8) | byte]` */
 export const grammar: Uint8Array = makeGrammar();
 
-/** 1 for the bytes that a string holds as they are. Whether those from 0x80 on are UTF-8 is checked apart from this. */
+/** 1 for the bytes that a string contains unescaped. UTF-8 from 0x80 on is validated separately. */
 export const plainInString: Uint8Array = Uint8Array.from({ length: 256 }, (_, byte) =>
   grammar[(inString << 8) | byte] === inString ? 1 : 0,
 );
 
-/** Whether a text without anything around it may end here: only a number has no end of its own. */
+/** Whether the text can end in this state: only a number has no terminator. */
 export function endsNumber(state: number): boolean {
   return grammar[(state << 8) | 0x20] === endNumber;
 }
@@ -102,7 +101,7 @@ function addStrings(table: Uint8Array, on: On): void {
   on(inString, "\\", inEscape);
   on(inEscape, '"\\/bfnrt', inString);
   on(inEscape, "u", inHex[0]);
-  for (const [place, state] of inHex.entries()) on(state, `${digits}abcdefABCDEF`, inHex[place + 1] ?? inString);
+  for (const [index, state] of inHex.entries()) on(state, `${digits}abcdefABCDEF`, inHex[index + 1] ?? inString);
 }
 
 function addNumbers(on: On): void {
@@ -124,8 +123,8 @@ function addLiterals(on: On): void {
   let free = inLiterals;
   for (const literal of ["true", "false", "null"]) {
     let state: number = beforeScalar;
-    for (const [place, letter] of [...literal].entries()) {
-      const next = place === literal.length - 1 ? endLiteral : free++;
+    for (const [index, letter] of [...literal].entries()) {
+      const next = index === literal.length - 1 ? endLiteral : free++;
       on(state, letter, next);
       state = next;
     }

@@ -1,6 +1,6 @@
 /**
- * Reads JSON of any size as it arrives, in pieces cut anywhere, and refuses what is not exactly one JSON text in UTF-8.
- * It builds nothing: readers are told of the values that they asked for, and everything else is only checked.
+ * Scans JSON of any size as a stream, with pieces cut anywhere, and refuses anything but one JSON text in UTF-8. It
+ * builds no values: readers receive the parts that they select, and the rest is only validated.
  */
 import { isUtf8 } from "node:buffer";
 import {
@@ -29,28 +29,28 @@ import {
   startString,
 } from "./json-grammar.ts";
 
-/** More than any program writes, and little enough for those who read the same text by recursion. */
+/** More than any program writes, and few enough for parsers that recurse over the same text. */
 export const depthMax = 512;
 
-/** A member whose key is longer (as written, without the quotes) is skipped: its reader is not asked. */
+/** Members with a longer key (as written, without quotes) are skipped without asking their reader. */
 export const keyBytesMax = 1024;
 
 /**
- * What is done with one value. Whatever is left out is not done: a reader without methods skips the value, one with `member`
- * or `element` looks into it. One reader may serve many values, one after the other.
+ * Handles one value. A reader without methods skips the value; one with `member` or `element` descends into it. A
+ * reader can handle several values, one after the other.
  */
 export interface JsonReader {
   begin?(): void;
-  /** The value is an object: whose is the value under this key? Undefined skips it. Keys may repeat. */
+  /** Returns the reader of an object's member, or undefined to skip it. Keys can repeat. */
   member?(key: string): JsonReader | undefined;
-  /** The value is an array: whose is the next element? Undefined skips it. */
+  /** Returns the reader of an array's next element, or undefined to skip it. */
   element?(): JsonReader | undefined;
-  /** The value's bytes as they stand in the text, piece by piece. Each is only lent for the call; the last may be empty. */
+  /** The value's source bytes, in pieces that are valid only during the call. The last can be empty. */
   raw?(piece: Buffer, isLast: boolean): void;
   end?(): void;
 }
 
-/** What is wrong with the text, as the second half of a sentence: "it …". */
+/** The message completes the sentence "it …". */
 export class JsonError extends Error {
   override readonly name = "JsonError";
 }
@@ -59,45 +59,47 @@ export class JsonScanner {
   readonly #root: JsonReader;
   readonly #utf8 = new Utf8Check();
   #state: number = beforeValue;
-  /** Bytes of all chunks before this one. */
+  /** The total size of the earlier chunks. */
   #offset = 0;
   #depth = 0;
-  /** For each depth, the state in which a value there leaves us. */
+  /** For each depth, the state after a value there. */
   readonly #after = new Uint8Array(depthMax + 1).fill(afterAll);
 
-  /** The readers of the open values, outermost first. Each is the direct parent of the next: their number is a depth too. */
+  /**
+   * The readers of the open values, outermost first. Each is the direct parent of the next, so their number is a depth.
+   */
   readonly #readers: JsonReader[] = [];
-  /** Where in the chunk each one's value begins; 0 where that was in an earlier chunk. */
+  /** The start of each value in the chunk; 0 if it started in an earlier chunk. */
   readonly #starts: number[] = [];
-  /** The depth of the values that somebody wants to be asked about. What is deeper is skipped. */
+  /** The depth at which readers are asked about values; deeper values are skipped. */
   #watched = 0;
 
   #chunk: Buffer = Buffer.alloc(0);
   #isKey = false;
   #key: string | undefined;
-  /** Where in the chunk the key begins that somebody waits for; -1 where nobody does. */
+  /** The start of the current key in the chunk; -1 if no reader needs it. */
   #keyStart = -1;
   readonly #keyBytes = Buffer.alloc(keyBytesMax);
-  /** How much of the key came with earlier chunks. */
+  /** The length of the key in earlier chunks. */
   #keyLength = 0;
 
   constructor(root: JsonReader) {
     this.#root = root;
   }
 
-  /** Raises `JsonError`, and whatever the readers raise; after that, every call raises. */
+  /** Raises `JsonError`, and any error of a reader; after that, every call raises. */
   write(bytes: Uint8Array): void {
     const from = this.#state;
-    // Until the chunk is read to its end: an error, whosever it is, leaves the scanner in this state.
+    // Stays failed if an error interrupts the scan of this chunk.
     this.#state = failed;
     if (!this.#utf8.write(bytes)) throw new JsonError("is not UTF-8");
     this.#chunk = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     this.#state = this.#scan(bytes, from);
-    this.#lendRest();
+    this.#passRest();
     this.#offset += bytes.length;
   }
 
-  /** Raises `JsonError` where the text is not complete. */
+  /** Raises `JsonError` if the text is incomplete. */
   end(): void {
     const state = this.#state;
     this.#state = failed;
@@ -105,7 +107,7 @@ export class JsonScanner {
       this.#chunk = Buffer.alloc(0);
       this.#endValue(0);
     } else if (state !== afterAll || this.#utf8.isInsideCharacter()) {
-      throw new JsonError(`ends too early, after ${this.#offset} bytes`);
+      throw new JsonError(`ends unexpectedly after ${this.#offset} bytes`);
     }
   }
 
@@ -132,7 +134,7 @@ export class JsonScanner {
     return state;
   }
 
-  /** Does what the byte at this place asks for. Returns the state after it. */
+  /** Returns the next state. */
   #act(action: number, at: number): number {
     switch (action) {
       case startString:
@@ -162,7 +164,7 @@ export class JsonScanner {
       case endLiteral:
         return this.#endValue(at + 1);
       default:
-        throw new JsonError(`has something unexpected at byte ${this.#offset + at}`);
+        throw new JsonError(`has an unexpected character at byte ${this.#offset + at}`);
     }
   }
 
@@ -217,18 +219,18 @@ export class JsonScanner {
     this.#keyStart = -1;
   }
 
-  /** Of a key that is too long, only that it is so is kept. */
+  /** For a key that is too long, stores only its length. */
   #keepKey(end: number): void {
     const length = this.#keyLength + end - this.#keyStart;
     if (length <= keyBytesMax) this.#chunk.copy(this.#keyBytes, this.#keyLength, this.#keyStart, end);
     this.#keyLength = length;
   }
 
-  /** Gives out what the chunk holds of values and keys that go on in the next one. */
-  #lendRest(): void {
-    for (const [place, reader] of this.#readers.entries()) {
-      reader.raw?.(this.#chunk.subarray(this.#starts[place]), false);
-      this.#starts[place] = 0;
+  /** Passes on the parts of values and keys that continue in the next chunk. */
+  #passRest(): void {
+    for (const [index, reader] of this.#readers.entries()) {
+      reader.raw?.(this.#chunk.subarray(this.#starts[index]), false);
+      this.#starts[index] = 0;
     }
     if (this.#keyStart < 0) return;
     this.#keepKey(this.#chunk.length);
@@ -236,13 +238,13 @@ export class JsonScanner {
   }
 }
 
-/** Keeps the text of one value at a time, up to a number of bytes. */
+/** Captures the text of one value, up to a number of bytes. */
 export class Capture implements JsonReader {
   readonly #bytesMax: number;
   #kept: Buffer = Buffer.alloc(0);
-  /** How many bytes the value has, kept or not. */
+  /** The size of the value, captured or not. */
   size = 0;
-  /** The JSON text as it was written; undefined without a value, or where it is too large. */
+  /** The JSON source text; undefined without a value, or if it is too large. */
   text: string | undefined;
 
   constructor(bytesMax: number) {
@@ -253,7 +255,6 @@ export class Capture implements JsonReader {
     return this.size > this.#bytesMax;
   }
 
-  /** Forgets the value, as if there had been none. */
   clear(): void {
     this.size = 0;
     this.text = undefined;
@@ -285,31 +286,31 @@ export class Capture implements JsonReader {
   }
 }
 
-/** Checks chunk after chunk; a character that a cut divides is put together again. */
+/** Validates UTF-8 across chunks, including characters that a chunk boundary splits. */
 class Utf8Check {
   readonly #character = new Uint8Array(4);
-  #held = 0;
+  #filled = 0;
   #needed = 0;
 
   isInsideCharacter(): boolean {
-    return this.#held < this.#needed;
+    return this.#filled < this.#needed;
   }
 
   write(bytes: Uint8Array): boolean {
     let from = 0;
-    while (this.#held < this.#needed && from < bytes.length) this.#character[this.#held++] = bytes[from++]!;
-    if (this.#held < this.#needed) return true;
-    if (!isUtf8(this.#character.subarray(0, this.#held))) return false;
+    while (this.#filled < this.#needed && from < bytes.length) this.#character[this.#filled++] = bytes[from++]!;
+    if (this.#filled < this.#needed) return true;
+    if (!isUtf8(this.#character.subarray(0, this.#filled))) return false;
 
     const to = cutCharacterStart(bytes, from);
-    this.#held = bytes.length - to;
-    this.#needed = this.#held === 0 ? 0 : characterLength(bytes[to]!);
+    this.#filled = bytes.length - to;
+    this.#needed = this.#filled === 0 ? 0 : characterLength(bytes[to]!);
     this.#character.set(bytes.subarray(to));
     return isUtf8(bytes.subarray(from, to));
   }
 }
 
-/** Where the character begins of which the chunk has only the first bytes; the chunk's end where there is none. */
+/** The start of an incomplete character at the end of the chunk; the chunk's length if there is none. */
 function cutCharacterStart(bytes: Uint8Array, from: number): number {
   const length = bytes.length;
   for (let at = length - 1; at >= from && at >= length - 3; at--) {

@@ -1,6 +1,6 @@
 /**
- * Recognizes a state that OpenTofu encrypted before it sent it: base64 in `encrypted_data`, beside it `meta` and
- * `encryption_version`, and nothing of a state in the open. What only resembles one is told what is wrong with it.
+ * Recognizes a state that OpenTofu encrypted: base64 in `encrypted_data`, with `meta` and `encryption_version`, and no
+ * members of a plain state. Reports what is wrong with a state that only resembles one.
  */
 import { Capture, type JsonReader } from "./json-scanner.ts";
 
@@ -11,7 +11,7 @@ export class EncryptionReader {
   readonly #meta = new ObjectCheck();
   readonly #version = new Capture(versionBytesMax);
 
-  /** Undefined for a member that has nothing to do with it. */
+  /** Undefined for other members. */
   member(key: string): JsonReader | undefined {
     switch (key) {
       case "encrypted_data":
@@ -25,24 +25,23 @@ export class EncryptionReader {
     }
   }
 
-  /** Whether the text claims to be encrypted. */
   get isClaimed(): boolean {
     return this.#data.isThere;
   }
 
-  /** Why the claim is not true, if it is not. */
+  /** What is wrong with the encrypted state, if anything. */
   fault(): string | undefined {
-    if (!this.#data.isBase64) return 'its member "encrypted_data" is not text in base64';
+    if (!this.#data.isBase64) return 'its member "encrypted_data" is not a base64 string';
     if (this.#meta.shape === "other") return 'its member "meta" is not an object';
     if (this.#version.size > 0 && !/^"[^"\\]+"$/.test(this.#version.text ?? ""))
-      return 'its member "encryption_version" is not text';
+      return 'its member "encryption_version" is not a string';
     if (this.#meta.shape !== "object" && this.#version.size === 0)
-      return 'has neither "meta" nor "encryption_version", one of which engines write beside "encrypted_data"';
+      return 'it has neither "meta" nor "encryption_version", one of which must accompany "encrypted_data"';
     return undefined;
   }
 }
 
-/** What a value begins with tells its kind. */
+/** The first byte determines the kind of a value. */
 class ObjectCheck implements JsonReader {
   shape: "absent" | "null" | "object" | "other" = "absent";
 
@@ -60,7 +59,7 @@ const quote = 0x22;
 const padding = 0x3d;
 const isDigit = Uint8Array.from({ length: 256 }, (_, byte) => Number(/[A-Za-z0-9+/]/.test(String.fromCharCode(byte))));
 
-/** Whether a value is text in base64 with its padding, and not empty. It may have any size, so nothing of it is kept. */
+/** Checks for a non-empty base64 string with padding. It stores nothing, because the value can have any size. */
 class Base64Check implements JsonReader {
   isThere = false;
   #digits = 0;
@@ -87,7 +86,6 @@ class Base64Check implements JsonReader {
     }
   }
 
-  /** What is no digit, or where none is expected. */
   #take(byte: number): void {
     if (byte === quote) this.#quotes++;
     else if (byte === padding && this.#quotes === 1) this.#paddings++;

@@ -1,6 +1,6 @@
 /**
- * Reads a state file of Terraform or OpenTofu as it arrives, in bounded memory, and refuses what is none. Of format 4 it tells
- * the outputs, the managed instances and a summary; of any other format, and of one that is encrypted, only the head.
+ * Parses a state file of Terraform or OpenTofu as a stream in bounded memory, and refuses anything else. Format 4
+ * yields outputs, managed instances and a summary; other formats and encrypted states yield only the head.
  */
 import { attributeFault, invalid } from "../kernel/errors.ts";
 import { Capture, JsonError, type JsonReader, JsonScanner } from "./json-scanner.ts";
@@ -9,23 +9,23 @@ import { OutputsReader, type StateOutput } from "./state-outputs.ts";
 import { nameBytesMax, ResourcesReader, type StateInstance, stringOf } from "./state-resources.ts";
 import { StateSummary } from "./state-summary.ts";
 
-/** The one format whose outputs and resources are read; Terraform writes it since 0.12. */
+/** The only format whose outputs and resources are parsed; Terraform has written it since 0.12. */
 const formatRead = 4;
 
 export interface StateFile {
-  /** By the engine, before it was sent: nothing but the head can be read. */
+  /** Encrypted by the engine, so that only the head can be read. */
   encrypted: boolean;
-  /** Null where it is encrypted. */
+  /** Null for an encrypted state. */
   format: number | null;
   engineVersion: string | null;
   serial: number | null;
   lineage: string | null;
   outputs: StateOutput[];
-  /** Counts of instances: of each type, by module, by provider and by resource. */
+  /** Counts of instances by type: per module, per provider and per resource. */
   modules: object;
   providers: object;
   resources: object[];
-  /** How many managed instances were told. */
+  /** The number of managed instances. */
   instanceCount: number;
 }
 
@@ -33,23 +33,23 @@ export class StateFileReader {
   readonly #root = new RootReader();
   readonly #scanner = new JsonScanner(this.#root);
 
-  /** Raises `invalid` as soon as it shows that this is no state. */
+  /** Raises `invalid` as soon as the content can't be a state. */
   write(bytes: Uint8Array): void {
     explaining(() => this.#scanner.write(bytes));
   }
 
-  /** Raises `invalid` where what was written is no state. */
+  /** Raises `invalid` if the content is not a state. */
   end(): StateFile {
     explaining(() => this.#scanner.end());
     return this.#root.stateFile();
   }
 
-  /** For whoever wants no instances: from now on they cost nothing. */
+  /** Stops collecting instances, which saves time and memory. */
   stopListing(): void {
     this.#root.resources.stopListing();
   }
 
-  /** The managed instances seen since the last call. Whoever never asks has them all in memory. */
+  /** Returns the managed instances since the last call. Until then they stay in memory. */
   takeInstances(): StateInstance[] {
     return this.#root.resources.take();
   }
@@ -63,7 +63,7 @@ class RootReader implements JsonReader {
   readonly #outputs = new OutputsReader();
   readonly #encryption = new EncryptionReader();
   readonly resources = new ResourcesReader();
-  /** Those that are only found in the open, or at most once. */
+  /** Members seen so far that only plain states have, or that must not repeat. */
   readonly #seen = new Set<string>();
 
   member(key: string): JsonReader | undefined {
@@ -83,7 +83,7 @@ class RootReader implements JsonReader {
         this.#seen.add(key);
         return this.#outputs;
       case "resources":
-        // Instances are told before the file ends, so what comes later can't take them back.
+        // Instances are passed on before the file ends, so a later duplicate could not replace them.
         return this.#isOtherFormat() ? undefined : this.#once(key, this.resources);
       case "modules":
         this.#seen.add(key);
@@ -93,7 +93,7 @@ class RootReader implements JsonReader {
     }
   }
 
-  /** Raises `invalid` without a version, and where resources were told that turn out not to be any. */
+  /** Raises `invalid` without a version, and for resources in another format. */
   stateFile(): StateFile {
     const encrypted = this.#version.size === 0 && this.#encryption.isClaimed;
     const format = encrypted ? this.#sealedFormat() : this.#openFormat();
@@ -110,10 +110,10 @@ class RootReader implements JsonReader {
     };
   }
 
-  /** Raises `invalid` where it only resembles an encrypted state. */
+  /** Raises `invalid` for a state that only resembles an encrypted one. */
   #sealedFormat(): null {
     const open = ["terraform_version", "outputs", "resources", "modules"].find((member) => this.#seen.has(member));
-    const fault = this.#encryption.fault() ?? (open && `has the member "${open}" of one that is not`);
+    const fault = this.#encryption.fault() ?? (open && `it has the member "${open}" of a plain state`);
     if (fault !== undefined) throw invalidState(`The state looks encrypted, but ${fault}.`);
     return null;
   }
@@ -121,16 +121,16 @@ class RootReader implements JsonReader {
   #openFormat(): number {
     const format = wholeNumberOf(this.#version);
     if (format === null || format === 0)
-      throw invalidState('The state must be a JSON object with a member "version", a whole number from 1 on.');
+      throw invalidState('The state must be a JSON object with a member "version" that is a positive whole number.');
     if (format !== formatRead && this.resources.instanceCount > 0)
-      throw invalidState(`The state has format ${format}, but resources of format ${formatRead}.`);
+      throw invalidState(`The state has format ${format}, but resources in format ${formatRead}.`);
     return format;
   }
 
   readonly #isOtherFormat = () => this.#version.text !== undefined && wholeNumberOf(this.#version) !== formatRead;
 
   #once(key: string, reader: JsonReader): JsonReader {
-    if (this.#seen.has(key)) throw invalidState(`The state has the member "${key}" twice.`);
+    if (this.#seen.has(key)) throw invalidState(`The state has the member "${key}" more than once.`);
     this.#seen.add(key);
     return reader;
   }
@@ -146,7 +146,7 @@ function explaining(act: () => void): void {
   try {
     act();
   } catch (error) {
-    throw error instanceof JsonError ? invalidState(`The state is not JSON: it ${error.message}.`) : error;
+    throw error instanceof JsonError ? invalidState(`The state is not valid JSON: it ${error.message}.`) : error;
   }
 }
 

@@ -1,4 +1,4 @@
-/** The serial of a state, as it passes and in bounded memory: read together with the lineage, or replaced by another. */
+/** Reads the serial and lineage of a state, or replaces its serial, as a stream in bounded memory. */
 import { Capture, JsonError, type JsonReader, JsonScanner } from "./json-scanner.ts";
 import { nameBytesMax, stringOf } from "./state-resources.ts";
 
@@ -21,7 +21,7 @@ export class StateHeadReader {
     this.#scan(() => this.#scanner.write(bytes));
   }
 
-  /** Undefined where what was written is no state. */
+  /** Undefined if the content is not a state. */
   end(): StateHead | undefined {
     this.#scan(() => this.#scanner.end());
     const [serial, lineage] = [Number(this.#serial.text), stringOf(this.#lineage)];
@@ -44,7 +44,7 @@ export class Renumbering {
   readonly #scanner: JsonScanner;
   #chunk: Uint8Array = Buffer.alloc(0);
   #isBegun = false;
-  /** What of the chunk is to be passed on, and the new number in its place. */
+  /** The output for the current chunk: its parts and the new serial. */
   #pieces: Uint8Array[] = [];
   #passed = 0;
 
@@ -57,7 +57,7 @@ export class Renumbering {
     this.#scanner = new JsonScanner({ member: (key) => (key === "serial" ? number : undefined) });
   }
 
-  /** What the bytes become. Raises `JsonError` for what is no JSON. */
+  /** Returns the rewritten bytes. Raises `JsonError`. */
   write(bytes: Uint8Array): Uint8Array[] {
     this.#chunk = bytes;
     this.#pieces = [];
@@ -67,7 +67,7 @@ export class Renumbering {
     return this.#pieces.filter(({ length }) => length > 0);
   }
 
-  /** The value, or as much of it as this chunk has: a part of the chunk itself. */
+  /** `piece` is the part of the value in this chunk, and shares its memory. */
   #replace(piece: Buffer): void {
     if (piece.length === 0) return;
     const start = piece.byteOffset - this.#chunk.byteOffset;

@@ -1,21 +1,21 @@
-/** Instances of a state: their addresses, as HCP Terraform writes them, their fingerprints, and the texts of single ones, in bounded memory. */
+/** Addresses (in HCP Terraform's notation), fingerprints and JSON texts of a state's instances. */
 import { createHash, hash, type Hash } from "node:crypto";
 import { type JsonReader, JsonScanner } from "./json-scanner.ts";
 
-/** A larger instance is left out. */
+/** Larger instances are skipped. */
 const instanceBytesMax = 256 * 1024;
-/** All texts of one state together. */
+/** For all texts of a state. */
 const keptBytesMax = 8 * 1024 * 1024;
 
 export class InstanceTextReader {
-  /** By fingerprint; without those that are too large. */
+  /** By fingerprint, without instances that are too large. */
   readonly texts = new Map<string, string>();
   readonly #scanner: JsonScanner;
   #keptBytes = 0;
 
-  constructor(wanted: ReadonlySet<string>) {
+  constructor(fingerprints: ReadonlySet<string>) {
     const instance = new InstanceReader((fingerprint, bytes) => {
-      if (!wanted.has(fingerprint) || this.texts.has(fingerprint)) return;
+      if (!fingerprints.has(fingerprint) || this.texts.has(fingerprint)) return;
       this.#keptBytes += bytes.length;
       if (this.#keptBytes <= keptBytesMax) this.texts.set(fingerprint, bytes.toString("utf8"));
     });
@@ -52,7 +52,7 @@ class InstanceReader implements JsonReader {
     const isKept = this.#size <= instanceBytesMax;
     if (!isKept) this.#pieces = [];
     const fingerprint = this.#fingerprint.add(piece, isLast);
-    // Pieces are only lent: what goes on in the next one is copied.
+    // A piece is valid only during the call, so it is copied if the instance continues.
     if (fingerprint === undefined) {
       if (isKept) this.#pieces.push(Buffer.from(piece));
     } else if (isKept) {
@@ -61,7 +61,7 @@ class InstanceReader implements JsonReader {
   }
 }
 
-/** 132 bits: enough to tell two versions of an instance apart. */
+/** 132 bits, enough to distinguish the versions of an instance. */
 const fingerprintLength = 22;
 
 export class Fingerprint {
@@ -71,9 +71,8 @@ export class Fingerprint {
     this.#hash = undefined;
   }
 
-  /** Undefined until the last piece. */
   add(piece: Buffer, isLast: boolean): string | undefined {
-    // Most instances lie within one chunk, and to hash those at once costs a fraction.
+    // Most instances are within one chunk, where a one-shot hash is much cheaper.
     if (isLast && this.#hash === undefined) return hash("sha256", piece, "base64url").slice(0, fingerprintLength);
     this.#hash ??= createHash("sha256");
     this.#hash.update(piece);
@@ -81,10 +80,10 @@ export class Fingerprint {
   }
 }
 
-/** One step of a module's path, with its key if it has one. A key may hold anything, also dots and brackets. */
+/** One step of a module path with its optional key, which can contain any text, including dots and brackets. */
 const moduleStep = /(?:^|\.)module\.([^.["]+(?:\[(?:"(?:[^"\\]|\\.)*"|[^\]"]*)\])?)/y;
 
-/** `module.a["k"].module.b` → `a["k"].b`; the root → `root`. What is no such path stays as it is. */
+/** `module.a["k"].module.b` → `a["k"].b`; the root → `root`. Other texts stay unchanged. */
 export function modulePath(module: string): string {
   if (module === "") return "root";
   const steps: string[] = [];
@@ -97,9 +96,9 @@ export function modulePath(module: string): string {
   return steps.join(".");
 }
 
-/** A module's path may come before and an alias (with OpenTofu: and its key) after. A source holds no quotes. */
+/** A module path can precede, an alias (in OpenTofu also with a key) can follow. A source contains no quotes. */
 const sourced = /(?:^|\.)provider\["([^"]+)"\](?:\.[^."[]+(?:\[.*\])?)?$/s;
-/** As written before providers had sources. */
+/** The notation before providers had sources. */
 const unsourced = /(?:^|\.)provider\.([^."[\]]+)(?:\.[^."[\]]+)?$/;
 
 /** `provider["registry.terraform.io/hashicorp/aws"].west` → `hashicorp/aws`; `provider.aws` → `aws`. */
@@ -109,10 +108,10 @@ export function providerName(provider: string): string {
   return unsourced.exec(provider)?.[1] ?? provider;
 }
 
-/** The key of an instance as JSON: a number of `count`, a string of `for_each`, or null. */
+/** The key of an instance: a number with `count`, a string with `for_each`, or null. */
 export type IndexKey = string | number | null;
 
-/** `media_bucket.aws_s3_bucket.this["logs"]`; instances of the root module have no module before them. */
+/** For example `media_bucket.aws_s3_bucket.this["logs"]`; the root module has no prefix. */
 export function instanceAddress(module: string, type: string, name: string, key: IndexKey): string {
   const path = module === "root" ? "" : `${module}.`;
   const index = key === null ? "" : `[${JSON.stringify(key)}]`;

@@ -1,19 +1,19 @@
-/** The reader of a state's outputs. It keeps their values as text: numbers may be larger than ours can be. */
+/** Parses a state's outputs. Values stay JSON text, because numbers can exceed JavaScript's precision. */
 import { Capture, type JsonReader } from "./json-scanner.ts";
 import { nameBytesMax } from "./state-resources.ts";
 
 const outputsMax = 10_000;
 const valueBytesMax = 1024 * 1024;
 const typeBytesMax = 64 * 1024;
-/** The values and types of all outputs together. */
+/** For the values and types of all outputs. */
 const keptBytesMax = 16 * 1024 * 1024;
 
 export interface StateOutput {
   name: string;
   sensitive: boolean;
-  /** The JSON text, as the engines write types: `"string"`, `["list", "string"]`; `null` where it is absent or too large. */
+  /** JSON text in the engines' notation: `"string"`, `["list", "string"]`; `null` if absent or too large. */
   type: string;
-  /** The JSON text, as it stands in the state; undefined where it is larger than is kept. */
+  /** The JSON source text; undefined if it is too large. */
   value: string | undefined;
 }
 
@@ -28,7 +28,7 @@ export class OutputsReader implements JsonReader {
   #name = "";
   #keptBytes = 0;
 
-  /** As with names below: of several `outputs`, the last counts. */
+  /** If `outputs` repeats, the last one counts, like the names in it. */
   begin(): void {
     this.#outputs.clear();
     this.#keptBytes = 0;
@@ -47,7 +47,7 @@ export class OutputsReader implements JsonReader {
   }
 
   #keep({ value, type, sensitive }: OutputReader): void {
-    // What is no object, or has no value, is no output.
+    // Without a value it is not an output.
     if (value.size === 0) return;
     const left = keptBytesMax - this.#keptBytes;
     const typeText = type.size <= left ? type.text : undefined;
@@ -58,7 +58,7 @@ export class OutputsReader implements JsonReader {
     const output = {
       name: this.#name,
       sensitive: sensitive.text === "true",
-      // As text: what is parsed takes many times the memory, and many are kept at once.
+      // Parsed values would take many times the memory.
       type: typeText ?? "null",
       value: valueText,
     };

@@ -1,26 +1,25 @@
 /**
- * The readers of a state's resources. A resource's members come in any order, so the instances of one resource are held, as
- * little more than a key and a fingerprint each, until its object ends.
+ * Parses a state's resources. The members of a resource come in any order, so its instances are kept, each as a key and
+ * a fingerprint, until the resource ends.
  */
 import { Capture, type JsonReader } from "./json-scanner.ts";
 import { Fingerprint, type IndexKey, instanceAddress, modulePath, providerName } from "./state-instances.ts";
 import { StateSummary } from "./state-summary.ts";
 
-/** Longer names are no names: what has one is left out of the list. */
+/** Resources with longer names are left out of the list. */
 export const nameBytesMax = 1024;
-/** What one resource may hold: some 80,000 instances. Those after that are counted, but not listed. */
-const heldSizeMax = 8 * 1024 * 1024;
-const heldInstanceSize = 100;
+/** Limits the instances kept for one resource to about 80,000. Further ones are counted but not listed. */
+const keptSizeMax = 8 * 1024 * 1024;
+const keptInstanceSize = 100;
 
 export interface StateInstance {
   address: string;
   name: string;
-  /** Null without `count` or `for_each`. */
   nameIndex: string | null;
   type: string;
   module: string;
   provider: string;
-  /** The same as long as not a byte of the instance changes. */
+  /** Changes with any byte of the instance. */
   fingerprint: string;
 }
 
@@ -29,21 +28,20 @@ interface Held {
   readonly fingerprint: string;
 }
 
-/** The string that was captured; undefined where it is none that a database can store and people can read. */
+/** The captured string; undefined if it is not a string that a database can store. */
 export function stringOf(capture: Capture): string | undefined {
   if (!capture.text?.startsWith('"')) return undefined;
-  // Only an escape can write what is refused below.
+  // Only escapes can produce the characters that are refused below.
   if (!capture.text.includes("\\")) return capture.text.slice(1, -1);
   const text = JSON.parse(capture.text) as string;
   return text.isWellFormed() && !text.includes("\0") ? text : undefined;
 }
 
-/** Like `stringOf`, and empty where there is nothing or null. */
+/** Like `stringOf`, but empty if absent or null. */
 function optionalStringOf(capture: Capture): string | undefined {
   return capture.size === 0 || capture.text === "null" ? "" : stringOf(capture);
 }
 
-/** The array of all resources. */
 export class ResourcesReader implements JsonReader {
   readonly summary = new StateSummary();
   readonly #resource: ResourceReader;
@@ -61,7 +59,6 @@ export class ResourcesReader implements JsonReader {
     return this.#resource.isListing;
   }
 
-  /** From now on instances are only counted. */
   stopListing(): void {
     this.#resource.isListing = false;
     this.#taken = [];
@@ -130,12 +127,12 @@ class ResourceReader implements JsonReader {
   }
 
   end(): void {
-    const { count, held } = this.#instances;
+    const { count, kept } = this.#instances;
     const mode = stringOf(this.#mode);
     const type = stringOf(this.#type);
     const name = stringOf(this.#name);
     const path = optionalStringOf(this.#module);
-    // OpenTofu names the provider at the instances where they have several.
+    // OpenTofu names the provider on the instances if they have different ones.
     const ownProvider = optionalStringOf(this.#provider);
     const provider = ownProvider === "" ? this.#instances.provider : ownProvider;
     if (mode !== "managed" && mode !== "data") return;
@@ -146,7 +143,7 @@ class ResourceReader implements JsonReader {
     if (mode === "data") return;
     if (!this.isListing) return;
     const shownProvider = providerName(provider);
-    for (const { key, fingerprint } of held) {
+    for (const { key, fingerprint } of kept) {
       const address = instanceAddress(module, type, name, key);
       const nameIndex = key === null ? null : String(key);
       this.#emit({ address, name, nameIndex, type, module, provider: shownProvider, fingerprint });
@@ -155,37 +152,37 @@ class ResourceReader implements JsonReader {
 }
 
 class InstancesReader implements JsonReader {
-  readonly #instance = new InstanceReader((instance) => this.#hold(instance));
-  held: Held[] = [];
-  #heldSize = 0;
-  /** Held or not. */
+  readonly #instance = new InstanceReader((instance) => this.#keep(instance));
+  kept: Held[] = [];
+  #keptSize = 0;
+  /** Includes instances that are not kept. */
   count = 0;
   isListing = true;
-  /** The first one that an instance names; empty where none does. */
+  /** The provider of the first instance that names one; otherwise empty. */
   provider = "";
 
   begin(): void {
-    this.held = [];
-    this.#heldSize = 0;
+    this.kept = [];
+    this.#keptSize = 0;
     this.count = 0;
     this.provider = "";
   }
 
   element(): JsonReader {
-    this.#instance.isListed = this.isListing && this.#heldSize + heldInstanceSize <= heldSizeMax;
+    this.#instance.isListed = this.isListing && this.#keptSize + keptInstanceSize <= keptSizeMax;
     return this.#instance;
   }
 
-  #hold(instance: InstanceReader): void {
+  #keep(instance: InstanceReader): void {
     this.count++;
     this.provider ||= stringOf(instance.provider) ?? "";
     if (!instance.isListed) return;
     const key = instance.key();
     if (key === undefined) return;
-    const size = heldInstanceSize + (typeof key === "string" ? key.length : 0);
-    if (this.#heldSize + size > heldSizeMax) return;
-    this.#heldSize += size;
-    this.held.push({ key, fingerprint: instance.fingerprint });
+    const size = keptInstanceSize + (typeof key === "string" ? key.length : 0);
+    if (this.#keptSize + size > keptSizeMax) return;
+    this.#keptSize += size;
+    this.kept.push({ key, fingerprint: instance.fingerprint });
   }
 }
 
@@ -197,7 +194,7 @@ class InstanceReader implements JsonReader {
   readonly #fingerprint = new Fingerprint();
   #isObject: boolean | undefined;
   fingerprint = "";
-  /** One that is only counted needs no fingerprint. */
+  /** Instances that are only counted need no fingerprint. */
   isListed = true;
 
   constructor(done: (instance: InstanceReader) => void) {
@@ -236,7 +233,7 @@ class InstanceReader implements JsonReader {
     if (this.#isObject && !isDeposed) this.#done(this);
   }
 
-  /** Undefined where it is none. */
+  /** Undefined if it is not a valid key. */
   key(): IndexKey | undefined {
     const { size, text } = this.#indexKey;
     if (size === 0 || text === "null") return null;

@@ -1,9 +1,9 @@
-/** What a state holds in short: how many instances of which type, by module, by provider and by resource. Of bounded size. */
+/** A summary of a state in bounded size: the number of instances by type, per module, per provider and per resource. */
 
 const resourcesMax = 500;
 const groupsMax = 200;
 const typesMax = 200;
-/** All names together, in each of the three: a page shows a hundred summaries. */
+/** For all names in each of the three: a page shows a hundred summaries. */
 const namesLengthMax = 64 * 1024;
 
 export interface SummarizedResource {
@@ -11,7 +11,7 @@ export interface SummarizedResource {
   readonly type: string;
   readonly mode: "managed" | "data";
   readonly module: string;
-  /** As the state writes it. */
+  /** In the notation of the state. */
   readonly provider: string;
   readonly count: number;
 }
@@ -56,7 +56,7 @@ export class StateSummary {
   }
 }
 
-/** Without a prototype: the names are a stranger's, and `__proto__` is one like any other. */
+/** Without a prototype: names come from users and can be `__proto__`. */
 function asObject(counts: Counts): object {
   const object = Object.create(null) as Record<string, object>;
   for (const [group, types] of counts) {

@@ -32,7 +32,7 @@ const unpacked = (bytes: Uint8Array, pieces = 1000, name = "root") => unpack(inP
 const main: Entry = { name: "main.tf", content: "a\n" };
 const link = (name: string, target: string): Entry => ({ name, type: "2", target });
 
-/** Everything below a folder: what each is, and what it holds. Not through links: two that lead up again would never end. */
+/** Everything below a folder, without following links, two of which could form a loop. */
 function treeOf(root: string, below = ""): Record<string, string> {
   const found: Record<string, string> = {};
   for (const entry of readdirSync(join(root, below), { withFileTypes: true })) {
@@ -94,7 +94,7 @@ describe("unpack", () => {
     expect(treeOf(into())).toEqual({ "main.tf": "later", b: "a\n", c: "-> main.tf" });
   });
 
-  it("keeps who may read and run a file, and gives nobody else the right to write it", async () => {
+  it("keeps permissions to read and execute, and never lets others write", async () => {
     const modes = [0o777, 0o644, 0o600, 0o000, 0o755, 0o1666];
     await unpacked(
       archive([
@@ -137,7 +137,7 @@ describe("unpack", () => {
     await expect(unpacked(archive([main]))).rejects.toThrow(sentence);
   });
 
-  it("tells what its source raises", async () => {
+  it("raises the errors of its source", async () => {
     async function* broken() {
       yield archive([main]).subarray(0, 40);
       throw new Error("the wire was cut");
@@ -184,7 +184,7 @@ const likely: fc.Arbitrary<Entry> = fc.oneof(
 );
 
 const anything = fc.array(fc.oneof(likely, hostile), { maxLength: 8 });
-/** Most of what is anything is refused for its names; these have nothing wrong but where they lead. */
+/** Most random archives are refused for their names; these can only be refused for their links. */
 const links = fc.uniqueArray(
   fc.record<Entry>({
     name: fc.constantFrom("a", "b", "c/d", "c/e"),
@@ -251,12 +251,12 @@ describe("unpack, whatever comes", () => {
       }),
       { seed, numRuns: deep(400, 10_000) },
     );
-    // Or it would have shown nothing.
+    // Otherwise the test would prove nothing.
     expect(taken).toBeGreaterThan(30);
   });
 });
 
-/** Where a path really is; what leads to nothing is inside for all we care. */
+/** The real path; a dangling link counts as inside. */
 function realOf(path: string): string {
   try {
     return realpathSync.native(path);

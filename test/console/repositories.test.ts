@@ -209,7 +209,7 @@ describe("a connection", () => {
     await page.getByRole("option", { name: "Narrower" }).click();
     await dialog.getByRole("combobox", { name: "Repository" }).fill("acme/billing");
     await dialog.getByRole("button", { name: "Connect" }).click();
-    await dialog.getByText("Oauth token belongs to a connection that is not for this project").waitFor();
+    await dialog.getByText("Oauth token belongs to a connection that does not include this project").waitFor();
     expect(complaints).toEqual([]);
   });
 });

@@ -73,7 +73,7 @@ describe("an encrypted state", () => {
 });
 
 describe("what only resembles one", () => {
-  const noBase64 = 'The state looks encrypted, but its member "encrypted_data" is not text in base64.';
+  const noBase64 = 'The state looks encrypted, but its member "encrypted_data" is not a base64 string.';
 
   it.each<unknown>([
     "",
@@ -106,10 +106,10 @@ describe("what only resembles one", () => {
     [{ meta: "text" }, "meta", "an object"],
     [{ meta: [] }, "meta", "an object"],
     [{ meta: 1 }, "meta", "an object"],
-    [{ encryption_version: "" }, "encryption_version", "text"],
-    [{ encryption_version: 0 }, "encryption_version", "text"],
-    [{ encryption_version: null }, "encryption_version", "text"],
-    [{ encryption_version: "v".repeat(2000) }, "encryption_version", "text"],
+    [{ encryption_version: "" }, "encryption_version", "a string"],
+    [{ encryption_version: 0 }, "encryption_version", "a string"],
+    [{ encryption_version: null }, "encryption_version", "a string"],
+    [{ encryption_version: "v".repeat(2000) }, "encryption_version", "a string"],
   ])("is refused with %j", (more, member, shape) => {
     expect(refusal({ ...encrypted, ...more })).toBe(
       `The state looks encrypted, but its member "${member}" is not ${shape}.`,
@@ -122,13 +122,13 @@ describe("what only resembles one", () => {
       { meta: null, encryption_version: undefined },
     ])
       expect(refusal({ ...encrypted, ...more })).toBe(
-        'The state looks encrypted, but has neither "meta" nor "encryption_version", one of which engines write beside "encrypted_data".',
+        'The state looks encrypted, but it has neither "meta" nor "encryption_version", one of which must accompany "encrypted_data".',
       );
   });
 
   it.each(["outputs", "resources", "terraform_version", "modules"])("is refused with the open member %s", (member) => {
     const value = { outputs: {}, resources: [], terraform_version: "1.9.5", modules: [] }[member];
-    const sentence = `The state looks encrypted, but has the member "${member}" of one that is not.`;
+    const sentence = `The state looks encrypted, but it has the member "${member}" of a plain state.`;
     expect(refusal({ ...encrypted, [member]: value })).toBe(sentence);
     expect(refusal({ [member]: value, ...encrypted })).toBe(sentence);
   });
@@ -137,7 +137,7 @@ describe("what only resembles one", () => {
     for (const member of ["encrypted_data", "meta", "encryption_version"] as const) {
       const again = `,${JSON.stringify(member)}:${JSON.stringify(encrypted[member])}}`;
       expect(refusal(JSON.stringify(encrypted).replace(/}$/, again))).toBe(
-        `The state has the member "${member}" twice.`,
+        `The state has the member "${member}" more than once.`,
       );
     }
   });

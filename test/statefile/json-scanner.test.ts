@@ -51,7 +51,7 @@ function captured(bytes: Uint8Array, sizes?: readonly number[]): string | undefi
   return capture.text;
 }
 
-/** Builds the whole value from members and elements: everything is asked for. */
+/** Builds the whole value from members and elements. */
 class Builder implements JsonReader {
   value: unknown;
   readonly #capture = new Capture(1_000_000);
@@ -105,7 +105,7 @@ describe("any JSON, cut anywhere", () => {
     );
   });
 
-  it("is told by member and element as JSON.parse reads it", () => {
+  it("reports members and elements as JSON.parse reads them", () => {
     fc.assert(
       fc.property(fc.oneof(jsonText, escapedText), sizes, (text, sizes) => {
         fc.pre(isJson(bytesOf(text)));
@@ -290,8 +290,8 @@ describe("what is accepted", () => {
 
 describe("a fault", () => {
   it("says where it is", () => {
-    expect(() => scan({}, bytesOf('{"a": 1,, }'), [3])).toThrow("has something unexpected at byte 8");
-    expect(() => scan({}, bytesOf('{"a": 1'), [3])).toThrow("ends too early, after 7 bytes");
+    expect(() => scan({}, bytesOf('{"a": 1,, }'), [3])).toThrow("has an unexpected character at byte 8");
+    expect(() => scan({}, bytesOf('{"a": 1'), [3])).toThrow("ends unexpectedly after 7 bytes");
     expect(() => scan({}, Uint8Array.of(0x22, 0xff, 0x22))).toThrow("is not UTF-8");
   });
 

@@ -1,4 +1,4 @@
-/** The state file's reader is pure: it is tested without a register. */
+/** The state file parser; it needs no database. */
 import { createHash } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -52,7 +52,7 @@ function refusal(content: unknown): string {
 }
 
 describe("the head", () => {
-  it("tells version, engine, serial and lineage", () => {
+  it("reads version, engine, serial and lineage", () => {
     expect(read({ version: 4, terraform_version: "1.9.5", serial: 12, lineage: "5a" })).toMatchObject({
       format: 4,
       engineVersion: "1.9.5",
@@ -84,11 +84,11 @@ describe("the head", () => {
 
 describe("what is no state", () => {
   it.each([
-    ["", "The state is not JSON: it ends too early, after 0 bytes."],
-    ["{", "The state is not JSON: it ends too early, after 1 bytes."],
-    ["version: 4", "The state is not JSON: it has something unexpected at byte 0."],
-    ['{"version":4} x', "The state is not JSON: it has something unexpected at byte 14."],
-    [`${"[".repeat(600)}`, "The state is not JSON: it is nested more than 512 levels deep."],
+    ["", "The state is not valid JSON: it ends unexpectedly after 0 bytes."],
+    ["{", "The state is not valid JSON: it ends unexpectedly after 1 bytes."],
+    ["version: 4", "The state is not valid JSON: it has an unexpected character at byte 0."],
+    ['{"version":4} x', "The state is not valid JSON: it has an unexpected character at byte 14."],
+    [`${"[".repeat(600)}`, "The state is not valid JSON: it is nested more than 512 levels deep."],
   ])("%j is refused", (content, sentence) => {
     expect(refusal(content)).toBe(sentence);
   });
@@ -103,13 +103,15 @@ describe("what is no state", () => {
   it.each(["0", "-1", "4.5", "4.0", '"4"', "null", "[4]", "1e400", "99999999999999999999"])(
     "%s is no version",
     (version) => {
-      expect(refusal(`{"version":${version}}`)).toMatch(/a whole number from 1 on\.$/);
+      expect(refusal(`{"version":${version}}`)).toMatch(/that is a positive whole number\.$/);
     },
   );
 
-  it("tells resources twice, or resources before a format that has none", () => {
-    expect(refusal('{"version":4,"resources":[],"resources":[]}')).toBe('The state has the member "resources" twice.');
-    expect(refusal({ resources: [resource()], version: 3 })).toBe("The state has format 3, but resources of format 4.");
+  it("refuses duplicate resources, and resources before another format", () => {
+    expect(refusal('{"version":4,"resources":[],"resources":[]}')).toBe(
+      'The state has the member "resources" more than once.',
+    );
+    expect(refusal({ resources: [resource()], version: 3 })).toBe("The state has format 3, but resources in format 4.");
   });
 });
 
@@ -125,7 +127,7 @@ describe("instances", () => {
     expect(addressOf(more)).toEqual(addresses);
   });
 
-  it("tell everything that the list shows", () => {
+  it("have everything that the list shows", () => {
     const instance = { index_key: "k", attributes: { id: "é" } };
     const [told] = read(withResources(resource({ module: "module.m", instances: [instance] })), 7).instances;
     expect(told).toEqual({
@@ -173,7 +175,7 @@ describe("instances", () => {
     { instances: { a: {} } },
     { instances: [1, "a", null, []] },
     { instances: [{ index_key: "x".repeat(1100) }, { index_key: true }, { index_key: 1.5 }, { index_key: "\0" }] },
-  ])("are left out where the state tells nonsense (case %#)", (more) => {
+  ])("are left out where the state is invalid (case %#)", (more) => {
     expect(addressOf(more)).toEqual([]);
   });
 
@@ -372,7 +374,7 @@ describe("any order of members, cut anywhere", () => {
     })
     .chain((facts) => shuffled({ ...facts, version: 4, serial: 1, check_results: null }));
 
-  it("tells the same", () => {
+  it("has the same result", () => {
     fc.assert(
       fc.property(state, fc.integer({ min: 1, max: 40 }), fc.constantFrom(0, 2), (state, size, indent) => {
         const json = JSON.stringify(state, null, indent);

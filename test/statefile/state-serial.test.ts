@@ -1,4 +1,4 @@
-/** Another serial for a state that passes: whatever the cuts, one number changes and nothing else. */
+/** Replacing the serial of a streamed state: whatever the chunk boundaries, only the number changes. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { Renumbering } from "../../src/statefile/state-head.ts";

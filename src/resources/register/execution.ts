@@ -1,7 +1,6 @@
 /**
- * Where a workspace runs: its own mode and pool, or the defaults of its project or organization. A project's defaults are
- * the same two settings under other names, and keep to the same rules. See
- * docs/decisions/0019-execution-mode-is-resolved-when-read.md.
+ * Execution settings (mode and agent pool) of workspaces and, under other names, the defaults of projects. Both follow
+ * the same rules. See docs/decisions/0019-execution-mode-is-resolved-when-read.md.
  */
 import type { WorkspaceTable } from "../../database/schema/workspaces.ts";
 import { attributeFault, type Fault } from "../../kernel/errors.ts";
@@ -19,7 +18,7 @@ export type ExecutionColumns = Pick<
   "executionMode" | "agentPoolId" | "overwritesExecutionMode" | "overwritesAgentPool"
 >;
 
-/** What the two settings are called in bodies, and in setting-overwrites. */
+/** The names of the two settings in request bodies and in setting-overwrites. */
 export interface ExecutionNames {
   readonly mode: string;
   readonly pool: string;
@@ -27,7 +26,7 @@ export interface ExecutionNames {
 
 const workspaceExecution: ExecutionNames = { mode: "execution-mode", pool: "agent-pool" };
 
-/** A workspace that follows the defaults in everything. */
+/** The columns of a workspace that uses the defaults. */
 export const followingDefaults: ExecutionColumns = {
   executionMode: null,
   agentPoolId: null,
@@ -35,28 +34,27 @@ export const followingDefaults: ExecutionColumns = {
   overwritesAgentPool: 0,
 };
 
-/** What the body alone shows to be wrong. */
+/** Checks the request body alone. */
 export function executionFaults(input: ExecutionInput, names = workspaceExecution): Fault[] {
   const { executionMode, operations, agentPoolId, settingOverwrites = {} } = input;
   const overwritesMode = settingOverwrites[names.mode];
   const overwritesPool = settingOverwrites[names.pool];
-  const follows = (overwritesMode ?? overwritesPool) === false;
-  // What is sent beside its own overwrite that is false is ignored: clients send the value in force with it.
-  const lost = overwritesMode === undefined && overwritesPool === false;
+  const usesDefaults = (overwritesMode ?? overwritesPool) === false;
+  // A value sent with its own overwrite set to false is ignored: clients send the effective value with it.
+  const isIgnored = overwritesMode === undefined && overwritesPool === false;
   const modeSent = executionMode !== undefined || operations !== undefined;
   const modeFault = (detail: string) => attributeFault(names.mode, `${human(names.mode)} ${detail}`);
   const faults: Fault[] = [];
   if (executionMode !== undefined && operations !== undefined)
     faults.push(
-      attributeFault(
-        "operations",
-        "Operations must not be sent together with execution-mode; send execution-mode alone",
-      ),
+      attributeFault("operations", "Operations can't be sent together with execution-mode; send only execution-mode"),
     );
   if (overwritesMode === true && !modeSent)
     faults.push(modeFault(`must be sent when setting-overwrites.${names.mode} is true`));
-  if (lost && modeSent)
-    faults.push(modeFault(`must not be sent when setting-overwrites.${names.pool} is false: that follows the default`));
+  if (isIgnored && modeSent)
+    faults.push(
+      modeFault(`can't be sent when setting-overwrites.${names.pool} is false, because then the default applies`),
+    );
   if (overwritesMode !== undefined && overwritesPool !== undefined && overwritesMode !== overwritesPool)
     faults.push(
       attributeFault(
@@ -64,12 +62,11 @@ export function executionFaults(input: ExecutionInput, names = workspaceExecutio
         "If agent-pool and execution-mode are both included in setting-overwrites, their values must be the same.",
       ),
     );
-  const elsewhere = (executionMode !== undefined && executionMode !== "agent") || operations === true;
-  if (!follows && elsewhere && agentPoolId) faults.push(poolWithoutAgentMode(names));
+  const isOtherMode = (executionMode !== undefined && executionMode !== "agent") || operations === true;
+  if (!usesDefaults && isOtherMode && agentPoolId) faults.push(poolWithoutAgentMode(names));
   return faults;
 }
 
-/** These columns of a row, and no others. */
 const executionOf = ({
   executionMode,
   agentPoolId,
@@ -82,7 +79,7 @@ const executionOf = ({
   overwritesAgentPool,
 });
 
-/** The columns after the change; absent keys keep what was before. */
+/** Absent attributes keep their value. */
 export function applyExecution(
   before: ExecutionColumns,
   input: ExecutionInput,
@@ -100,7 +97,6 @@ export function applyExecution(
   return { executionMode, agentPoolId, overwritesExecutionMode: own, overwritesAgentPool: own };
 }
 
-/** Agent mode needs a pool, and no other mode may have one. */
 export function agentPoolFaults(
   after: Pick<ExecutionColumns, "executionMode" | "agentPoolId">,
   names = workspaceExecution,

@@ -1,15 +1,15 @@
-/** Whom the functions ask for that write what belongs to state versions. */
+/** The permissions and capabilities that changes of state versions require. */
 import type { Capability } from "../../access/capability.ts";
 import type { Granted } from "../../access/granted.ts";
 
-/** Whoever brings a state: with its version, or by a signed URL for its content. */
+/** Uploads a state: in the request that creates its version, or to a signed URL. */
 export type StateArrival = Granted<object, "can-create-state-versions" | "can-upload">;
 
-/** Whoever may write what a state holds. */
+/** Writes the outputs and resources of a state. */
 export type StateWriter = StateArrival | Capability<"job">;
 
-/** Whoever may remove what a state holds. */
+/** Removes the outputs and resources of a state. */
 export type StateRemover = Granted<object, "can-update"> | Capability<"job">;
 
-/** Whoever may give up states that are awaited: by a newer one, by releasing their lock by force, or by the end of its lease or of their run. */
+/** Discards pending state versions: a newer upload, a force-unlock, an expired lease or the end of a run. */
 export type StateDiscarder = StateArrival | Granted<object, "can-force-unlock" | "lease-ended" | "run-transition">;

@@ -1,6 +1,6 @@
 /**
- * What a workspace and a project are like that are made with nothing but a name, written down by hand from the specification's
- * tables: whoever changes a default in a definition changes what these tests read.
+ * The documents of a workspace and a project created with only a name, written by hand from the specification: a change
+ * of a default in a definition fails these tests.
  */
 import { beforeAll, describe, expect, it } from "vitest";
 import type { ResourceDefinition } from "../../../src/jsonapi/define.ts";
@@ -18,7 +18,7 @@ beforeAll(async () => {
 const bare = async (type: string): Promise<Json> =>
   data(await org.owner.post(`/organizations/${org.name}/${type}`, resource(type, { name: "nothing-but-a-name" })));
 
-/** Of every attribute that may be sent. */
+/** Every attribute that a request can set. */
 const ofWorkspace = {
   description: null,
   "allow-destroy-plan": true,
@@ -52,7 +52,7 @@ const ofProject = {
   "setting-overwrites": { "default-execution-mode": false, "default-agent-pool": false },
 };
 
-/** Shown elsewhere, in one edition alone, or made by the service: no default of theirs stands in the tables. */
+/** Attributes shown elsewhere, in only one edition, or set by the service: the specification lists no default. */
 const others: Record<string, readonly string[]> = {
   workspaces: ["name", "agent-pool-id", "assessments-enabled", "engine-version", "hyok-enabled"],
   projects: ["name", "default-agent-pool-id"],

@@ -1,6 +1,6 @@
 /**
- * How long old state is kept: on a workspace, or on a whole organization. There are two types; what a policy is, is its
- * `kind`. See docs/decisions/0021-data-retention.md.
+ * Data retention policies of workspaces and organizations. There are two resource types; a policy's `kind` says which.
+ * See docs/decisions/0021-data-retention.md.
  */
 import { z } from "zod";
 import type { DataRetentionPolicyTable } from "../../../database/schema/workspaces.ts";
@@ -15,11 +15,11 @@ export type PolicyKind = (typeof policyKinds)[number];
 const ofWorkspace = "/workspaces/:workspace_id/relationships/data-retention-policy";
 const ofOrganization = "/organizations/:organization_name/relationships/data-retention-policy";
 
-/** A hundred years. */
+/** 100 years. */
 export const daysMax = 36_500;
-const daysDoc = "After how many days a state version that is not the current one is removed.";
+const daysDoc = "The number of days after which a state version is removed, unless it is the current one.";
 
-/** Only what the documentation needs: the type decides by which definition the body is read (`rules.ts`). */
+/** Only documents the body. `rules.ts` parses it, with the definition of the type that it names. */
 const policyBody = z.object({
   data: z
     .object({
@@ -48,14 +48,14 @@ const operations = {
   showWorkspaceDataRetentionPolicy: {
     method: "GET",
     path: ofWorkspace,
-    summary: "Show a workspace's data retention policy, or the organization's where it has none of its own",
+    summary: "Show a workspace's data retention policy, or the organization's if the workspace has none",
     needs: "read access to the workspace's runs; self-hosted edition only",
     answer: "document",
   },
   setWorkspaceDataRetentionPolicy: {
     method: "POST",
     path: ofWorkspace,
-    summary: "Set a workspace's data retention policy; it replaces the one that is there",
+    summary: "Set a workspace's data retention policy, replacing any existing one",
     needs: "admin access to the workspace; self-hosted edition only",
     ...set,
   },
@@ -63,14 +63,14 @@ const operations = {
     ...set,
     method: "PATCH",
     path: ofWorkspace,
-    summary: "Set a workspace's data retention policy, by the other method that clients use for it",
+    summary: "Set a workspace's data retention policy, for clients that use PATCH",
     needs: "admin access to the workspace; self-hosted edition only",
     answer: "document",
   },
   deleteWorkspaceDataRetentionPolicy: {
     method: "DELETE",
     path: ofWorkspace,
-    summary: "Remove a workspace's own data retention policy",
+    summary: "Delete a workspace's data retention policy",
     needs: "admin access to the workspace; self-hosted edition only",
     answer: "nothing",
   },
@@ -84,7 +84,7 @@ const operations = {
   setOrganizationDataRetentionPolicy: {
     method: "POST",
     path: ofOrganization,
-    summary: "Set an organization's data retention policy; it replaces the one that is there",
+    summary: "Set an organization's data retention policy, replacing any existing one",
     needs: "an owner, or the organization's token; self-hosted edition only",
     ...set,
   },
@@ -92,14 +92,14 @@ const operations = {
     ...set,
     method: "PATCH",
     path: ofOrganization,
-    summary: "Set an organization's data retention policy, by the other method that clients use for it",
+    summary: "Set an organization's data retention policy, for clients that use PATCH",
     needs: "an owner, or the organization's token; self-hosted edition only",
     answer: "nothing",
   },
   deleteOrganizationDataRetentionPolicy: {
     method: "DELETE",
     path: ofOrganization,
-    summary: "Remove an organization's data retention policy",
+    summary: "Delete an organization's data retention policy",
     needs: "an owner, or the organization's token; self-hosted edition only",
     answer: "nothing",
   },
@@ -108,7 +108,7 @@ const operations = {
 const relationships = {
   workspace: wordsFor<DataRetentionPolicyView>().toOne(
     "workspaces",
-    "The workspace that it was set on; null where it is the organization's.",
+    "The policy's workspace. Null for an organization's policy.",
     {
       nullable: true,
       id: (policy) => policy.workspaceId,
@@ -118,9 +118,9 @@ const relationships = {
 
 export const deleteOlderPolicies = defineResource<DataRetentionPolicyView>()(({ required }) => ({
   type: "data-retention-policy-delete-olders",
-  /** The operations answer with either type. */
+  /** The operations return either type. */
   typeOf: (policy) => policy.kind,
-  doc: "Old state versions are removed after a number of days; the current one never is.",
+  doc: "Removes old state versions after a number of days. The current state version is never removed.",
   id: (policy) => policy.id,
   version: (policy) => policy.version,
   attributes: {
@@ -134,7 +134,7 @@ export const deleteOlderPolicies = defineResource<DataRetentionPolicyView>()(({ 
 
 export const dontDeletePolicies = defineResource<DataRetentionPolicyView>()(() => ({
   type: "data-retention-policy-dont-deletes",
-  doc: "No state version is removed; on a workspace it protects from the organization's policy.",
+  doc: "Keeps all state versions. On a workspace, it overrides the organization's policy.",
   id: (policy) => policy.id,
   version: (policy) => policy.version,
   attributes: {},

@@ -77,11 +77,11 @@ type PolicyAnswer = DocumentAnswer<DataRetentionPolicyView>;
 async function setOfWorkspace(
   context: ConditionalContext,
   workspaceId: string,
-  wanted: WantedPolicy,
+  input: WantedPolicy,
 ): Promise<PolicyAnswer> {
   return context.database.write(async (tx) => {
     const workspace = await workspaceToChange(tx, context, workspaceId);
-    const { before, after } = await setPolicy(tx, context, { workspace }, wanted);
+    const { before, after } = await setPolicy(tx, context, { workspace }, input);
     if (before?.kind !== after.kind) await noteRetentionChanged(tx, workspace);
     return { view: after };
   });
@@ -90,24 +90,24 @@ async function setOfWorkspace(
 async function setOfOrganization(
   context: ConditionalContext,
   name: string,
-  wanted: WantedPolicy,
+  input: WantedPolicy,
 ): Promise<PolicyAnswer> {
   return context.database.write(async (tx) => {
     const organization = await organizationToChange(tx, context, name);
-    const { before, after } = await setPolicy(tx, context, { organization }, wanted);
+    const { before, after } = await setPolicy(tx, context, { organization }, input);
     if (before?.kind !== after.kind) await raiseOrganizationVersion(tx, organization);
     return { view: after };
   });
 }
 
-/** Raises `not-found` for what the caller may not see, and where there is no policy. */
+/** Raises `not-found` if the caller can't see the workspace or organization, or if it has no policy. */
 function shown(holder: string, { visible, policy }: Found): PolicyAnswer {
   if (!visible) throw notFound(holder);
   if (policy === undefined) throw notFound("data retention policy");
   return { view: policy };
 }
 
-/** Locked, so that of two callers at once the second finds what the first did. Raises `not-found` or `forbidden`. */
+/** Locked, so that concurrent changes are applied one after the other. Raises `not-found` or `forbidden`. */
 async function workspaceToChange(
   tx: Tx,
   context: Context,
@@ -117,7 +117,7 @@ async function workspaceToChange(
   return grantWorkspace(await loadWorkspace(tx, context, { workspaceId }, true), "can-update");
 }
 
-/** Locked, for the same reason. Raises `not-found` or `forbidden`. */
+/** Locked for the same reason. Raises `not-found` or `forbidden`. */
 async function organizationToChange(
   tx: Tx,
   context: Context,
@@ -127,30 +127,30 @@ async function organizationToChange(
   return grantOrganization(await loadOrganization(tx, context, name, true), "can-update");
 }
 
-/** Makes the policy, or changes the one that is there; the same again changes nothing. */
+/** Creates or updates the policy; an identical one changes nothing. */
 async function setPolicy(
   tx: Tx,
   context: ConditionalContext,
   holder: PolicyHolder,
-  wanted: WantedPolicy,
+  input: WantedPolicy,
 ): Promise<{ before?: DataRetentionPolicyTable; after: DataRetentionPolicyTable }> {
   const before = await findOwnPolicy(tx, holder);
   context.ifMatch.check(before);
   if (before === undefined) {
     const identity = { id: newId("data-retention-policies"), createdAt: now(), version: 1 };
-    const after = { ...placeOf(holder), ...wanted, ...identity };
+    const after = { ...placeOf(holder), ...input, ...identity };
     await insertPolicy(tx, holder, after);
     await record(tx, context, "create", { after });
     return { after };
   }
-  const { changes, changed: after } = updateOf(before, wanted);
+  const { changes, changed: after } = updateOf(before, input);
   if (changes === undefined) return { before, after: before };
   await updatePolicyRow(tx, holder, before.id, changes);
   await record(tx, context, "update", { before, after });
   return { before, after };
 }
 
-/** Raises `not-found` where none was set here. */
+/** Raises `not-found` if the workspace or organization has no policy of its own. */
 async function deletePolicy(tx: Tx, context: ConditionalContext, holder: PolicyHolder): Promise<void> {
   const before = await findOwnPolicy(tx, holder);
   if (before === undefined) throw notFound("data retention policy");

@@ -1,10 +1,10 @@
-/** What those who enforce data retention policies ask: which there are, and how old a thing may be under each. */
+/** Iterates over data retention policies for the jobs that enforce them. */
 import { nowMs } from "../../../kernel/time.ts";
 import type { Tx } from "../../../database/database.ts";
 import { daysMax } from "./definition.ts";
 import type { JobWork } from "../../shared/job-work.ts";
 
-/** A policy that removes: of a workspace, or of the whole organization where that is null. */
+/** A policy that removes old data: of a workspace, or of the organization if `workspaceId` is null. */
 export interface DeletingPolicy {
   readonly id: string;
   readonly organizationId: string;
@@ -15,18 +15,17 @@ export interface DeletingPolicy {
 const policiesAtOnce = 100;
 const dayMs = 24 * 60 * 60 * 1000;
 
-/** Each policy in turn, with the moment before which a thing has had its time. Gives the sum of what was handled. */
+/** Calls `enforce` with each policy and the time before which data is expired. Returns the sum of the results. */
 export async function underPolicies(
   { context: { database, options }, signal }: Pick<JobWork, "context" | "signal">,
   enforce: (policy: DeletingPolicy, before: string) => Promise<number>,
 ): Promise<number> {
-  // The hosted edition has no policies.
   if (options.edition === "hosted") return 0;
   let handled = 0;
   for (let after = ""; !signal.aborted;) {
     const policies = await findPolicies(database.reader, after, policiesAtOnce);
     for (const policy of policies) {
-      // Policies of before there was a limit may name more days than a calendar has.
+      // Policies created before the limit existed can exceed the range of dates.
       const days = Math.min(policy.deleteOlderThanNDays, daysMax);
       handled += await enforce(policy, new Date(nowMs() - days * dayMs).toISOString());
     }
@@ -36,7 +35,6 @@ export async function underPolicies(
   return handled;
 }
 
-/** Some of them, in the order of their ids. */
 async function findPolicies(tx: Tx, after: string, limit: number): Promise<DeletingPolicy[]> {
   const rows = await tx.db
     .selectFrom("dataRetentionPolicies")

@@ -7,15 +7,15 @@ import { AppError, invalid } from "../../../kernel/errors.ts";
 import type { ServiceOptions } from "../../shared/context.ts";
 import { deleteOlderPolicies, dontDeletePolicies, policyKinds } from "./definition.ts";
 
-/** Raises `not-found` in the edition that has no data retention. See docs/decisions/0018-editions.md. */
+/** Raises `not-found` in the hosted edition. See docs/decisions/0018-editions.md. */
 export function refuseHosted({ edition }: ServiceOptions): void {
   if (edition === "hosted")
-    throw new AppError("not-found", "There are no data retention policies in the hosted edition of this service.");
+    throw new AppError("not-found", "The hosted edition of this service has no data retention policies.");
 }
 
 export type WantedPolicy = Pick<DataRetentionPolicyTable, "kind" | "deleteOlderThanNDays">;
 
-/** The type of the body decides by which definition it is read. Raises `invalid`. */
+/** Parses the body with the definition of the type that it names. Raises `invalid`. */
 export function wantedPolicy(body: { readonly data: { readonly type?: unknown } }): WantedPolicy {
   const kind = policyKinds.find((name) => name === body.data.type);
   if (kind === undefined)
@@ -30,7 +30,7 @@ export function wantedPolicy(body: { readonly data: { readonly type?: unknown } 
   return { kind, ...createdColumns(deleteOlderPolicies, attributes) };
 }
 
-/** What the audit trail tells of a policy, whichever type it is. */
+/** A policy of either type in audit events. */
 export function toldOf(policy: DataRetentionPolicyTable): object {
   const { kind, deleteOlderThanNDays, workspaceId } = policy;
   return { type: kind, "delete-older-than-n-days": deleteOlderThanNDays, workspace: workspaceId };

@@ -20,7 +20,7 @@ import type { WorkspaceView } from "../workspaces/view.ts";
 
 type Nullable<Row> = { [Name in keyof Row]: Row[Name] | null };
 
-/** A policy's columns are all null where there is none. */
+/** The policy's columns are null if there is none. */
 interface FoundRow extends Nullable<DataRetentionPolicyTable>, StandingFacts {
   readonly holderOrganizationId: string;
   readonly allowForceDeleteWorkspaces: number;
@@ -65,20 +65,22 @@ const onOrganization = prepared<{ nameKey: string; principal: string }, FoundRow
 );
 
 export interface Found {
-  /** Whether the caller may see what the policy is on. */
+  /** Whether the caller can see the workspace or organization. */
   readonly visible: boolean;
   readonly policy: DataRetentionPolicyTable | undefined;
 }
 
-/** One statement: the policy in force on a workspace, and whether the caller may see the workspace. */
+/** Loads the effective policy of a workspace and the caller's access in one statement. */
 export async function findPolicyInForce(tx: Tx, actor: Actor, workspaceId: string): Promise<Found> {
   const [row] = await onWorkspace(tx, { id: workspaceId, principal: principalOf(actor) });
   if (row === undefined) return { visible: false, policy: undefined };
-  const held = workspacePermissions(workspaceFactsOf(actor, { ...row, organizationId: row.holderOrganizationId }));
-  return { visible: held["can-read-settings"], policy: policyIn(row) };
+  const permissions = workspacePermissions(
+    workspaceFactsOf(actor, { ...row, organizationId: row.holderOrganizationId }),
+  );
+  return { visible: permissions["can-read-settings"], policy: policyIn(row) };
 }
 
-/** One statement: the policy of an organization, and whether the caller may know of the organization. */
+/** Loads the policy of an organization and the caller's access in one statement. */
 export async function findOrganizationPolicy(tx: Tx, actor: Actor, organizationName: string): Promise<Found> {
   const [row] = await onOrganization(tx, { nameKey: fold(organizationName), principal: principalOf(actor) });
   if (row === undefined) return { visible: false, policy: undefined };
@@ -100,19 +102,18 @@ function policyIn(row: FoundRow): DataRetentionPolicyTable | undefined {
   } as DataRetentionPolicyTable;
 }
 
-/** What a policy is set on, with the proof that it may be: a workspace, or the whole organization. */
+/** The workspace or organization of a policy, with the proof that the caller can change it. */
 export type PolicyHolder =
   | { readonly workspace: Granted<WorkspaceView, "can-update"> }
   | { readonly organization: Granted<OrganizationView, "can-update"> };
 
-/** The columns of a policy that say what it is set on. */
 export function placeOf(holder: PolicyHolder): Pick<DataRetentionPolicyTable, "organizationId" | "workspaceId"> {
   return "workspace" in holder
     ? { organizationId: holder.workspace.organizationId, workspaceId: holder.workspace.id }
     : { organizationId: holder.organization.id, workspaceId: null };
 }
 
-/** The one that was set here; the caller holds the lock of the workspace or organization. */
+/** The policy that is set on the holder itself. The caller has locked its row. */
 export async function findOwnPolicy(tx: Tx, holder: PolicyHolder): Promise<DataRetentionPolicyTable | undefined> {
   const { organizationId, workspaceId } = placeOf(holder);
   const query = tx.db.selectFrom("dataRetentionPolicies").selectAll().where("organizationId", "=", organizationId);

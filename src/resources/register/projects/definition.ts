@@ -1,4 +1,4 @@
-/** A project: a group of workspaces, and the place where teams are given access to them. */
+/** The project resource: a group of workspaces to which teams get access together. */
 import type { Access } from "../../../access/effective.ts";
 import { projectPermissions } from "../../../access/permissions/project.ts";
 import type { ProjectTable } from "../../../database/schema/projects.ts";
@@ -18,9 +18,9 @@ import {
 
 export interface ProjectView extends ProjectTable, OrganizationDefaults, OrganizationFacts {
   readonly access: Access;
-  /** How many records have ended and are still counted, until they are tidied up. */
+  /** The number of expired team access records that `teamCount` still includes. */
   readonly endedRecords?: number;
-  /** Only where they were asked for. */
+  /** Only where the request includes them. */
   readonly effectiveTagBindingIds?: readonly string[];
 }
 
@@ -32,7 +32,7 @@ const name = text({
 });
 
 const taggedFilters: IndexedParameter<"key" | "value"> = {
-  doc: "Only projects with this key-value tag; further ones are numbered 1, 2, …, and all are required. An empty value stands for any.",
+  doc: "Returns only projects with this key-value tag. Number further tags 1, 2, …; a project must have all of them. An empty value matches any value.",
   members: ["key", "value"],
   max: 25,
 };
@@ -41,7 +41,7 @@ const shownPermissions = ["can-update", "can-destroy", "can-create-workspace"] a
 
 export const projects = defineResource<ProjectView>()(({ required, optional, readOnly, toOne, toMany }) => ({
   type: "projects",
-  doc: "A group of workspaces, and the place where teams are given access to them.",
+  doc: "A project groups workspaces. A team can get access to all workspaces of a project.",
   id: (project) => project.id,
   version: (project) => [
     project.version,
@@ -50,25 +50,29 @@ export const projects = defineResource<ProjectView>()(({ required, optional, rea
     ...(project.endedRecords ? [project.endedRecords] : []),
   ],
   attributes: {
-    name: required(name, "Unique in the organization, ignoring case.", { folded: true }),
+    name: required(name, "The name. It is unique in the organization, ignoring case.", { folded: true }),
     description: optional(text({ max: 256 }).nullable(), "What the project is for.", { default: null }),
     "auto-destroy-activity-duration": optional(
       text({ pattern: activityDurationPattern, sentence: activityDurationSentence }).nullable(),
-      "How long its workspaces may be inactive before they are destroyed, unless they say otherwise: up to four digits and 'd' or 'h'.",
+      "How long a workspace can be inactive before its resources are destroyed, unless it has its own setting: up to four digits and 'd' or 'h'.",
       { default: null },
     ),
     "default-execution-mode": optional(
       oneOf(executionModes),
-      "What its workspaces without an execution mode of their own use. Without one, the organization's default is followed.",
+      "The execution mode of workspaces without their own. If it is not set, the organization's default applies.",
       { from: defaultModeOf, column: false },
     ),
-    "default-agent-pool-id": optional(reference(), "The pool that agent mode as the default needs.", {
-      shown: false,
-      column: false,
-    }),
+    "default-agent-pool-id": optional(
+      reference(),
+      "The default agent pool. Required if the default execution mode is `agent`.",
+      {
+        shown: false,
+        column: false,
+      },
+    ),
     "setting-overwrites": optional(
       flags(["default-execution-mode", "default-agent-pool"]),
-      "Which settings are the project's own instead of the organization's default.",
+      "Which settings the project sets itself instead of using the organization's default.",
       {
         column: false,
         from: ({ defaultExecutionMode }) => ({
@@ -77,35 +81,31 @@ export const projects = defineResource<ProjectView>()(({ required, optional, rea
         }),
       },
     ),
-    "workspace-count": readOnly(wholeNumber(), "How many workspaces it holds.", { audited: false }),
-    "team-count": readOnly(wholeNumber(), "How many teams have access to it by a record of their own.", {
+    "workspace-count": readOnly(wholeNumber(), "The number of workspaces in the project.", { audited: false }),
+    "team-count": readOnly(wholeNumber(), "The number of teams with a team access record on the project.", {
       from: ({ teamCount, endedRecords = 0 }) => teamCount - endedRecords,
       audited: false,
     }),
     "is-unified": readOnly(flag(), "Always false.", { from: () => false, audited: false }),
-    permissions: readOnly(flags(shownPermissions), "What the caller may do.", {
+    permissions: readOnly(flags(shownPermissions), "The caller's permissions on the project.", {
       from: ({ access }) => {
         const { "can-read": _, ...shown } = projectPermissions(access);
         return shown;
       },
       audited: false,
     }),
-    "created-at": readOnly(timestamp(), "When it was made."),
+    "created-at": readOnly(timestamp(), "When the project was created."),
   },
   relationships: {
-    organization: toOne("organizations", "The organization that owns it.", {
+    organization: toOne("organizations", "The project's organization.", {
       id: (project) => project.organizationName,
       related: (project) => `/api/v2/organizations/${project.organizationName}`,
     }),
-    "default-agent-pool": toOne(
-      "agent-pools",
-      "The pool that its workspaces in agent mode without one of their own use.",
-      {
-        nullable: true,
-        id: defaultPoolOf,
-      },
-    ),
-    "tag-bindings": toMany("tag-bindings", "Its key-value tags; an empty list clears them.", {
+    "default-agent-pool": toOne("agent-pools", "The agent pool of workspaces in agent mode without their own.", {
+      nullable: true,
+      id: defaultPoolOf,
+    }),
+    "tag-bindings": toMany("tag-bindings", "The project's key-value tags. An empty list removes them.", {
       create: "optional",
       update: "optional",
       item: bindingItem,
@@ -113,7 +113,7 @@ export const projects = defineResource<ProjectView>()(({ required, optional, rea
     }),
     "effective-tag-bindings": toMany(
       "effective-tag-bindings",
-      "The key-value tags in effect; named where `include` asks for them.",
+      "The effective key-value tags; listed only if `include` names them.",
       {
         ids: (project) => project.effectiveTagBindingIds,
       },
@@ -135,18 +135,20 @@ export const projects = defineResource<ProjectView>()(({ required, optional, rea
       method: "GET",
       path: "/organizations/:organization_name/projects",
       summary: "List projects",
-      needs: "a member; shows the projects that the caller may read",
+      needs: "a member; lists the projects that the caller can read",
       query: {
         paged: true,
         sort: ["name"],
         include: ["effective_tag_bindings"],
         parameters: {
-          q: searchParameter("the name", " Not used when filter[names] is given."),
-          "filter[names]": listParameter("Whole names, comma-separated, ignoring case."),
-          "filter[permissions][create-workspace]": presence(
-            "If given, only projects in which the caller may create workspaces.",
+          q: searchParameter("the name", " Ignored if filter[names] is sent."),
+          "filter[names]": listParameter(
+            "Returns only projects with one of these names, separated by commas, ignoring case.",
           ),
-          "filter[permissions][update]": presence("If given, only projects that the caller may update."),
+          "filter[permissions][create-workspace]": presence(
+            "If present, returns only projects in which the caller can create workspaces.",
+          ),
+          "filter[permissions][update]": presence("If present, returns only projects that the caller can update."),
         },
         indexed: { "filter[tagged]": taggedFilters },
       },
@@ -163,7 +165,7 @@ export const projects = defineResource<ProjectView>()(({ required, optional, rea
     updateProject: {
       method: "PATCH",
       path: "/projects/:project_id",
-      summary: "Change a project",
+      summary: "Update a project",
       needs: "'update' on the project's settings",
       body: "update",
       answer: "document",
@@ -172,7 +174,7 @@ export const projects = defineResource<ProjectView>()(({ required, optional, rea
     deleteProject: {
       method: "DELETE",
       path: "/projects/:project_id",
-      summary: "Delete a project that holds no workspaces",
+      summary: "Delete a project that has no workspaces",
       needs: "'delete' on the project's settings",
       answer: "nothing",
     },

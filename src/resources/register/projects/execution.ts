@@ -1,4 +1,4 @@
-/** Where a project's workspaces run unless they say otherwise: the project's own mode and pool, or the organization's. */
+/** The default execution mode and agent pool of a project's workspaces. */
 import type { ProjectTable } from "../../../database/schema/projects.ts";
 import type { Fault } from "../../../kernel/errors.ts";
 import {
@@ -9,7 +9,6 @@ import {
   type ExecutionNames,
 } from "../execution.ts";
 
-/** The settings of a workspace, under the names that they have as a project's defaults. */
 const names: ExecutionNames = { mode: "default-execution-mode", pool: "default-agent-pool" };
 
 export interface DefaultsInput {
@@ -20,7 +19,7 @@ export interface DefaultsInput {
 
 export type DefaultsColumns = Pick<ProjectTable, "defaultExecutionMode" | "defaultAgentPoolId">;
 
-/** A project that follows the organization. */
+/** The columns of a project that uses the organization's defaults. */
 export const followingOrganization: DefaultsColumns = { defaultExecutionMode: null, defaultAgentPoolId: null };
 
 const asExecution = ({
@@ -33,12 +32,12 @@ const asExecution = ({
   settingOverwrites,
 });
 
-/** What the body alone shows to be wrong. */
+/** Checks the request body alone. */
 export function defaultsFaults(input: DefaultsInput): Fault[] {
   return executionFaults(asExecution(input), names);
 }
 
-/** The columns after the change; absent keys keep what was before. */
+/** Absent attributes keep their value. */
 export function applyDefaults(before: DefaultsColumns, input: DefaultsInput): DefaultsColumns {
   const overwrites = Number(before.defaultExecutionMode !== null);
   const { executionMode, agentPoolId } = applyExecution(
@@ -54,7 +53,6 @@ export function applyDefaults(before: DefaultsColumns, input: DefaultsInput): De
   return { defaultExecutionMode: executionMode, defaultAgentPoolId: agentPoolId };
 }
 
-/** Agent mode needs a pool, and no other mode may have one. */
 export function defaultPoolFaults({ defaultExecutionMode, defaultAgentPoolId }: DefaultsColumns): Fault[] {
   return agentPoolFaults({ executionMode: defaultExecutionMode, agentPoolId: defaultAgentPoolId }, names);
 }
@@ -62,16 +60,16 @@ export function defaultPoolFaults({ defaultExecutionMode, defaultAgentPoolId }: 
 export interface OrganizationDefaults {
   readonly organizationExecutionMode: string;
   readonly organizationAgentPoolId: string | null;
-  /** Their version. */
+  /** The version of the organization's defaults. */
   readonly organizationDefaults: number;
 }
 
-/** The mode in force: the project's own, or the organization's as it is now. */
+/** The effective mode: the project's own, or the organization's current one. */
 export function defaultModeOf(project: DefaultsColumns & OrganizationDefaults): string {
   return project.defaultExecutionMode ?? project.organizationExecutionMode;
 }
 
-/** The pool in force, from where the mode comes from; only agent mode has one. */
+/** The effective pool, from the same level as the mode; null unless the mode is `agent`. */
 export function defaultPoolOf(project: DefaultsColumns & OrganizationDefaults): string | null {
   if (defaultModeOf(project) !== "agent") return null;
   return project.defaultExecutionMode === null ? project.organizationAgentPoolId : project.defaultAgentPoolId;

@@ -1,4 +1,4 @@
-/** The list of projects: what the caller may read of an organization's, narrowed, and how many that are, in one statement. */
+/** Lists the projects that the caller can read, with their totals, in one statement. */
 import { type Expression, type Kysely, type RawBuilder, type SqlBool, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
 import { effective } from "../../../access/effective.ts";
@@ -26,7 +26,7 @@ export interface ProjectSearch {
   readonly part: string | undefined;
   readonly names: readonly string[] | undefined;
   readonly tagged: readonly Tagged[];
-  /** Each must be held on a listed project. */
+  /** The caller must have each of these permissions on a listed project. */
   readonly bits: readonly Mask[];
 }
 
@@ -38,20 +38,19 @@ const newestFirst: readonly Order[] = [
 const orderOf = ({ sort }: ProjectSearch): readonly Order[] =>
   sort === undefined ? newestFirst : [{ column: "name", descending: sort.descending }, { column: "id" }];
 
-/** What the caller may read of an organization's projects, in one statement with its totals. */
 export async function listProjectRows(tx: Tx, actor: Actor, organization: OrganizationView, search: ProjectSearch) {
   const principal = principalOf(actor);
   const { everywhere } = organization.standing;
-  const isHeld = (bit: Mask) => (everywhere & bit) === bit;
+  const isGranted = (bit: Mask) => (everywhere & bit) === bit;
   const read = bitOf("settings", "read");
-  const total = isHeld(read)
+  const total = isGranted(read)
     ? organization.projectCount
     : countOf(projectsOf(tx.db, organization, principal, [read]).select("p.id"));
-  const isWhole = [read, ...search.bits].every(isHeld);
+  const isWhole = [read, ...search.bits].every(isGranted);
   const { rows, matching } = isWhole
     ? narrowedOfAll(tx, organization, search)
     : narrowed(tx, projectsOf(tx.db, organization, principal, [read, ...search.bits]), search);
-  const found = await fetchPage(tx, {
+  const result = await fetchPage(tx, {
     rows: rows
       .selectAll("p")
       .select(projectGrants(sql.ref("p.organizationId"), sql.ref("p.id"), principal))
@@ -61,16 +60,16 @@ export async function listProjectRows(tx: Tx, actor: Actor, organization: Organi
     totals: { total, matching },
   });
   return {
-    views: found.rows.map((row): ProjectView => ({
+    views: result.rows.map((row): ProjectView => ({
       ...row,
       ...defaultsOf(organization),
       access: effective(everywhere, row.projectAccess),
     })),
-    totals: found.totals,
+    totals: result.totals,
   };
 }
 
-/** The projects on which the caller holds every bit: by the organization, or by a record of one of its teams. */
+/** The projects on which the caller has every permission, through the organization or a team's record. */
 function projectsOf(db: Kysely<Schema>, organization: OrganizationView, principal: string, bits: readonly Mask[]) {
   let query = db.selectFrom("projects as p").where("p.organizationId", "=", organization.id);
   for (const bit of bits) {
@@ -88,13 +87,13 @@ interface Narrowed {
 }
 
 function narrowed(tx: Tx, query: Projects, { names, part, tagged }: ProjectSearch): Narrowed {
-  let rows = tagged.reduce((found, filter) => found.where(isTagged("p", filter)), query);
+  let rows = tagged.reduce((filtered, filter) => filtered.where(isTagged("p", filter)), query);
   if (names !== undefined) rows = rows.where(tx.dialect.isOneOf(sql.ref("p.nameKey"), names.map(fold)));
   else if (part !== undefined) rows = rows.where(containsWords(tx.dialect, [sql.ref("p.nameKey")], part));
   return { rows, matching: countOf(rows.select("p.id")) };
 }
 
-/** For whom nothing is out of sight, much is counted already: all of them, and those with a key. */
+/** For a caller who can read everything, counters have the totals of all projects and of those with a key. */
 function narrowedOfAll(tx: Tx, organization: OrganizationView, search: ProjectSearch): Narrowed {
   if (search.names !== undefined) return narrowed(tx, named(tx, organization.id, search.names), search);
   const all = tx.db.selectFrom("projects as p").where("p.organizationId", "=", organization.id);
@@ -108,7 +107,7 @@ function narrowedOfAll(tx: Tx, organization: OrganizationView, search: ProjectSe
   };
 }
 
-/** Found by their names first, and then sorted: asked otherwise, the embedded database walks through all projects in order. */
+/** The subquery finds projects by name before sorting; without it SQLite walks all projects in order. */
 function named(tx: Tx, organizationId: string, names: readonly string[]): Projects {
   const ids = tx.db
     .selectFrom("projects as n")
@@ -118,31 +117,31 @@ function named(tx: Tx, organizationId: string, names: readonly string[]): Projec
   return tx.db.selectFrom("projects as p").where("p.id", "in", ids);
 }
 
-/** By a key-value tag; what is absent or empty stands for any. Asked of each project, by its own index. */
+/** An absent or empty key or value matches any. Evaluated per project, with its own index. */
 function isTagged(table: string, { key, value }: Tagged): RawBuilder<SqlBool> {
   const fits = [
     sql`b.project_id = ${sql.ref(`${table}.id`)}`,
     ...(key ? [sql`b.key = ${key}`] : []),
     ...(value ? [sql`b.value = ${value}`] : []),
   ];
-  // The offset keeps PostgreSQL from collecting the bindings of all projects.
+  // The offset keeps PostgreSQL from joining the bindings of all projects.
   return sql<SqlBool>`exists (select 1 from tag_bindings as b where ${sql.join(fits, sql` and `)} limit 1 offset 0)`;
 }
 
-/** The bindings of projects with a key: one for each project that has it. */
+/** Each project with the key has exactly one such binding. */
 function bindingsOf(organizationId: string, { key, value }: Tagged): RawBuilder<unknown> {
   return sql`from tag_bindings as b where b.organization_id = ${organizationId} and b.project_id is not null
     and b.key = ${key} ${value ? sql`and b.value = ${value}` : sql``}`;
 }
 
-/** So few are all found, and sorted. Among more of them, a walk in order soon comes to as many as are wanted. */
+/** Up to this number, all matches are found and sorted. With more, a walk in order soon fills the page. */
 const fewMax = 200;
 
-/** Whether a project is among those with a key that come first, at least as far as the page goes. */
+/** Whether a project with the key comes early enough in the order to be on the page. */
 function isAmongFirst(tx: Tx, organizationId: string, filter: Tagged, search: ProjectSearch): RawBuilder<SqlBool> {
   const few = sql`select b.project_id as id ${bindingsOf(organizationId, filter)} limit ${sql.lit(fewMax + 1)}`;
   const isMany = sql`(select count(*) from (${few}) as few) > ${sql.lit(fewMax)}`;
-  const wanted = search.page.number * search.page.size;
+  const rowsMax = search.page.number * search.page.size;
   const sorted = sql.join(
     orderOf(search).map(
       ({ column, descending }) => sql`${sql.ref(`q.${column}`)} ${sql.raw(descending ? "desc" : "asc")}`,
@@ -153,5 +152,5 @@ function isAmongFirst(tx: Tx, organizationId: string, filter: Tagged, search: Pr
     union all
     select walked.id from (
       select q.id as id from projects as q where q.organization_id = ${organizationId} and ${isMany} and ${isTagged("q", filter)}
-      order by ${sorted} limit ${wanted}) as walked)`;
+      order by ${sorted} limit ${rowsMax}) as walked)`;
 }

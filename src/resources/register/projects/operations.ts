@@ -35,7 +35,7 @@ import { deleteProjectRow, hasAgentPool, insertProject, isProjectNameTaken, upda
 export const projectResource = implement(projects, {
   async createProject({ context, params, body }) {
     return context.database.write(async (tx) => {
-      // Held from the beginning, because it counts its projects.
+      // Locked from the start, because creating a project changes the organization's counter.
       const organization = grantOrganization(
         await loadOrganization(tx, context, params.organizationName, true),
         "can-create-project",
@@ -113,7 +113,7 @@ export const projectResource = implement(projects, {
   },
 });
 
-/** What the register knows against a project as it is to be; only what is new in it is looked up. */
+/** Validates a project against the database; looks up only what changed. */
 async function faultsOf(tx: Tx, context: Context, after: ProjectTable, before?: ProjectTable): Promise<Fault[]> {
   const { organizationId, id: projectId, nameKey } = after;
   const taken = nameKey !== before?.nameKey && (await isProjectNameTaken(tx, organizationId, after.name));
@@ -128,13 +128,13 @@ async function faultsOf(tx: Tx, context: Context, after: ProjectTable, before?: 
   ];
 }
 
-/** The key-value tags in effect, where they are asked for: one statement more. */
+/** Loads the effective key-value tags if the request includes them. */
 async function withBindings(
   tx: Tx,
   views: readonly ProjectView[],
-  wanted: ReadonlySet<string>,
+  include: ReadonlySet<string>,
 ): Promise<{ views: ProjectView[]; included?: Included[] }> {
-  if (!wanted.has("effective_tag_bindings")) return { views: [...views] };
+  if (!include.has("effective_tag_bindings")) return { views: [...views] };
   const bindings = await effectiveOnProjects(
     tx,
     views.map((view) => view.id),
@@ -152,12 +152,12 @@ async function recordProjectChange(
   tx: Tx,
   context: Pick<Context, "actor" | "requestId">,
   change: { readonly before?: ProjectView; readonly after?: ProjectView },
-  beside: Beside = {},
+  extra: Beside = {},
 ): Promise<void> {
   const poolOf = (project: ProjectView) => ({ "default-agent-pool": defaultPoolOf(project) });
   const { before, after } = change;
   await recordChange(tx, context, projects, change, {
-    before: before && { ...poolOf(before), ...beside.before },
-    after: after && { ...poolOf(after), ...beside.after },
+    before: before && { ...poolOf(before), ...extra.before },
+    after: after && { ...poolOf(after), ...extra.after },
   });
 }

@@ -1,4 +1,4 @@
-/** What neighbours ask of projects, and how a project is granted. */
+/** How other resources load projects, and how a permission on a project is granted. */
 import type { Actor } from "../../../access/actor.ts";
 import { grant, type Granted } from "../../../access/granted.ts";
 import {
@@ -17,7 +17,7 @@ import type { Lock } from "../../shared/locks.ts";
 import type { ProjectView } from "./definition.ts";
 import { findProject, findProjects } from "./store.ts";
 
-/** Raises `not-found` where the caller may not read the project. */
+/** Raises `not-found` where the caller can't read the project. */
 export async function loadProject(
   tx: Tx,
   context: Pick<Context, "actor">,
@@ -29,35 +29,35 @@ export async function loadProject(
   return grantProject(project, "can-read");
 }
 
-/** Raises `forbidden`, or `not-found` where the caller may not read the project. */
+/** Raises `forbidden`, or `not-found` where the caller can't read the project. */
 export function grantProject<Permission extends ProjectPermission>(
   project: ProjectView,
   permission: Permission,
 ): Granted<ProjectView, Permission> {
-  const held = projectPermissions(project.access);
+  const permissions = projectPermissions(project.access);
   return grant(project, {
     thing: "project",
     permission,
-    visible: held["can-read"],
-    allowed: held[permission],
+    visible: permissions["can-read"],
+    allowed: permissions[permission],
     needs: projectPermissionNeeds[permission],
   });
 }
 
-/** Which of these projects the caller may read; of more than a page holds, the first. */
+/** Returns the projects that the caller can read, of at most the first page of ids. */
 export async function readableProjects(
   tx: Tx,
   { actor }: Pick<Context, "actor">,
   ids: readonly string[],
 ): Promise<ProjectView[]> {
-  const found = await findProjects(tx, actor, ids.slice(0, pageSizeMax));
-  return found.filter((project) => projectPermissions(project.access)["can-read"]);
+  const projects = await findProjects(tx, actor, ids.slice(0, pageSizeMax));
+  return projects.filter((project) => projectPermissions(project.access)["can-read"]);
 }
 
 /**
- * Where a new workspace goes: the project that is named, or the organization's default one. Raises `not-found` for an
- * organization that the caller may not know of, `forbidden` where the caller may not create workspaces; gives no project where
- * there is none for the caller.
+ * The project of a new workspace: the named one, or the organization's default. Undefined if the caller can't see the
+ * named one. Raises `not-found` for an organization that the caller can't see, and `forbidden` where the caller can't
+ * create workspaces.
  */
 export async function loadProjectForNewWorkspace(
   tx: Tx,
@@ -66,22 +66,22 @@ export async function loadProjectForNewWorkspace(
   projectId: string | undefined,
 ): Promise<{ organization: OrganizationView; project: Granted<ProjectView, "can-create-workspace"> | undefined }> {
   const organization = await loadOrganization(tx, context, organizationName);
-  // Where workspaces are limited, one is made at a time: they are counted.
+  // An organization with a workspace limit creates workspaces one at a time, so that the count is exact.
   const lock = organization.workspaceLimit ? "alone" : true;
   const project = await findProject(tx, context.actor, projectId ?? organization.defaultProjectId, lock);
   const named = projectId !== undefined;
   const visible =
     project?.organizationId === organization.id && (!named || projectPermissions(project.access)["can-read"]);
   if (project === undefined || !visible) return { organization, project: undefined };
-  const where = named ? "this project" : "the default project; name one in which you may";
+  const where = named ? "this project" : "the default project. Name a project in which you can";
   if (!projectPermissions(project.access)["can-create-workspace"])
     throw forbidden(
-      `You may not create workspaces in ${where}: it needs ${projectPermissionNeeds["can-create-workspace"]} (can-create-workspace).`,
+      `You can't create workspaces in ${where}. Creating a workspace needs ${projectPermissionNeeds["can-create-workspace"]} (can-create-workspace).`,
     );
   return { organization, project: grantProject(project, "can-create-workspace") };
 }
 
-/** Projects of one organization that workspaces are moved between, held in the order of their ids. */
+/** Locks projects of one organization in the order of their ids. */
 export async function lockProjects(
   tx: Tx,
   actor: Actor,
@@ -92,8 +92,8 @@ export async function lockProjects(
 }
 
 /**
- * The project that a workspace is to be moved into by an update: that needs admin access to both projects. Undefined when
- * there is no such project for the caller in the workspace's organization. Raises `forbidden`.
+ * The destination when an update moves a workspace, which needs admin access to both projects. Undefined if the caller
+ * can't see it in the workspace's organization. Raises `forbidden`.
  */
 export async function loadProjectToMoveInto(
   tx: Tx,
@@ -101,14 +101,14 @@ export async function loadProjectToMoveInto(
   workspace: { readonly organizationId: string; readonly projectId: string },
   projectId: string,
 ): Promise<ProjectView | undefined> {
-  const found = await findProjects(tx, context.actor, [workspace.projectId, projectId], workspace);
-  const source = found.find((project) => project.id === workspace.projectId);
-  const destination = found.find((project) => project.id === projectId);
+  const projects = await findProjects(tx, context.actor, [workspace.projectId, projectId], workspace);
+  const source = projects.find((project) => project.id === workspace.projectId);
+  const destination = projects.find((project) => project.id === projectId);
   if (destination === undefined || !projectPermissions(destination.access)["can-read"]) return undefined;
   for (const project of [source, destination]) {
     if (project === undefined || !isProjectAdmin(project.access)) {
       throw forbidden(
-        "Moving a workspace by an update needs admin access to both its project and the one that it goes to.",
+        "Moving a workspace with an update needs admin access to its project and to the destination project.",
       );
     }
   }

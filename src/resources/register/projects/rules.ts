@@ -25,7 +25,6 @@ export function newProject(attributes: CreateAttributes<typeof projects>, identi
   };
 }
 
-/** The columns that an update names, and the defaults after it. */
 export function changedProject(
   attributes: UpdateAttributes<typeof projects>,
   before: ProjectTable,
@@ -33,7 +32,7 @@ export function changedProject(
   return { ...changedColumns(projects, attributes), ...applyDefaults(before, attributes) };
 }
 
-/** What the organization gives to projects that follow it. */
+/** The organization's settings that a project's document shows. */
 export function defaultsOf(organization: OrganizationView): OrganizationDefaults & OrganizationFacts {
   return {
     ...factsOf(organization),
@@ -50,7 +49,7 @@ export function poolUnknown(): Fault {
 export function poolNotServing(): Fault {
   return attributeFault(
     "default-agent-pool-id",
-    "Default agent pool does not serve this project; let the pool serve it, or use another pool",
+    "Default agent pool does not serve this project; add the project to the pool's scope, or use another pool",
   );
 }
 
@@ -58,12 +57,12 @@ export function nameTaken(): Fault {
   return attributeFault("name", "Name has already been taken");
 }
 
-/** Why a project can't be deleted, if it can't. */
+/** The reason why a deletion is refused; undefined when it is allowed. */
 export function deletionObstacle(project: Pick<ProjectTable, "isDefault" | "workspaceCount">): AppError | undefined {
   if (project.isDefault === 1)
-    return conflict("The default project can't be deleted: workspaces that name no project go there.");
+    return conflict("The default project can't be deleted. New workspaces are created in it if they name no project.");
   if (project.workspaceCount === 0) return undefined;
   return conflict(
-    `The project holds ${counted(project.workspaceCount, "workspace")}. Move or delete what is in it first, then delete the project.`,
+    `The project has ${counted(project.workspaceCount, "workspace")}. Move or delete them before you delete the project.`,
   );
 }

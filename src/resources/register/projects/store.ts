@@ -46,7 +46,7 @@ const byId = lockable<{ id: string; principal: string }, ProjectRow>("p", (db, {
   projectsForActor(db, principal).where("p.id", "=", id),
 );
 
-/** One statement: the project and all that the caller holds on it. `lock` keeps others from changing it meanwhile. */
+/** Loads the project and the caller's grants in one statement. `lock` prevents concurrent changes. */
 export async function findProject(
   tx: Tx,
   actor: Actor,
@@ -61,15 +61,15 @@ function toProjectView(actor: Actor, row: ProjectRow): ProjectView {
   return { ...row, access: effective(standingOf(actor, row).everywhere, row.projectAccess) };
 }
 
-/** Projects with all that the caller holds on them, in the order of their ids; to change them, those of one organization, locked. */
+/** Loads projects with the caller's grants, by id. With `toChangeIn`, only those of that organization, and locked. */
 export async function findProjects(
   tx: Tx,
   actor: Actor,
   ids: readonly string[],
   toChangeIn?: { readonly organizationId: string },
 ): Promise<ProjectView[]> {
-  const found = projectsForActor(tx.db, principalOf(actor)).where(tx.dialect.isOneOf(sql.ref("p.id"), ids));
-  const within = toChangeIn === undefined ? found : found.where("p.organizationId", "=", toChangeIn.organizationId);
+  const byIds = projectsForActor(tx.db, principalOf(actor)).where(tx.dialect.isOneOf(sql.ref("p.id"), ids));
+  const within = toChangeIn === undefined ? byIds : byIds.where("p.organizationId", "=", toChangeIn.organizationId);
   const rows = await within
     .orderBy("p.id")
     .modifyEnd(held(tx.dialect, "p", toChangeIn !== undefined))
@@ -77,7 +77,7 @@ export async function findProjects(
   return rows.map((row) => toProjectView(actor, row));
 }
 
-/** Whether the organization has the pool. Holds its row: a pool that is being deleted can't become a default. */
+/** Locks the pool's row, so that a pool that is being deleted can't become a default. */
 export async function hasAgentPool(tx: Tx, organizationId: string, id: string): Promise<boolean> {
   const row = await tx.db
     .selectFrom("agentPools as a")
@@ -107,7 +107,7 @@ export async function insertProject(
   await tx.db.insertInto("projects").values(row).execute();
 }
 
-/** Its workspaces show the defaults that they follow. */
+/** A change of defaults raises their version, because documents of workspaces show them. */
 export async function updateProjectRow(
   tx: Tx,
   project: Granted<ProjectView, "can-update">,

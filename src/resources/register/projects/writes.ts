@@ -1,4 +1,4 @@
-/** What neighbours have done to projects. */
+/** Changes of project rows that other resources make. */
 import type { Granted } from "../../../access/granted.ts";
 import type { Capability } from "../../../access/capability.ts";
 import { sql } from "kysely";
@@ -9,7 +9,6 @@ import { raised } from "../../shared/versions.ts";
 import { defaultProjectName, newProject } from "./rules.ts";
 import { insertProject } from "./store.ts";
 
-/** Every organization begins with its default project. */
 export async function insertDefaultProject(
   tx: Tx,
   by: Capability<"new-organization">,
@@ -21,8 +20,8 @@ export async function insertDefaultProject(
 }
 
 /**
- * Before a team and its records go: the projects that it had access to have a team less. Their rows are held first and the
- * records looked at again then: one statement would count a record twice that somebody else is just taking away.
+ * Call it before deleting a team: reduces the team count of its projects. Locks their rows and reads the records again,
+ * because a single statement could count a record that another transaction is deleting.
  */
 export async function discountTeam(
   tx: Tx,
@@ -43,7 +42,6 @@ export async function discountTeam(
     .execute();
 }
 
-/** Teams with access of their own more, or less. */
 export async function countTeams(tx: Tx, projectId: string, change: number): Promise<void> {
   await tx.db
     .updateTable("projects")
@@ -52,7 +50,6 @@ export async function countTeams(tx: Tx, projectId: string, change: number): Pro
     .execute();
 }
 
-/** A workspace more, or less. */
 export async function countWorkspaces(
   tx: Tx,
   _by: Granted<object, "can-create-workspace" | "can-destroy" | "can-force-delete">,
@@ -75,7 +72,7 @@ export interface Moved {
   readonly count: number;
 }
 
-/** Workspaces went from some projects to another: one statement, whatever their number. */
+/** Updates the counters of all projects in one statement. */
 export async function moveCounted(
   tx: Tx,
   _by: Granted<object, "can-move-workspaces" | "can-update">,

@@ -1,4 +1,4 @@
-/** A reserved tag key: a key of tag bindings that an organization wants its people to use, or to leave alone. */
+/** The reserved tag key resource: a tag key with a meaning in the whole organization. */
 import type { Standing } from "../../../access/organization.ts";
 import type { ReservedTagKeyTable } from "../../../database/schema/workspaces.ts";
 import { defineResource } from "../../../jsonapi/define.ts";
@@ -9,7 +9,7 @@ export interface ReservedTagKeyView extends ReservedTagKeyTable, OrganizationFac
   readonly standing: Standing;
 }
 
-/** Clients look for the words "Key is invalid". */
+/** Clients search for "Key is invalid". */
 const key = text({
   min: 1,
   max: 128,
@@ -19,16 +19,20 @@ const key = text({
 
 export const reservedTagKeys = defineResource<ReservedTagKeyView>()(({ required, optional, readOnly, toOne }) => ({
   type: "reserved-tag-keys",
-  doc: "A key of tag bindings that has a meaning in the whole organization.",
+  doc: "A tag key with a fixed meaning in the whole organization.",
   id: (reserved) => reserved.id,
   version: (reserved) => [reserved.version, reserved.organizationFacts],
   attributes: {
-    key: required(key, "Unique in the organization, with its case."),
-    "disable-overrides": optional(flag(), "Whether a workspace may not override its project's value of this key.", {
-      default: false,
-    }),
-    "created-at": readOnly(timestamp(), "When it was made."),
-    "updated-at": readOnly(timestamp(), "When it was last changed.", { audited: false }),
+    key: required(key, "The key. It is unique in the organization and case-sensitive."),
+    "disable-overrides": optional(
+      flag(),
+      "Whether workspaces are prevented from overriding their project's value of this key.",
+      {
+        default: false,
+      },
+    ),
+    "created-at": readOnly(timestamp(), "When the key was reserved."),
+    "updated-at": readOnly(timestamp(), "When the reserved key was last changed.", { audited: false }),
   },
   relationships: {
     organization: toOne("organizations", "The organization.", {
@@ -57,7 +61,7 @@ export const reservedTagKeys = defineResource<ReservedTagKeyView>()(({ required,
     updateReservedTagKey: {
       method: "PATCH",
       path: "/reserved-tag-keys/:reserved_tag_key_id",
-      summary: "Change a reserved tag key",
+      summary: "Update a reserved tag key",
       needs: "an owner, or the organization's token",
       body: "update",
       answer: "document",
@@ -66,7 +70,7 @@ export const reservedTagKeys = defineResource<ReservedTagKeyView>()(({ required,
     deleteReservedTagKey: {
       method: "DELETE",
       path: "/reserved-tag-keys/:reserved_tag_key_id",
-      summary: "Reserve a tag key no longer",
+      summary: "Delete a reserved tag key",
       needs: "an owner, or the organization's token",
       answer: "nothing",
     },

@@ -50,11 +50,11 @@ export const reservedTagKeyResource = implement(reservedTagKeys, {
     return context.database.write(async (tx) => {
       const reserved = await loadToChange(tx, context, params.reservedTagKeyId);
       context.ifMatch.check(reserved);
-      const wanted = changesOf<ReservedTagKeyView>(reserved, changedColumns(reservedTagKeys, body.attributes));
-      if (wanted === undefined) return { view: reserved };
-      const isTaken = wanted.key !== undefined && (await isKeyTaken(tx, reserved.organizationId, wanted.key));
+      const requested = changesOf<ReservedTagKeyView>(reserved, changedColumns(reservedTagKeys, body.attributes));
+      if (requested === undefined) return { view: reserved };
+      const isTaken = requested.key !== undefined && (await isKeyTaken(tx, reserved.organizationId, requested.key));
       refuseIfAny(isTaken ? [keyTaken()] : []);
-      const changes = { ...wanted, updatedAt: now() };
+      const changes = { ...requested, updatedAt: now() };
       await updateReservedTagKeyRow(tx, reserved, changes);
       const changed = afterUpdate<ReservedTagKeyView>(reserved, changes);
       await recordChange(tx, context, reservedTagKeys, { before: reserved, after: changed });

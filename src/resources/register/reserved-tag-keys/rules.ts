@@ -19,7 +19,7 @@ export function newReservedTagKey(
   };
 }
 
-/** Raises `forbidden`, or `not-found` where the caller may not know of the organization. */
+/** Raises `forbidden`, or `not-found` for callers who are not members of the organization. */
 export function grantReservedTagKey(reserved: ReservedTagKeyView): Granted<ReservedTagKeyView, "can-update"> {
   return grant(reserved, {
     thing: "reserved tag key",

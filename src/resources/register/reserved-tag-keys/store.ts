@@ -13,7 +13,7 @@ import { countOf, fetchPage } from "../../shared/paging.ts";
 import { updateRow } from "../../shared/versions.ts";
 import type { ReservedTagKeyView } from "./definition.ts";
 
-/** One statement: the key and what the caller is in its organization; nobody else changes it until the transaction ends. */
+/** Loads the key and the caller's standing in its organization in one statement, and locks the key. */
 export async function findReservedTagKey(
   tx: Tx,
   actor: Actor,
@@ -34,19 +34,18 @@ export async function findReservedTagKey(
 
 export async function listReservedTagKeyRows(tx: Tx, organization: OrganizationView, page: Page) {
   const rows = tx.db.selectFrom("reservedTagKeys").selectAll().where("organizationId", "=", organization.id);
-  const found = await fetchPage(tx, {
+  const result = await fetchPage(tx, {
     rows,
     order: [{ column: "key" }, { column: "id" }],
     page,
     totals: { totalCount: countOf(rows) },
   });
   return {
-    views: found.rows.map((row): ReservedTagKeyView => inOrganization(row, organization)),
-    totalCount: found.totals.totalCount,
+    views: result.rows.map((row): ReservedTagKeyView => inOrganization(row, organization)),
+    totalCount: result.totals.totalCount,
   };
 }
 
-/** A row with what it takes from its organization. */
 export function inOrganization(row: ReservedTagKeyTable, organization: OrganizationView): ReservedTagKeyView {
   return { ...row, ...factsOf(organization), standing: organization.standing };
 }

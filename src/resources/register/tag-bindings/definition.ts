@@ -1,4 +1,4 @@
-/** A key-value tag of a workspace or a project; and one that is in effect there, wherever it comes from. */
+/** The resources for key-value tags: those set on a workspace or project, and the effective ones. */
 import { z } from "zod";
 import type { TagBindingTable } from "../../../database/schema/workspaces.ts";
 import { defineResource, type Operation } from "../../../jsonapi/define.ts";
@@ -6,10 +6,10 @@ import { text } from "../../../jsonapi/schemas.ts";
 
 export type TagBindingView = Pick<TagBindingTable, "id" | "key" | "value">;
 
-const key = text({ min: 1, max: 128, pattern: /^[^\s].*$/s, sentence: "must not begin with white space" });
+const key = text({ min: 1, max: 128, pattern: /^[^\s].*$/s, sentence: "must not begin with whitespace" });
 const value = text({ max: 256 });
 
-/** A binding as it is sent, alone or with its workspace or project. */
+/** A binding in a request, on its own or in the request of its workspace or project. */
 export const bindingItem = z.object({
   type: z.literal("tag-bindings").optional(),
   attributes: z.object({ key, value: value.optional() }),
@@ -24,7 +24,7 @@ const change = {
   example,
 } as const satisfies Partial<Operation>;
 
-// Each stands under two paths: clients know the one or the other.
+// Each operation has two paths, because clients use both.
 const listOfWorkspace = <const Path extends string>(path: Path) =>
   ({
     method: "GET",
@@ -36,14 +36,14 @@ const listOfWorkspace = <const Path extends string>(path: Path) =>
 const changeOfWorkspace = <const Path extends string>(path: Path) => ({
   ...change,
   path,
-  summary: "Add key-value tags to a workspace, or change their values",
+  summary: "Add or update key-value tags of a workspace",
   needs: "admin access to the workspace",
 });
 const addToWorkspace = {
   ...change,
   method: "POST",
   path: "/workspaces/:workspace_id/relationships/tag-bindings",
-  summary: "Add key-value tags to a workspace, without an answer",
+  summary: "Add or update key-value tags of a workspace, with an empty response",
   needs: "admin access to the workspace",
   answer: "nothing",
 } as const satisfies Operation;
@@ -58,7 +58,7 @@ const listOfProject = <const Path extends string>(path: Path) =>
 const changeOfProject = <const Path extends string>(path: Path) => ({
   ...change,
   path,
-  summary: "Add key-value tags to a project, or change their values",
+  summary: "Add or update key-value tags of a project",
   needs: "'update' on the project's settings",
 });
 
@@ -66,7 +66,7 @@ const addToProject = {
   ...change,
   method: "POST",
   path: "/projects/:project_id/relationships/tag-bindings",
-  summary: "Add key-value tags to a project, without an answer",
+  summary: "Add or update key-value tags of a project, with an empty response",
   needs: "'update' on the project's settings",
   answer: "nothing",
 } as const satisfies Operation;
@@ -76,8 +76,8 @@ export const tagBindings = defineResource<TagBindingView>()(({ readOnly }) => ({
   doc: "A key-value tag of a workspace or a project.",
   id: (binding) => binding.id,
   attributes: {
-    key: readOnly(key, "Unique on the workspace or project, with its case."),
-    value: readOnly(value, "May be empty."),
+    key: readOnly(key, "The key. It is unique on the workspace or project and case-sensitive."),
+    value: readOnly(value, "The value; it can be empty."),
   },
   relationships: {},
   operations: {
@@ -95,19 +95,19 @@ export const tagBindings = defineResource<TagBindingView>()(({ readOnly }) => ({
 }));
 
 export interface EffectiveBinding extends Pick<TagBindingTable, "id" | "key" | "value"> {
-  /** Whose binding it is in effect on. */
+  /** The id of the workspace or project on which the binding is effective. */
   readonly ownerId: string;
-  /** The project that it comes from; null for an own one. */
+  /** The id of the project that the binding is inherited from; null for the owner's own. */
   readonly inheritedFrom: string | null;
 }
 
 export const effectiveTagBindings = defineResource<EffectiveBinding>()(({ readOnly }) => ({
   type: "effective-tag-bindings",
-  doc: "A key-value tag in effect: the thing's own, or its project's where it has none of its own with that key.",
+  doc: "An effective key-value tag of a workspace or project. A workspace inherits its project's tags unless it sets the same key itself.",
   id: (binding) => binding.id,
   attributes: {
     key: readOnly(text(), "The key."),
-    value: readOnly(text(), "The value; may be empty."),
+    value: readOnly(text(), "The value; it can be empty."),
   },
   relationships: {},
   links: ({ inheritedFrom }) =>
@@ -116,14 +116,14 @@ export const effectiveTagBindings = defineResource<EffectiveBinding>()(({ readOn
     listEffectiveWorkspaceTagBindings: {
       method: "GET",
       path: "/workspaces/:workspace_id/effective-tag-bindings",
-      summary: "List the key-value tags in effect on a workspace",
+      summary: "List a workspace's effective key-value tags",
       needs: "read access to the workspace's runs",
       answer: "list",
     },
     listEffectiveProjectTagBindings: {
       method: "GET",
       path: "/projects/:project_id/effective-tag-bindings",
-      summary: "List the key-value tags in effect on a project",
+      summary: "List a project's effective key-value tags",
       needs: "read access to the project",
       answer: "list",
     },

@@ -1,4 +1,7 @@
-/** Operations on key-value tags. Whoever may see the workspace or project may see them; whoever may update it may change them. */
+/**
+ * Operations on key-value tags. Reading them needs read access to the workspace or project, changing them the
+ * permission to update it.
+ */
 import type { ListAnswer } from "../../../jsonapi/define.ts";
 import { recordEvent } from "../../shared/audit-events/writes.ts";
 import { grantProject, loadProject } from "../projects/reads.ts";
@@ -72,16 +75,16 @@ async function changeOfProject(context: Context, projectId: string, items: Items
   });
 }
 
-/** Answers with what was sent, in the order in which it was sent. */
-async function change(tx: Tx, context: Context, bound: Bound, items: Items): Promise<Bindings> {
-  const { before, after } = await addBindings(tx, bound, items);
+/** Returns the sent bindings, in the order of the request. */
+async function change(tx: Tx, context: Context, owner: Bound, items: Items): Promise<Bindings> {
+  const { before, after } = await addBindings(tx, owner, items);
   await recordEvent(tx, context, {
-    organizationId: placeOf(bound).organizationId,
+    organizationId: placeOf(owner).organizationId,
     verb: "bind-tags",
     subject:
-      "workspace" in bound
-        ? { type: "workspaces", id: bound.workspace.id }
-        : { type: "projects", id: bound.project.id },
+      "workspace" in owner
+        ? { type: "workspaces", id: owner.workspace.id }
+        : { type: "projects", id: owner.project.id },
     before: told(before),
     after: told([...before, ...after]),
   });

@@ -1,9 +1,9 @@
-/** What neighbours ask of key-value tags: what is in effect on their things. */
+/** The effective key-value tags of workspaces and projects, for other resources. */
 import { sql } from "kysely";
 import type { Tx } from "../../../database/database.ts";
 import type { EffectiveBinding } from "./definition.ts";
 
-/** What is in effect on workspaces: their own bindings, and those of their project that they do not override. */
+/** A workspace's own bindings, and those of its project that it does not override. */
 export async function effectiveOnWorkspaces(tx: Tx, workspaceIds: readonly string[]): Promise<EffectiveBinding[]> {
   const chosen = tx.dialect.isOneOf(sql.ref("w.id"), workspaceIds);
   const result = await sql<EffectiveBinding>`
@@ -17,7 +17,6 @@ export async function effectiveOnWorkspaces(tx: Tx, workspaceIds: readonly strin
   return result.rows;
 }
 
-/** What is in effect on projects: their own. */
 export async function effectiveOnProjects(tx: Tx, projectIds: readonly string[]): Promise<EffectiveBinding[]> {
   const rows = await tx.db
     .selectFrom("tagBindings")

@@ -5,7 +5,10 @@ import type { Tx } from "../../../database/database.ts";
 import type { ProjectTable } from "../../../database/schema/projects.ts";
 import type { TagBindingTable, WorkspaceTable } from "../../../database/schema/workspaces.ts";
 
-/** What bindings hang on, with the proof that they may be changed: a workspace or a project, also one that was just made. */
+/**
+ * The workspace or project that has the bindings, with the proof that the caller can change them or has just created
+ * it.
+ */
 export type Bound =
   | {
       readonly workspace: Granted<
@@ -15,11 +18,10 @@ export type Bound =
     }
   | { readonly project: Granted<Pick<ProjectTable, "id" | "organizationId">, "can-update" | "can-create-project"> };
 
-/** The columns of a binding that say what it hangs on. */
-export function placeOf(bound: Bound): Pick<TagBindingTable, "organizationId" | "workspaceId" | "projectId"> {
-  return "workspace" in bound
-    ? { organizationId: bound.workspace.organizationId, workspaceId: bound.workspace.id, projectId: null }
-    : { organizationId: bound.project.organizationId, workspaceId: null, projectId: bound.project.id };
+export function placeOf(owner: Bound): Pick<TagBindingTable, "organizationId" | "workspaceId" | "projectId"> {
+  return "workspace" in owner
+    ? { organizationId: owner.workspace.organizationId, workspaceId: owner.workspace.id, projectId: null }
+    : { organizationId: owner.project.organizationId, workspaceId: null, projectId: owner.project.id };
 }
 
 export async function findBindings(
@@ -32,29 +34,28 @@ export async function findBindings(
   return own.orderBy("key").execute();
 }
 
-/** Adds bindings, or gives those with the same key the new value. */
-export async function upsertBindings(tx: Tx, bound: Bound, rows: readonly TagBindingTable[]): Promise<void> {
+export async function upsertBindings(tx: Tx, owner: Bound, rows: readonly TagBindingTable[]): Promise<void> {
   if (rows.length === 0) return;
-  const owner = "workspace" in bound ? "workspaceId" : "projectId";
+  const ownerColumn = "workspace" in owner ? "workspaceId" : "projectId";
   await tx.db
     .insertInto("tagBindings")
     .values([...rows])
     .onConflict((conflict) =>
-      conflict.columns([owner, "key"]).doUpdateSet({ value: (set) => set.ref("excluded.value") }),
+      conflict.columns([ownerColumn, "key"]).doUpdateSet({ value: (set) => set.ref("excluded.value") }),
     )
     .execute();
 }
 
-export async function deleteBindings(tx: Tx, bound: Bound): Promise<void> {
+export async function deleteBindings(tx: Tx, owner: Bound): Promise<void> {
   const query = tx.db.deleteFrom("tagBindings");
   await (
-    "workspace" in bound
-      ? query.where("workspaceId", "=", bound.workspace.id)
-      : query.where("projectId", "=", bound.project.id)
+    "workspace" in owner
+      ? query.where("workspaceId", "=", owner.workspace.id)
+      : query.where("projectId", "=", owner.project.id)
   ).execute();
 }
 
-/** Which of these keys a workspace may not have for itself: reserved without overrides, and set on its project. */
+/** The keys that the workspace can't set: reserved without overrides, and set on its project. */
 export async function keysFixedByProject(tx: Tx, workspaceId: string, keys: readonly string[]): Promise<string[]> {
   const result = await sql<{ key: string }>`
     select b.key from workspaces as w

@@ -1,4 +1,4 @@
-/** A flat tag of an organization. It is there as long as a workspace carries it. */
+/** The tag resource: a flat tag of an organization, which exists as long as a workspace carries it. */
 import { z } from "zod";
 import type { TagTable } from "../../../database/schema/workspaces.ts";
 import { defineResource } from "../../../jsonapi/define.ts";
@@ -15,7 +15,7 @@ export const tagName = text({
   sentence: "may only contain letters, numbers, dashes, underscores and colons",
 });
 
-/** By the id of a tag that the organization has, or by a name. */
+/** A tag in a request, by id or by name. */
 const tagItem = z
   .object({
     type: z.literal("tags"),
@@ -31,13 +31,13 @@ const changeNeeds = "admin access to the workspace";
 
 export const tags = defineResource<TagView>()(({ readOnly, toOne }) => ({
   type: "tags",
-  doc: "A flat tag; it disappears with the last workspace that carries it.",
+  doc: "A flat tag of workspaces. A tag is deleted when the last workspace that carries it is deleted or loses it.",
   id: (tag) => tag.id,
   version: (tag) => [tag.version, tag.organizationFacts],
   attributes: {
-    name: readOnly(tagName, "Unique in the organization, with its case."),
-    "created-at": readOnly(timestamp(), "When it was first used."),
-    "instance-count": readOnly(wholeNumber(), "How many workspaces carry it.", { audited: false }),
+    name: readOnly(tagName, "The name. It is unique in the organization and case-sensitive."),
+    "created-at": readOnly(timestamp(), "When the tag was first used."),
+    "instance-count": readOnly(wholeNumber(), "The number of workspaces with the tag.", { audited: false }),
   },
   relationships: {
     organization: toOne("organizations", "The organization.", { id: (tag) => tag.organizationName }),
@@ -73,13 +73,13 @@ export const tags = defineResource<TagView>()(({ readOnly, toOne }) => ({
       method: "GET",
       path: "/organizations/:organization_name/tags",
       summary: "List an organization's tags",
-      needs: "a member; shows the tags of the organization",
+      needs: "a member",
       query: {
         paged: true,
         sort: ["name", "created-at"],
         parameters: {
           q: searchParameter("the name"),
-          "filter[exclude][taggable][id]": textParameter("Only tags that this workspace does not carry."),
+          "filter[exclude][taggable][id]": textParameter("Returns only tags that this workspace does not have."),
         },
       },
       answer: "list",
@@ -87,7 +87,7 @@ export const tags = defineResource<TagView>()(({ readOnly, toOne }) => ({
     deleteOrganizationTags: {
       method: "DELETE",
       path: "/organizations/:organization_name/tags",
-      summary: "Delete tags, from every workspace that carries them",
+      summary: "Delete tags and remove them from all workspaces",
       needs: "an owner, a team with 'manage-workspaces', or the organization's token",
       body: { linkage: ["tags"] },
       answer: "nothing",

@@ -32,9 +32,9 @@ export const tagResource = implement(tags, {
   async addWorkspaceTags({ context, params, body }) {
     return context.database.write(async (tx) => {
       const workspace = await workspaceToTag(tx, context, params.workspaceId);
-      const wanted = await resolveTags(tx, workspace, body.data, "/data");
+      const requested = await resolveTags(tx, workspace, body.data, "/data");
       const before = new Set(namesIn(workspace.tagNames));
-      const added = wanted.filter((tag) => !before.has(tag.name));
+      const added = requested.filter((tag) => !before.has(tag.name));
       if (added.length === 0) return;
       refuseTooMany(workspace.tagNames, added.length);
       await linkTags(tx, [workspace], idsOf(added));
@@ -47,10 +47,10 @@ export const tagResource = implement(tags, {
   async removeWorkspaceTags({ context, params, body }) {
     return context.database.write(async (tx) => {
       const workspace = await workspaceToTag(tx, context, params.workspaceId);
-      const found = await lockTags(tx, workspace.organizationId, namedIn(body.data));
-      refuseIfAny(unknownIds(body.data, new Set(idsOf(found))));
+      const lockedTags = await lockTags(tx, workspace.organizationId, namedIn(body.data));
+      refuseIfAny(unknownIds(body.data, new Set(idsOf(lockedTags))));
       const carried = new Set(namesIn(workspace.tagNames));
-      const removed = found.filter((tag) => carried.has(tag.name));
+      const removed = lockedTags.filter((tag) => carried.has(tag.name));
       if (removed.length === 0) return;
       await unlinkTags(tx, workspace, idsOf(removed));
       await recountTags(tx, workspace.organizationId, idsOf(removed));
@@ -73,20 +73,20 @@ export const tagResource = implement(tags, {
 
   async deleteOrganizationTags({ context, params, body }) {
     return context.database.write(async (tx) => {
-      // Deleting takes them away from every workspace.
+      // Deleting a tag changes every workspace that carries it.
       const organization = grantOrganization(
         await loadOrganization(tx, context, params.organizationName),
         "can-delete-tags",
       );
       const carriers = await lockCarriers(tx, organization.id, idsOf(body));
-      const found = await lockTags(tx, organization.id, { ids: idsOf(body) });
-      refuseIfAny(unknownIds(body, new Set(idsOf(found))));
-      if (found.length === 0) return;
-      if (!(await carryAll(tx, organization.id, idsOf(found), carriers)))
-        throw new Overtaken("a tag was added meanwhile");
-      await deleteTags(tx, organization, idsOf(found));
+      const lockedTags = await lockTags(tx, organization.id, { ids: idsOf(body) });
+      refuseIfAny(unknownIds(body, new Set(idsOf(lockedTags))));
+      if (lockedTags.length === 0) return;
+      if (!(await carryAll(tx, organization.id, idsOf(lockedTags), carriers)))
+        throw new Overtaken("a tag was added concurrently");
+      await deleteTags(tx, organization, idsOf(lockedTags));
       await rewriteTagNames(tx, carriers);
-      const events = found.map((tag) => ({
+      const events = lockedTags.map((tag) => ({
         organizationId: organization.id,
         verb: "delete",
         subject: { type: "tags", id: tag.id },
@@ -98,12 +98,13 @@ export const tagResource = implement(tags, {
 
   async addTagToWorkspaces({ context, params, body }) {
     return context.database.write(async (tx) => {
-      const wanted = new Set(idsOf(body));
-      const found = await loadWorkspaces(tx, context, [...wanted]);
-      const [tag] = await lockTags(tx, found[0]?.organizationId ?? "", { ids: [params.tagId] });
-      const inReach = found.filter((workspace) => workspace.organizationId === tag?.organizationId);
-      if (tag === undefined || inReach.length === 0 || inReach.length < wanted.size) throw notFound("tag or workspace");
-      const workspaces = inReach.map((workspace) => grantWorkspace(workspace, "can-manage-tags", "hide"));
+      const workspaceIds = new Set(idsOf(body));
+      const visible = await loadWorkspaces(tx, context, [...workspaceIds]);
+      const [tag] = await lockTags(tx, visible[0]?.organizationId ?? "", { ids: [params.tagId] });
+      const inOrganization = visible.filter((workspace) => workspace.organizationId === tag?.organizationId);
+      if (tag === undefined || inOrganization.length === 0 || inOrganization.length < workspaceIds.size)
+        throw notFound("tag or workspace");
+      const workspaces = inOrganization.map((workspace) => grantWorkspace(workspace, "can-manage-tags", "hide"));
       const without = workspaces.filter((workspace) => !namesIn(workspace.tagNames).includes(tag.name));
       if (without.length === 0) return;
       await linkTags(tx, without, [tag.id]);
@@ -120,9 +121,9 @@ export const tagResource = implement(tags, {
 });
 
 const idsOf = (things: readonly { readonly id: string }[]): string[] => things.map(({ id }) => id);
-const namesOf = (found: readonly FoundTag[]): string[] => found.map(({ name }) => name);
+const namesOf = (resolved: readonly FoundTag[]): string[] => resolved.map(({ name }) => name);
 
-/** Locked, so that its tags are counted right. Raises `not-found`. */
+/** Locked, so that tag counters stay exact. Raises `not-lockedTags`. */
 async function workspaceToTag(
   tx: Tx,
   context: Context,
@@ -136,7 +137,7 @@ async function recordTags(
   context: Context,
   { organizationId, id }: WorkspaceView,
   verb: "add-tags" | "remove-tags",
-  told: { readonly before?: object; readonly after?: object },
+  change: { readonly before?: object; readonly after?: object },
 ): Promise<void> {
-  await recordEvent(tx, context, { organizationId, verb, subject: { type: "workspaces", id }, ...told });
+  await recordEvent(tx, context, { organizationId, verb, subject: { type: "workspaces", id }, ...change });
 }

@@ -2,35 +2,36 @@
 import { type Fault, invalid } from "../../../kernel/errors.ts";
 import { tagName } from "./definition.ts";
 
-/** A tag as callers send it: by name, or by the id of one that the organization has. */
+/** A tag in a request: by name, or by the id of an existing tag. */
 export interface TagItem {
   readonly id?: string | undefined;
   readonly attributes?: { readonly name?: string | undefined } | undefined;
 }
 
-/** So many that nobody misses one, and so few that a page of workspaces stays a page. */
+/** Limits the size of a page of workspaces, each of which shows its tags. */
 const tagsMax = 250;
 
-/** The names on a workspace's row. */
+/** A workspace's row has its tag names joined by commas. */
 export const namesIn = (tagNames: string): readonly string[] => (tagNames === "" ? [] : tagNames.split(","));
 
-/** Names as a workspace's row holds them. */
 export const joinedNames = (tags: readonly { readonly name: string }[]): string =>
   tags
     .map(({ name }) => name)
     .toSorted()
     .join(",");
 
-/** Raises `invalid` where a workspace would carry too many. */
 export function refuseTooMany(tagNames: string, added: number): void {
   const count = namesIn(tagNames).length + added;
   if (count > tagsMax)
     throw invalid([
-      { pointer: "/data", detail: `A workspace carries at most ${tagsMax} tags; this would make ${count}` },
+      {
+        pointer: "/data",
+        detail: `A workspace can have at most ${tagsMax} tags; the request would result in ${count}`,
+      },
     ]);
 }
 
-/** Of items with an id the id counts, and of others the name. */
+/** An item's id takes precedence over its name. */
 export function namedIn(items: readonly TagItem[]): { ids: string[]; names: string[] } {
   return {
     ids: items.flatMap((item) => item.id ?? []),
@@ -38,7 +39,6 @@ export function namedIn(items: readonly TagItem[]): { ids: string[]; names: stri
   };
 }
 
-/** Names that no tag can have. */
 export function nameFaults(items: readonly TagItem[], pointer: string): Fault[] {
   return items.flatMap((item, index) => {
     const parsed = item.attributes?.name === undefined ? undefined : tagName.safeParse(item.attributes.name);
@@ -48,7 +48,6 @@ export function nameFaults(items: readonly TagItem[], pointer: string): Fault[] 
   });
 }
 
-/** An id must exist. */
 export function unknownIds(items: readonly TagItem[], known: ReadonlySet<string>, pointer = "/data"): Fault[] {
   return items.flatMap(({ id }, index) =>
     id === undefined || known.has(id)

@@ -1,4 +1,4 @@
-/** SQL of tags. Their counters are kept with every change, by sets, never one by one. */
+/** SQL of tags. Every change updates their counters, with one statement for all tags. */
 import { type Kysely, type RawBuilder, sql } from "kysely";
 import type { Actor } from "../../../access/actor.ts";
 import type { Granted } from "../../../access/granted.ts";
@@ -29,9 +29,11 @@ export interface TagSearch {
   readonly page: Page;
   readonly sort?: Sort<"name" | "created-at"> | undefined;
   readonly part?: string | undefined;
-  /** Only the tags of this workspace. */
   readonly workspaceId?: string;
-  /** Only tags that this workspace does not carry, as far as the caller may read it: of others it must not learn the tags. */
+  /**
+   * Only tags that this workspace does not have. Applies only if the caller can read the workspace, so as not to reveal
+   * its tags.
+   */
   readonly except?: { readonly workspaceId: string; readonly actor: Actor; readonly organization: OrganizationView };
 }
 
@@ -53,18 +55,18 @@ export async function listTagRows(
   if (search.part) rows = rows.where(containsWords(tx.dialect, [sql`lower(t.name)`], search.part));
   const column = search.sort?.key === "created-at" ? "t.createdAt" : "t.name";
   const order: Order[] = [{ column, descending: search.sort?.descending ?? false }, { column: "t.id" }];
-  const found = await fetchPage(tx, {
+  const result = await fetchPage(tx, {
     rows,
     order,
     page: search.page,
     totals: { totalCount: countOf(rows.clearSelect().select("t.id")) },
   });
-  return { views: found.rows, totalCount: found.totals.totalCount };
+  return { views: result.rows, totalCount: result.totals.totalCount };
 }
 
 /**
- * Tags by id or by name, in the order of their ids; locked, because whoever changes a tag's workspaces counts them anew, and
- * would otherwise not see those that somebody else is adding.
+ * Finds tags by id or by name and locks them in the order of their ids. Counting a tag's workspaces needs the lock:
+ * otherwise it misses those that another transaction is adding.
  */
 export async function lockTags(
   tx: Tx,
@@ -82,15 +84,15 @@ export async function lockTags(
     .execute();
 }
 
-/** A workspace that was just made. */
+/** A workspace created in this transaction. */
 export type NewCarrier = Granted<Pick<WorkspaceTable, "id" | "organizationId">, "can-create-workspace">;
 
-/** A workspace whose tags may be changed, or that was just made. */
+/** A workspace whose tags the caller can change. */
 export type Carrier = Granted<Pick<WorkspaceTable, "id" | "organizationId">, "can-manage-tags"> | NewCarrier;
 
 /**
- * Makes the tags that are not there yet; two callers at once make one between them. In the order of their names, because
- * whoever makes a tag waits for whoever is just making the same.
+ * Inserts missing tags; concurrent callers share one. Inserts in the order of names, because an insert waits for
+ * another transaction that inserts the same name.
  */
 export async function insertTags(tx: Tx, { organizationId }: Carrier, names: readonly string[]): Promise<void> {
   if (names.length === 0) return;
@@ -106,7 +108,7 @@ export async function insertTags(tx: Tx, { organizationId }: Carrier, names: rea
     .execute();
 }
 
-/** Every one of these workspaces carries every one of these tags from now on. */
+/** Adds each of the tags to each of the workspaces. */
 export async function linkTags(tx: Tx, workspaces: readonly Carrier[], tagIds: readonly string[]): Promise<void> {
   if (workspaces.length === 0 || tagIds.length === 0) return;
   const createdAt = now();
@@ -132,7 +134,6 @@ export async function unlinkTags(
     .execute();
 }
 
-/** One workspace more carries each of these. */
 export async function countTagsUp(tx: Tx, tagIds: readonly string[]): Promise<void> {
   await tx.db
     .updateTable("tags")
@@ -141,7 +142,7 @@ export async function countTagsUp(tx: Tx, tagIds: readonly string[]): Promise<vo
     .execute();
 }
 
-/** Counts anew how many workspaces carry these tags, and lets go those that none carries. */
+/** Recounts the workspaces of these tags, and deletes tags without any. */
 export async function recountTags(tx: Tx, organizationId: string, tagIds: readonly string[]): Promise<void> {
   const chosen = tx.dialect.isOneOf(sql.ref("id"), tagIds);
   await tx.db
@@ -156,7 +157,7 @@ export async function recountTags(tx: Tx, organizationId: string, tagIds: readon
   await tx.db.deleteFrom("tags").where(chosen).where("instanceCount", "=", 0).execute();
 }
 
-/** The workspaces that carry one of these tags, held in the order of their ids: before the tags, like every workspace. */
+/** Locks the workspaces with one of these tags in the order of their ids. Lock workspaces before tags. */
 export async function lockCarriers(tx: Tx, organizationId: string, tagIds: readonly string[]): Promise<string[]> {
   const rows = await tx.db
     .selectFrom("workspaces as w")
@@ -170,7 +171,7 @@ export async function lockCarriers(tx: Tx, organizationId: string, tagIds: reado
   return rows.map((row) => row.id);
 }
 
-/** Whether only these workspaces carry one of these tags. The tags are locked by now, so that it stays so. */
+/** Whether no other workspace has one of these tags. The caller has locked the tags, so the answer stays true. */
 export async function carryAll(
   tx: Tx,
   organizationId: string,

@@ -1,4 +1,4 @@
-/** What workspaces have done to tags when they are made and when they go. */
+/** Changes of tags when workspaces are tagged, created and deleted. */
 import { Overtaken, type Tx } from "../../../database/database.ts";
 import type { WorkspaceTable } from "../../../database/schema/workspaces.ts";
 import { refuseIfAny } from "../../../kernel/errors.ts";
@@ -11,10 +11,7 @@ export interface FoundTag {
   readonly name: string;
 }
 
-/**
- * The tags that are meant; those that are named and not there are made. Raises `invalid` for an id that the organization does
- * not have, and for a name that no tag can have.
- */
+/** Resolves the requested tags and creates missing names. Raises `invalid` for unknown ids and invalid names. */
 export async function resolveTags(
   tx: Tx,
   carrier: Carrier,
@@ -23,35 +20,36 @@ export async function resolveTags(
 ): Promise<FoundTag[]> {
   refuseIfAny(nameFaults(items, pointer));
   const names = [...new Set(items.flatMap((item) => item.attributes?.name ?? []))];
-  // Where there is a name, it counts.
+  // A name takes precedence over an id.
   const byId = items.map((item) => (item.attributes?.name === undefined ? { id: item.id ?? "" } : {}));
-  const found = await makeAndLock(tx, carrier, { ids: byId.flatMap(({ id }) => id ?? []), names });
-  refuseIfAny(unknownIds(byId, new Set(found.map((tag) => tag.id)), pointer));
-  return found;
+  const resolved = await makeAndLock(tx, carrier, { ids: byId.flatMap(({ id }) => id ?? []), names });
+  refuseIfAny(unknownIds(byId, new Set(resolved.map((tag) => tag.id)), pointer));
+  return resolved;
 }
 
-/** A tag that is there when we look may be gone, with its last workspace, before we hold it. Raises `Overtaken` then. */
-async function makeAndLock(tx: Tx, carrier: Carrier, wanted: { ids: string[]; names: string[] }) {
-  await insertTags(tx, carrier, wanted.names);
-  const found = await lockTags(tx, carrier.organizationId, wanted);
-  const names = new Set(found.map((tag) => tag.name));
-  // Not made again here: one that somebody else is just making would be waited for while others are held.
-  if (!wanted.names.every((name) => names.has(name))) throw new Overtaken("a tag went while it was being added");
-  return found;
+/** Another transaction can delete a tag with its last workspace before this one locks it. Raises `Overtaken` then. */
+async function makeAndLock(tx: Tx, carrier: Carrier, requested: { ids: string[]; names: string[] }) {
+  await insertTags(tx, carrier, requested.names);
+  const resolved = await lockTags(tx, carrier.organizationId, requested);
+  const names = new Set(resolved.map((tag) => tag.name));
+  // Inserting again here could wait for another transaction while holding locks, and deadlock.
+  if (!requested.names.every((name) => names.has(name)))
+    throw new Overtaken("a tag was deleted while it was being added");
+  return resolved;
 }
 
-/** Gives a new workspace its tags, and its row their names. Raises `invalid`. */
+/** Raises `invalid`. */
 export async function tagNewWorkspace(tx: Tx, workspace: NewCarrier, items: readonly TagItem[]): Promise<void> {
   if (items.length === 0) return;
-  const found = await resolveTags(tx, workspace, items, "/data/relationships/tags/data");
-  refuseTooMany("", found.length);
-  const ids = found.map(({ id }) => id);
+  const resolved = await resolveTags(tx, workspace, items, "/data/relationships/tags/data");
+  refuseTooMany("", resolved.length);
+  const ids = resolved.map(({ id }) => id);
   await linkTags(tx, [workspace], ids);
   await countTagsUp(tx, ids);
-  await setFirstTagNames(tx, workspace, joinedNames(found));
+  await setFirstTagNames(tx, workspace, joinedNames(resolved));
 }
 
-/** Before a workspace goes: holds its tags, so that they can be counted anew when it is gone. */
+/** Call it before deleting a workspace: locks its tags, so that they can be recounted after. */
 export async function holdTags(
   tx: Tx,
   workspace: Pick<WorkspaceTable, "organizationId" | "tagNames">,
@@ -62,7 +60,7 @@ export async function holdTags(
   return carried.map((tag) => tag.id);
 }
 
-/** After it is gone: those that were only its own go too. */
+/** Call it after deleting the workspace: deletes tags that no other workspace has. */
 export async function releaseTags(tx: Tx, organizationId: string, tagIds: readonly string[]): Promise<void> {
   if (tagIds.length > 0) await recountTags(tx, organizationId, tagIds);
 }

@@ -1,9 +1,9 @@
-/** Moving workspaces between projects, many at once. A move leaves no thing of its own behind but its audit event. */
+/** The operation that moves workspaces between projects. A move has no document; only its audit event remains. */
 import { defineResource } from "../../../jsonapi/define.ts";
 
 export const workspaceMoves = defineResource<never>()(() => ({
   type: "workspace-moves",
-  doc: "Moving workspaces between projects: all of those that are named, or none.",
+  doc: "Moves workspaces between projects: all of the named ones, or none.",
   id: () => "",
   attributes: {},
   relationships: {},

@@ -13,19 +13,19 @@ import { lockWorkspaces } from "./store.ts";
 
 export const workspaceMoveResource = implement(workspaceMoves, {
   async moveWorkspaces({ context, params, body }) {
-    const wanted = [...new Set(body.map(({ id }) => id))];
+    const workspaceIds = [...new Set(body.map(({ id }) => id))];
     await context.database.write(async (tx) => {
       const { organizationId } = grantDestination(await loadProject(tx, context, params.projectId));
-      const found = await lockWorkspaces(tx, organizationId, wanted);
-      // Workspaces first, then projects, each in the order of their ids: what every change of the two keeps to.
+      const lockedWorkspaces = await lockWorkspaces(tx, organizationId, workspaceIds);
+      // Lock order: workspaces, then projects, each by id.
       const projects = await lockProjects(tx, context.actor, organizationId, [
         params.projectId,
-        ...new Set(found.map(({ projectId }) => projectId)),
+        ...new Set(lockedWorkspaces.map(({ projectId }) => projectId)),
       ]);
-      const locked = projects.find(({ id }) => id === params.projectId);
-      if (locked === undefined) throw notFound("project");
-      const destination = grantDestination(locked);
-      const movable = grantMove(wanted, found, projects);
+      const lockedDestination = projects.find(({ id }) => id === params.projectId);
+      if (lockedDestination === undefined) throw notFound("project");
+      const destination = grantDestination(lockedDestination);
+      const movable = grantMove(workspaceIds, lockedWorkspaces, projects);
       const leaving = movable.filter(({ projectId }) => projectId !== destination.id);
       if (leaving.length === 0) return;
       const durations = new Map(

@@ -8,7 +8,7 @@ import type { MovingRow } from "./store.ts";
 
 const moving = "can-move-workspaces";
 
-/** The specification lists 404 and no 403 for whoever may not move workspaces into a project. Raises `not-found`. */
+/** Raises `not-found`: the specification lists no 403 for callers who can't move workspaces into a project. */
 export function grantDestination(project: ProjectView): Granted<ProjectView, typeof moving> {
   return grant(project, {
     thing: "project",
@@ -22,22 +22,22 @@ export function grantDestination(project: ProjectView): Granted<ProjectView, typ
 
 const namedMax = 5;
 
-/** Raises `forbidden`, and one word for a workspace that is foreign, unknown or not to be moved; else all may be moved. */
+/** Raises `forbidden` with the same message for unknown workspaces and for those that the caller can't move. */
 export function grantMove(
-  wanted: readonly string[],
-  found: readonly MovingRow[],
+  requested: readonly string[],
+  rows: readonly MovingRow[],
   projects: readonly ProjectView[],
 ): readonly Granted<MovingRow, typeof moving>[] {
   const open = new Set(projects.filter(({ access }) => projectRightsOf(access)[moving]).map(({ id }) => id));
-  const movable = new Set(found.filter(({ projectId }) => open.has(projectId)).map(({ id }) => id));
-  const stuck = wanted.filter((id) => !movable.has(id));
-  if (stuck.length > 0) {
-    const more = stuck.length > namedMax ? ` and ${stuck.length - namedMax} more` : "";
+  const movable = new Set(rows.filter(({ projectId }) => open.has(projectId)).map(({ id }) => id));
+  const refused = requested.filter((id) => !movable.has(id));
+  if (refused.length > 0) {
+    const more = refused.length > namedMax ? ` and ${refused.length - namedMax} more` : "";
     throw forbidden(
-      `Nothing was moved: ${stuck.slice(0, namedMax).join(", ")}${more} can't be found, or you may not move them out of their projects: that needs ${projectRightNeeds[moving]} (${moving}).`,
+      `Nothing was moved: ${refused.slice(0, namedMax).join(", ")}${more} can't be found, or you can't move them out of their projects. Moving needs ${projectRightNeeds[moving]} (${moving}).`,
     );
   }
-  return found.map((row) =>
+  return rows.map((row) =>
     grant(row, {
       thing: "workspace",
       permission: moving,
@@ -48,14 +48,13 @@ export function grantMove(
   );
 }
 
-/** How many leave each project. */
 export function movedOf(leaving: readonly MovingRow[], to: string): Moved[] {
   const counts = new Map<string, number>();
   for (const { projectId } of leaving) counts.set(projectId, (counts.get(projectId) ?? 0) + 1);
   return [...counts].map(([from, count]) => ({ from, to, count }));
 }
 
-/** What the audit event of a move tells of each workspace, before or after. */
+/** The workspaces in the audit event, before or after the move. */
 export function auditedMove(
   leaving: readonly MovingRow[],
   stateOf: (row: MovingRow) => Pick<MovingRow, "projectId" | "autoDestroyActivityDuration">,

@@ -1,4 +1,4 @@
-/** Destruction of inactive workspaces: what a workspace says itself, and what it inherits from its project. */
+/** Auto-destroy settings of a workspace: its own, or inherited from its project. */
 import type { WorkspaceTable } from "../../../database/schema/workspaces.ts";
 import { attributeFault, type Fault } from "../../../kernel/errors.ts";
 
@@ -13,12 +13,12 @@ export type AutoDestroyColumns = Pick<
   "autoDestroyAt" | "autoDestroyActivityDuration" | "inheritsProjectAutoDestroy"
 >;
 
-/** A workspace that says nothing itself. */
+/** The columns of a workspace that inherits its project's setting. */
 export function inheriting(projectDuration: string | null): AutoDestroyColumns {
   return { autoDestroyAt: null, autoDestroyActivityDuration: projectDuration, inheritsProjectAutoDestroy: 1 };
 }
 
-/** One that says something itself, be it that it is never destroyed. */
+/** The columns of a workspace with a setting of its own, which can be "never". */
 function own({
   autoDestroyAt = null,
   autoDestroyActivityDuration = null,
@@ -27,7 +27,7 @@ function own({
 }
 
 /**
- * The duration in force is the project's where it is inherited, whatever the workspace's own row holds: so a project's new one
+ * An inherited duration is resolved here, whatever the workspace's row has, so that changing a project's duration
  * rewrites no workspace. See docs/decisions/0081-a-projects-duration-is-resolved-when-read.md.
  */
 export function durationInForce(
@@ -38,7 +38,7 @@ export function durationInForce(
   return workspace.inheritsProjectAutoDestroy === 1 ? workspace.projectDuration : workspace.autoDestroyActivityDuration;
 }
 
-/** A workspace that inherits no longer goes on with what it inherited, which its own row need not hold yet. */
+/** A workspace that stops inheriting keeps the inherited duration, which must then be written to its own row. */
 export function ownDuration(
   before: AutoDestroyColumns,
   after: AutoDestroyColumns,
@@ -48,17 +48,17 @@ export function ownDuration(
 }
 
 export function autoDestroyFaults(input: AutoDestroyInput): Fault[] {
-  const own = (input.autoDestroyActivityDuration ?? input.autoDestroyAt ?? null) !== null;
-  if (input.inheritsProjectAutoDestroy !== true || !own) return [];
+  const hasSchedule = (input.autoDestroyActivityDuration ?? input.autoDestroyAt ?? null) !== null;
+  if (input.inheritsProjectAutoDestroy !== true || !hasSchedule) return [];
   return [
     attributeFault(
       "inherits-project-auto-destroy",
-      "Inherits project auto destroy can't be true together with a value of the workspace's own",
+      "Inherits project auto destroy can't be true together with a schedule for this workspace; send one of them",
     ),
   ];
 }
 
-/** The columns after the change: an absent key keeps, a value of its own is an override, and no time ends the schedule. */
+/** Absent attributes keep their value. A value overrides the project's; null for `autoDestroyAt` ends the schedule. */
 export function applyAutoDestroy(
   before: AutoDestroyColumns,
   input: AutoDestroyInput,
@@ -72,7 +72,7 @@ export function applyAutoDestroy(
   return { ...own(before), inheritsProjectAutoDestroy: inherits === false ? 0 : before.inheritsProjectAutoDestroy };
 }
 
-/** Whoever gives a new schedule begins anew, whatever became of the last. */
+/** A new schedule clears the error of the previous one. */
 export function statusAfter(
   { autoDestroyStatus }: Pick<WorkspaceTable, "autoDestroyStatus">,
   input: AutoDestroyInput,
@@ -82,7 +82,7 @@ export function statusAfter(
   return isNew && autoDestroyStatus === "errored" ? { autoDestroyStatus: null } : {};
 }
 
-/** In another project, what is inherited is that project's. */
+/** A moved workspace inherits from the destination project. */
 export function movedTo(projectDuration: string | null, before: AutoDestroyColumns): Partial<AutoDestroyColumns> {
   return before.inheritsProjectAutoDestroy === 1 ? inheriting(projectDuration) : {};
 }

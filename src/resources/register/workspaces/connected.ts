@@ -1,16 +1,15 @@
 /**
- * What a workspace's document shows of other rows: the columns, and the joins that bring them. Every statement that loads
- * whole workspaces, the show and the lists alike, is made from this one table.
+ * The columns of other tables that a workspace's document shows, with their joins. Every statement that loads whole
+ * workspaces uses them.
  */
 import { type RawBuilder, type SelectQueryBuilder, sql } from "kysely";
 import type { Schema } from "../../../database/schema/schema.ts";
 import type { WorkspaceTable } from "../../../database/schema/workspaces.ts";
 import type { ConnectedFacts } from "./view.ts";
 
-/** A statement's workspaces, called `w`. */
+/** A query of workspaces under the alias `w`. */
 export type Workspaces = SelectQueryBuilder<Schema & { w: Schema["workspaces"] }, "w", object>;
 
-/** A whole workspace with what is connected to it. */
 export type ConnectedRow = WorkspaceTable & ConnectedFacts;
 
 const columns: Readonly<Record<keyof ConnectedFacts, string>> = {
@@ -41,13 +40,13 @@ const joins: readonly Join[] = [
 
 const aliased = Object.entries(columns).map(([name, column]) => ({ name, column: sql.ref(column) }));
 
-/** The columns of a statement with workspaces `w`, as text. */
+/** The columns as raw SQL, for a statement with workspaces `w`. */
 export const connectedColumns: RawBuilder<unknown> = sql.join([
   sql`w.*`,
   ...aliased.map(({ name, column }) => sql`${column} as ${sql.ref(name)}`),
 ]);
 
-/** The joins that they need, as text. */
+/** The joins as raw SQL. */
 export const connectedJoins: RawBuilder<unknown> = sql.join(
   joins.map(
     ({ table, alias, on: [left, right] }) =>
@@ -58,11 +57,11 @@ export const connectedJoins: RawBuilder<unknown> = sql.join(
 
 type Joined = Schema & { w: WorkspaceTable; o: Schema["organizations"] };
 
-/** The same for the query builder. */
+/** Adds the same joins and columns to a query. */
 export function connected(query: Workspaces): SelectQueryBuilder<Joined, "w", ConnectedRow> {
-  // The builder's types follow names that are written out; what this gives is in the type that it returns.
-  const joined = joins.reduce<any>((found, { table, alias, on: [left, right] }) => {
-    return found.leftJoin(`${table} as ${alias}`, left, right);
+  // The builder can't infer types from computed names, so the return type declares them.
+  const joined = joins.reduce<any>((builder, { table, alias, on: [left, right] }) => {
+    return builder.leftJoin(`${table} as ${alias}`, left, right);
   }, query);
   return joined.selectAll("w").select(aliased.map(({ name, column }) => column.as(name)));
 }

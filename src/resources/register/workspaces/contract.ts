@@ -1,4 +1,4 @@
-/** The operations on workspaces. Those by id and those by organization and name are the same, in two places. */
+/** The API operations on workspaces. Most exist twice: by id, and by organization and name. */
 import { z } from "zod";
 import type { Operation } from "../../../jsonapi/define.ts";
 import {
@@ -28,19 +28,19 @@ const workspaceIncludes = [
   "outputs",
   "project",
   "readme",
-  // Beyond the specification, for clients that show states and key-value tags.
+  // Extensions of the specification, for clients that show states and key-value tags.
   "current_state_version",
   "effective_tag_bindings",
 ] as const;
 
 const taggedFilters: IndexedParameter<"key" | "value"> = {
-  doc: "Only workspaces with this key-value tag, their own or their project's; further ones are numbered 1, 2, …, and all are required. An empty value stands for any.",
+  doc: "Returns only workspaces with this key-value tag, set on the workspace or inherited from its project. Number further tags 1, 2, …; a workspace must have all of them. An empty value matches any value.",
   members: ["key", "value"],
   max: 25,
 };
 
 const lockAge: Parameter<number> = {
-  doc: "Only workspaces that have been locked for longer than this: `30m`, `2h` or `1d`; with `0m` all that are locked.",
+  doc: "Returns only workspaces that have been locked for longer than this: `30m`, `2h` or `1d`. `0m` returns all locked workspaces.",
   parse: (value) =>
     ageMs(value) ??
     new Unusable("must be a whole number of minutes, hours or days, up to five digits, such as 30m, 2h or 1d"),
@@ -48,10 +48,10 @@ const lockAge: Parameter<number> = {
 
 const idsMax = 100;
 const idsParameter: Parameter<string[]> = {
-  doc: `Only these workspaces, by their ids, comma-separated; at most ${idsMax}.`,
+  doc: `Returns only the workspaces with these ids, separated by commas; at most ${idsMax}.`,
   parse: (value) => {
     const ids = value.split(",");
-    return ids.length > idsMax ? new Unusable(`can name at most ${idsMax} ids, not ${ids.length}`) : ids;
+    return ids.length > idsMax ? new Unusable(`can have at most ${idsMax} ids, not ${ids.length}`) : ids;
   },
 };
 
@@ -70,7 +70,7 @@ const list = {
   method: "GET",
   path: "/organizations/:organization_name/workspaces",
   summary: "List workspaces",
-  needs: "a member; shows the workspaces that the caller may read",
+  needs: "a member; lists the workspaces that the caller can read",
   query: {
     paged: true,
     include: workspaceIncludes,
@@ -78,17 +78,17 @@ const list = {
     parameters: {
       "search[name]": searchParameter("the name"),
       "search[tags]": listParameter(
-        "Tags, comma-separated; all are required. The keys of its own and its project's key-value tags count as well.",
+        "Returns only workspaces with all of these tags, separated by commas. The keys of a workspace's own and its project's key-value tags match too.",
       ),
-      "search[exclude-tags]": listParameter("The same; none may be there."),
+      "search[exclude-tags]": listParameter("Returns only workspaces with none of these tags, separated by commas."),
       "search[wildcard-name]": textParameter(
-        "A whole name in which `*`, up to ten of them, stands for any text; ignoring case.",
+        "Returns only workspaces whose whole name matches this pattern, ignoring case. `*` matches any text; at most ten are allowed.",
       ),
       "filter[id]": idsParameter,
-      "filter[project][id]": textParameter("Only workspaces of this project."),
+      "filter[project][id]": textParameter("Returns only workspaces of this project."),
       "filter[locked-longer-than]": lockAge,
       "filter[current-run][status]": listParameter(
-        "Only workspaces whose current run has this status; comma-separated for any of several.",
+        "Returns only workspaces whose current run has one of these statuses, separated by commas.",
       ),
     },
     indexed: { "filter[tagged]": taggedFilters },
@@ -109,7 +109,7 @@ const show = {
 const update = {
   method: "PATCH",
   path: byId,
-  summary: "Change a workspace",
+  summary: "Update a workspace",
   needs: "admin access to the workspace; moving it needs admin access to both projects",
   body: "update",
   answer: "document",
@@ -127,13 +127,13 @@ const safeDelete = {
 const forceDelete = {
   method: "DELETE",
   path: byId,
-  summary: "Delete a workspace, whatever it manages",
+  summary: "Force-delete a workspace, even if it manages resources",
   needs: "an owner; admin access to the workspace where the organization allows it",
   answer: "nothing",
 } as const satisfies Operation;
 
 const reason = text({ max: 1024 }).nullable().optional();
-/** A day was the most at first; a change freeze takes longer. A lock without a lease is for what has no end. */
+/** 30 days, long enough for a change freeze. A lock that needs more time has no lease. */
 const leaseMin = 30;
 const leaseMax = 30 * 86_400;
 const leaseSeconds = wholeNumber({ min: leaseMin, max: leaseMax }).nullable().optional();
@@ -148,7 +148,7 @@ const isLease = (seconds: number) => seconds >= leaseMin && seconds <= leaseMax;
 const leaseAttributes = { "lease-seconds": leaseSeconds, "expires-at": leaseEnd };
 const lockAttributes = { reason, ...leaseAttributes };
 
-/** The attributes of a lock or its renewal, at the top of the body or in `data`. */
+/** Clients send the attributes of a lock or its renewal at the top of the body or in `data`. */
 function lockBody<Shape extends typeof leaseAttributes>(shape: Shape) {
   return z
     .object({ ...shape, data: z.object({ attributes: z.object(shape).optional() }).optional() })
@@ -167,17 +167,17 @@ export const workspaceOperations = {
   createWorkspace: create,
   listWorkspaces: list,
   showWorkspace: show,
-  showWorkspaceByName: { ...show, path: byName, summary: "Show a workspace, by its name" },
+  showWorkspaceByName: { ...show, path: byName, summary: "Show a workspace by name" },
   updateWorkspace: update,
-  updateWorkspaceByName: { ...update, path: byName, summary: "Change a workspace, by its name" },
+  updateWorkspaceByName: { ...update, path: byName, summary: "Update a workspace by name" },
   safeDeleteWorkspace: safeDelete,
   safeDeleteWorkspaceByName: {
     ...safeDelete,
     path: `${byName}/actions/safe-delete`,
-    summary: "Delete a workspace that manages no resources, by its name",
+    summary: "Delete a workspace that manages no resources, by name",
   },
   deleteWorkspace: forceDelete,
-  deleteWorkspaceByName: { ...forceDelete, path: byName, summary: "Delete a workspace, by its name" },
+  deleteWorkspaceByName: { ...forceDelete, path: byName, summary: "Force-delete a workspace by name" },
   lockWorkspace: {
     method: "POST",
     path: `${byId}/actions/lock`,
@@ -193,7 +193,7 @@ export const workspaceOperations = {
   renewWorkspaceLock: {
     method: "POST",
     path: `${byId}/actions/renew-lock`,
-    summary: "Renew a lock that was given for a time",
+    summary: "Renew the lease of a workspace's lock",
     needs: "the permission to lock, and the lock; not with an organization's token",
     body: {
       custom: lockBody(leaseAttributes),
@@ -212,7 +212,7 @@ export const workspaceOperations = {
   forceUnlockWorkspace: {
     method: "POST",
     path: `${byId}/actions/force-unlock`,
-    summary: "Unlock a workspace, whoever locked it",
+    summary: "Force-unlock a workspace that another user, a team or a run locked",
     needs: "admin access to the workspace",
     answer: "document",
   },
@@ -220,7 +220,7 @@ export const workspaceOperations = {
     method: "PATCH",
     path: `${byId}/relationships/ssh-key`,
     ifMatch: true,
-    summary: "Assign an SSH key, or none",
+    summary: "Assign or remove a workspace's SSH key",
     needs: "admin access to the workspace",
     body: {
       custom: z.object({

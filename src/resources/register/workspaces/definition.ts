@@ -1,4 +1,4 @@
-/** A workspace: what is registered. Its attributes stand in the order of the specification's table. */
+/** The workspace resource. Its attributes follow the order of the specification. */
 import { z } from "zod";
 import { workspacePermissionNames, workspacePermissions } from "../../../access/permissions/workspace.ts";
 import { defineResource, wordsFor } from "../../../jsonapi/define.ts";
@@ -31,10 +31,10 @@ const name = text({
   pattern: /^[A-Za-z0-9_-]+$/,
   sentence: "may only contain letters, numbers, dashes and underscores",
 });
-/** Bounded as a whole too: every list shows them, and every change of a workspace keeps them in the audit trail. */
+/** The total is limited too: lists show these, and every change stores them in the audit log. */
 const patterns = text({ min: 1, max: 256 }).array().max(100);
 
-/** A text with a rule that no single pattern tells. */
+/** A text with a rule that a regular expression can't express. */
 const textThat = (
   { min = 0, max }: { min?: number; max: number },
   fits: (value: string) => boolean,
@@ -57,9 +57,12 @@ const workingDirectory = textThat(
   (value) => !value.split("/").includes(".."),
   "must stay inside the repository: '..' is not allowed",
 );
-/** `.` and `..`, also as addresses may spell them: a repository is part of addresses that are called with its connection's token. */
+/**
+ * `.` and `..`, also percent-encoded: the repository becomes part of URLs that are requested with the connection's
+ * token.
+ */
 const isDots = (part: string): boolean => /^(?:\.|%2e){1,2}$/i.test(part);
-/** As workspaces name a repository. */
+/** A repository's identifier. */
 export const repository = textThat(
   { min: 1, max: 512 },
   (value) => /^[^/\\?#\s]+(\/[^/\\?#\s]+)+$/.test(value) && !value.split("/").some(isDots),
@@ -69,10 +72,10 @@ export const repository = textThat(
 const tagsRegex = text({ max: 512 }).superRefine((value, context) => {
   const fault = expressionFault(value);
   if (fault !== undefined)
-    context.addIssue({ code: "custom", message: `must be a regular expression as RE2 knows them: ${fault}` });
+    context.addIssue({ code: "custom", message: `must be a regular expression in RE2 syntax: ${fault}` });
 });
 
-/** What may be sent of a repository; what must be depends on whether there is one already (`rules.ts`). */
+/** All keys are optional here; `vcs.ts` checks which are required. */
 const vcsRepo = z
   .object({
     identifier: repository.optional(),
@@ -93,14 +96,13 @@ const vcsRepo = z
   })
   .nullable();
 
-/** A tag that is sent with its workspace: by name, or by the id of one that the organization has. */
+/** A tag in a new workspace's request: by name, or by the id of an existing tag. */
 const tagItem = z.object({
   type: oneOf(["tags"]).optional(),
   id: text({ min: 1, max: 256 }).optional(),
   attributes: z.object({ name: text({ min: 1, max: 255 }).optional() }).optional(),
 });
 
-/** Ids as the row keeps them, joined by commas. */
 const idList = (joined: string): readonly string[] => (joined === "" ? [] : joined.split(","));
 
 const kpi = (from: (workspace: WorkspaceView) => number, doc: string) =>
@@ -108,29 +110,31 @@ const kpi = (from: (workspace: WorkspaceView) => number, doc: string) =>
 
 export const workspaces = defineResource<WorkspaceView>()(({ required, optional, fixed, readOnly, toOne, toMany }) => ({
   type: "workspaces",
-  doc: "What is registered: the settings, lock, tags and state of one piece of infrastructure.",
+  doc: "A workspace holds the settings, lock, tags and state of one piece of infrastructure.",
   id: (workspace) => workspace.id,
   version: versionsOf,
   changesAt: ({ lockExpiresAt }) => lockExpiresAt,
   attributes: {
-    name: required(name, "Unique in the organization, with its case; it is part of the workspace's paths.", {
+    name: required(name, "The name: unique in the organization and case-sensitive. It is part of URLs.", {
       folded: true,
     }),
     description: optional(text({ max: 1024 }).nullable(), "What the workspace is for.", { default: null }),
-    actions: readOnly(flags(["is-destroyable"]), "What can be done to it.", {
+    actions: readOnly(flags(["is-destroyable"]), "Actions that the workspace allows.", {
       from: (workspace) => ({ "is-destroyable": workspace.allowDestroyPlan === 1 }),
       audited: false,
     }),
     "allow-destroy-plan": optional(flag(), "Whether destroy plans can be queued.", { default: true }),
-    "assessments-enabled": optional(flag(), "Whether drift is assessed; hosted edition only.", {
+    "assessments-enabled": optional(flag(), "Whether drift is assessed. Hosted edition only.", {
       from: assessmentsEnabledOf,
       default: false,
     }),
-    "auto-apply": optional(flag(), "Whether successful plans are applied by themselves.", { default: false }),
-    "auto-apply-run-trigger": optional(flag(), "The same for runs that run triggers start.", { default: false }),
+    "auto-apply": optional(flag(), "Whether successful plans are applied automatically.", { default: false }),
+    "auto-apply-run-trigger": optional(flag(), "Whether plans of run triggers are applied automatically.", {
+      default: false,
+    }),
     "auto-destroy-at": optional(
       timestamp().nullable(),
-      "When the next destroy run is due. Null ends the schedule, a duration of its own too unless that is sent beside it, and the project's applies again.",
+      "When the next destroy run is due. Null removes the schedule and, unless the request also sends one, the workspace's own duration; then the project's duration applies again.",
       { from: autoDestroyAtOf, default: null, column: false },
     ),
     "auto-destroy-status": readOnly(text().nullable(), "`scheduled`, `queued`, `errored`, or null.", {
@@ -139,97 +143,111 @@ export const workspaces = defineResource<WorkspaceView>()(({ required, optional,
     }),
     "auto-destroy-activity-duration": optional(
       text({ pattern: activityDurationPattern, sentence: activityDurationSentence }).nullable(),
-      "How long it may be inactive before it is destroyed: up to four digits and 'd' or 'h'.",
+      "How long the workspace can be inactive before its resources are destroyed: up to four digits and 'd' or 'h'.",
       { default: null, column: false },
     ),
     "inherits-project-auto-destroy": optional(
       flag(),
-      "Whether the project's duration applies; true drops the workspace's own.",
+      "Whether the project's duration applies. True removes the workspace's own duration.",
       { default: true, column: false },
     ),
-    "created-at": readOnly(timestamp(), "When it was made."),
-    "updated-at": readOnly(timestamp(), "When it was last changed.", { audited: false }),
-    "latest-change-at": readOnly(timestamp(), "When its latest state version was made, or it itself.", {
-      audited: false,
-    }),
+    "created-at": readOnly(timestamp(), "When the workspace was created."),
+    "updated-at": readOnly(timestamp(), "When the workspace was last changed.", { audited: false }),
+    "latest-change-at": readOnly(
+      timestamp(),
+      "When the latest state version was created, or the workspace if it has none.",
+      {
+        audited: false,
+      },
+    ),
     "last-assessment-result-at": readOnly(timestamp().nullable(), "When drift was last assessed.", {
       audited: false,
     }),
     environment: readOnly(text(), "Always `default`.", { from: () => "default", audited: false }),
     "execution-mode": optional(
       oneOf(executionModes),
-      "Where it runs; `local` stores state only. Without one, the default of its project, or else of the organization, is followed.",
+      "Where runs are executed; `local` only stores state. If it is not set, the default of the project applies, or else of the organization.",
       { from: executionModeOf, column: false },
     ),
-    operations: optional(flag(), "Deprecated: false is the execution mode `local`.", {
+    operations: optional(flag(), "Deprecated. False means the execution mode `local`.", {
       from: (workspace) => executionModeOf(workspace) !== "local",
       audited: false,
       column: false,
     }),
-    "agent-pool-id": optional(reference(), "The pool that agent mode needs.", {
+    "agent-pool-id": optional(reference(), "The agent pool. Required for the execution mode `agent`.", {
       shown: false,
       column: false,
     }),
-    "file-triggers-enabled": optional(flag(), "Whether a push starts a run only when it changes matching files.", {
+    "file-triggers-enabled": optional(flag(), "Whether a push starts a run only if it changes matching files.", {
       default: true,
     }),
     "trigger-prefixes": optional(
       patterns,
-      "Paths whose changes start a run, beside the working directory. An update that sends this list, even an empty one, empties trigger-patterns, unless those are sent too.",
+      "Paths whose changes start a run, in addition to the working directory. An update that sends this list, even an empty one, empties trigger-patterns unless it sends both.",
       { default: [] },
     ),
     "trigger-patterns": optional(
       patterns,
-      "Glob patterns of files whose changes start a run. An update that sends this list, even an empty one, empties trigger-prefixes, unless those are sent too.",
+      "Glob patterns of files whose changes start a run. An update that sends this list, even an empty one, empties trigger-prefixes unless it sends both.",
       { default: [] },
     ),
-    "global-remote-state": optional(flag(), "Whether every workspace of the organization may read its state.", {
+    "global-remote-state": optional(flag(), "Whether all workspaces of the organization can read the state.", {
       default: false,
     }),
     "project-remote-state": optional(
       flag(),
-      "Whether every workspace of its project may read its state; not together with global-remote-state.",
+      "Whether every workspace of the project can read this workspace's state. It can't be combined with global-remote-state.",
       { default: false },
     ),
-    locked: readOnly(flag(), "Whether it is locked.", {
+    locked: readOnly(flag(), "Whether the workspace is locked.", {
       from: (workspace) => workspace.lockedByType !== null,
     }),
-    "locked-reason": readOnly(text().nullable(), "Why it is locked."),
-    "locked-at": readOnly(timestamp().nullable(), "Since when it is locked."),
+    "locked-reason": readOnly(text().nullable(), "The reason for the lock."),
+    "locked-at": readOnly(timestamp().nullable(), "When the workspace was locked."),
     "lock-expires-at": readOnly(
       timestamp().nullable(),
-      "When the lock ends by itself, unless its holder renews it; null where it is held until somebody unlocks.",
+      "When the lock expires unless its holder renews it. Null for a lock without a lease.",
     ),
-    "oauth-client-name": readOnly(text().nullable(), "The name of its connection to version control.", {
+    "oauth-client-name": readOnly(text().nullable(), "The name of the workspace's VCS connection.", {
       audited: false,
     }),
-    "queue-all-runs": optional(flag(), "Whether pushes start runs before one was started by hand.", { default: false }),
+    "queue-all-runs": optional(flag(), "Whether pushes start runs before the first manual run.", {
+      default: false,
+    }),
     "speculative-enabled": optional(flag(), "Whether pull requests start speculative plans.", { default: true }),
-    source: readOnly(text(), "What made it: `tfe-api`, `tfe-ui` or `terraform`."),
-    "source-name": fixed(text({ max: 255 }).nullable(), "The client that made it, for people.", { default: null }),
-    "source-url": fixed(text({ max: 2048 }).nullable(), "Where that client is.", { default: null }),
+    source: readOnly(text(), "What created the workspace: `tfe-api`, `tfe-ui` or `terraform`."),
+    "source-name": fixed(text({ max: 255 }).nullable(), "The name of the client that created the workspace.", {
+      default: null,
+    }),
+    "source-url": fixed(text({ max: 2048 }).nullable(), "The URL of the client that created the workspace.", {
+      default: null,
+    }),
     "hyok-enabled": optional(
-      neverTrue("the service has no encryption by keys that are held elsewhere"),
-      "Only false is taken.",
+      neverTrue("the service does not support hold-your-own-key encryption"),
+      "Only false is accepted.",
       { column: false, shown: false, audited: false },
     ),
-    "structured-run-output-enabled": optional(flag(), "Whether runs show structured output.", { default: true }),
-    "tag-names": readOnly(text().array(), "Its tags.", {
+    "structured-run-output-enabled": optional(flag(), "Whether runs produce structured output.", { default: true }),
+    "tag-names": readOnly(text().array(), "The names of the workspace's tags.", {
       from: ({ tagNames }) => (tagNames === "" ? [] : tagNames.split(",")),
     }),
     engine: optional(
       oneOf(["terraform", "tofu"]).nullable(),
-      "What executes its runs: `terraform` or `tofu`; null for what the site uses.",
+      "The engine that executes runs: `terraform` or `tofu`. Null for the site's default.",
       { default: null },
     ),
     "engine-version": optional(
       engineVersion,
-      "An exact version, or a constraint such as `~> 1.0.0`; the newest known release when it is not sent.",
+      "An exact version, or a constraint such as `~> 1.0.0`. The default is the newest known release.",
     ),
-    "working-directory": optional(workingDirectory.nullable(), "Where runs work, relative to the repository's root.", {
-      default: null,
-    }),
-    "vcs-repo": optional(vcsRepo, "The repository; null removes it. Only the keys to change need to be sent.", {
+    "working-directory": optional(
+      workingDirectory.nullable(),
+      "The directory of runs, relative to the repository's root.",
+      {
+        default: null,
+      },
+    ),
+    "vcs-repo": optional(vcsRepo, "The VCS repository. Null removes it. Absent keys keep their value.", {
       from: vcsRepoOf,
       default: null,
       column: false,
@@ -240,7 +258,7 @@ export const workspaces = defineResource<WorkspaceView>()(({ required, optional,
     }),
     "setting-overwrites": optional(
       flags(["execution-mode", "agent-pool"]),
-      "Which settings are the workspace's own instead of the default of its project or organization.",
+      "Which settings the workspace sets itself instead of using the default of its project or organization.",
       {
         column: false,
         from: (workspace) => ({
@@ -249,50 +267,50 @@ export const workspaces = defineResource<WorkspaceView>()(({ required, optional,
         }),
       },
     ),
-    permissions: readOnly(flags(workspacePermissionNames), "What the caller may do.", {
+    permissions: readOnly(flags(workspacePermissionNames), "The caller's permissions on the workspace.", {
       from: workspacePermissions,
       audited: false,
     }),
     "apply-duration-average": kpi(
       ({ applyDurationAverage }) => applyDurationAverage,
-      "Average time of apply phases, in milliseconds.",
+      "The average duration of apply phases in milliseconds.",
     ),
     "plan-duration-average": kpi(
       ({ planDurationAverage }) => planDurationAverage,
-      "Average time of plan phases, in milliseconds.",
+      "The average duration of plan phases in milliseconds.",
     ),
-    "policy-check-failures": kpi(() => 0, "How many of the latest runs a policy check stopped."),
-    "run-failures": kpi(({ runFailures }) => runFailures, "How many of the latest runs failed."),
+    "policy-check-failures": kpi(() => 0, "The number of recent runs that a policy check stopped."),
+    "run-failures": kpi(({ runFailures }) => runFailures, "The number of recent runs that failed."),
     "workspace-kpis-runs-count": kpi(
       ({ runsCount }) => runsCount,
-      "How many runs these figures are about, at most 30.",
+      "The number of recent runs that these figures cover, at most 30.",
     ),
     "resource-count": readOnly(
       wholeNumber().nullable(),
-      "How many resources it manages; null where the engine encrypted its state, so that nobody can tell.",
+      "The number of managed resources. Null if the engine encrypted the state, so the number is unknown.",
       { from: ({ stateEncrypted, resourceCount }) => (stateEncrypted === 1 ? null : resourceCount), audited: false },
     ),
   },
   relationships: {
-    "agent-pool": toOne("agent-pools", "The agent pool in force.", { nullable: true, id: agentPoolOf }),
-    "current-assessment-result": toOne("assessment-results", "The latest assessment.", {
+    "agent-pool": toOne("agent-pools", "The effective agent pool.", { nullable: true, id: agentPoolOf }),
+    "current-assessment-result": toOne("assessment-results", "The latest assessment result.", {
       nullable: true,
       id: (workspace) => workspace.currentAssessmentResultId,
     }),
     "current-configuration-version": toOne(
       "configuration-versions",
-      "The configuration that runs begin with: the latest one that was sent to stay, or the first one while it is awaited.",
+      "The configuration that new runs use: the latest uploaded one that is not speculative, or the first one while its upload is pending.",
       { nullable: true, id: (workspace) => workspace.currentConfigurationVersionId },
     ),
     "current-run": toOne("runs", "The current run.", {
       nullable: true,
       id: (workspace) => workspace.currentRunId,
     }),
-    "latest-run": toOne("runs", "Deprecated: the same as current-run.", {
+    "latest-run": toOne("runs", "Deprecated. The same as current-run.", {
       nullable: true,
       id: (workspace) => workspace.currentRunId,
     }),
-    "current-state-version": toOne("state-versions", "The state in force.", {
+    "current-state-version": toOne("state-versions", "The current state version.", {
       nullable: true,
       id: (workspace) => workspace.currentStateVersionId,
       related: (workspace) =>
@@ -302,14 +320,14 @@ export const workspaces = defineResource<WorkspaceView>()(({ required, optional,
     }),
     "data-retention-policy": toOne(
       ["data-retention-policy-delete-olders", "data-retention-policy-dont-deletes"],
-      "How long old state is kept; self-hosted edition only.",
+      "The data retention policy. Self-hosted edition only.",
       {
         nullable: true,
         id: (workspace) => (workspace.edition === "hosted" ? undefined : workspace.retentionId),
         type: (workspace) => workspace.retentionKind ?? "",
       },
     ),
-    "locked-by": toOne(["users", "teams", "runs"], "Who holds the lock.", {
+    "locked-by": toOne(["users", "teams", "runs"], "The user, team or run that holds the lock.", {
       nullable: true,
       id: (workspace) => workspace.lockedById,
       type: (workspace) => workspace.lockedByType ?? "users",
@@ -318,11 +336,11 @@ export const workspaces = defineResource<WorkspaceView>()(({ required, optional,
       id: (workspace) => workspace.organizationName,
       related: (workspace) => `/api/v2/organizations/${workspace.organizationName}`,
     }),
-    outputs: toMany("workspace-outputs", "The outputs of the state in force, for whoever may read them.", {
+    outputs: toMany("workspace-outputs", "The outputs of the current state, if the caller can read them.", {
       ids: (workspace) =>
         workspacePermissions(workspace)["can-read-state-outputs"] ? idList(workspace.outputIds) : [],
     }),
-    project: toOne("projects", "The project that holds it.", {
+    project: toOne("projects", "The workspace's project.", {
       create: "optional",
       update: "optional",
       id: (workspace) => workspace.projectId,
@@ -332,19 +350,19 @@ export const workspaces = defineResource<WorkspaceView>()(({ required, optional,
       nullable: true,
       id: (workspace) => workspace.readmeConfigurationVersionId,
     }),
-    "remote-state-consumers": toMany("workspaces", "Workspaces that may read its state.", {
+    "remote-state-consumers": toMany("workspaces", "The workspaces that can read this workspace's state.", {
       related: (workspace) => `/api/v2/workspaces/${workspace.id}/relationships/remote-state-consumers`,
     }),
-    "ssh-key": toOne("ssh-keys", "The key that runs use.", {
+    "ssh-key": toOne("ssh-keys", "The SSH key that runs use.", {
       nullable: true,
       id: (workspace) => workspace.sshKeyId,
     }),
-    tags: toMany("tags", "Its tags.", {
+    tags: toMany("tags", "The workspace's tags.", {
       create: "optional",
       item: tagItem,
       related: (workspace) => `/api/v2/workspaces/${workspace.id}/relationships/tags`,
     }),
-    "tag-bindings": toMany("tag-bindings", "Its key-value tags; an empty list clears them.", {
+    "tag-bindings": toMany("tag-bindings", "The workspace's key-value tags. An empty list removes them.", {
       create: "optional",
       update: "optional",
       item: bindingItem,
@@ -352,10 +370,10 @@ export const workspaces = defineResource<WorkspaceView>()(({ required, optional,
     }),
     "effective-tag-bindings": toMany(
       "effective-tag-bindings",
-      "The key-value tags in effect; named where `include` asks for them.",
+      "The effective key-value tags; listed only if `include` names them.",
       { ids: (workspace) => workspace.effectiveTagBindingIds },
     ),
-    vars: toMany("vars", "Its variables, for whoever may read them.", {
+    vars: toMany("vars", "The workspace's variables, for callers who can read them.", {
       ids: (workspace) => (workspacePermissions(workspace)["can-read-variable"] ? idList(workspace.varIds) : []),
     }),
   },

@@ -1,6 +1,6 @@
 /**
- * A page of what a search finds, and how many that is, in one statement. Which way is the shortest depends on how many there are of
- * what: the statement counts that, as far as it matters, and goes one of its ways; the others are not begun.
+ * Finds a page of matches and their total in one statement. The cheapest plan depends on how many rows each filter
+ * matches, so the statement counts these, up to a limit, and then executes one of several branches.
  */
 import { type RawBuilder, type SqlBool, sql } from "kysely";
 import type { Tx } from "../../../database/database.ts";
@@ -25,7 +25,7 @@ interface Found {
   readonly totalCount: number;
 }
 
-/** `readableCount`: how many workspaces the caller may read in all. */
+/** `readableCount` is the number of all workspaces that the caller can read. */
 export async function foundPage(
   tx: Tx,
   shape: Shape,
@@ -33,7 +33,7 @@ export async function foundPage(
   p: PageParameters,
   readableCount: number,
 ): Promise<Found> {
-  const total = shape.plan === "everything" ? knownTotal(tx, p.organizationId, search) : undefined;
+  const total = shape.strategy === "everything" ? knownTotal(tx, p.organizationId, search) : undefined;
   return total === undefined
     ? collectedPage(tx, shape, search, p, readableCount)
     : walkedPage(tx, shape, search, p, total);
@@ -49,7 +49,7 @@ const toFound = (rows: readonly Counted[]): Found => ({
 const all = (conditions: readonly RawBuilder<SqlBool>[]) =>
   sql.join(conditions, sql` and `) as unknown as RawBuilder<SqlBool>;
 
-/** Only what the conditions look at: with more, no index holds everything, and every row has to be read. */
+/** The columns that the conditions need. With any more, no index would cover the query. */
 function columnsLookedAt(search: WorkspaceSearch): string[] {
   const { part, wildcard, projectId, tags, tagged, excludedTags, runStatuses, lockedBefore } = search;
   const looksAtProjects = projectId !== undefined || tags.length + tagged.length + excludedTags.length > 0;
@@ -61,28 +61,28 @@ function columnsLookedAt(search: WorkspaceSearch): string[] {
   ];
 }
 
-/** The candidates of a search: among all workspaces of a large organization, the index of names finds those that may match. */
+/** Uses the name index where the caller can read everything. */
 function searchCandidates(tx: Tx, shape: Shape, organizationId: string, search: WorkspaceSearch): RawBuilder<unknown> {
-  const looked = columnsLookedAt(search);
+  const searched = columnsLookedAt(search);
   const parts = indexedParts(search);
-  if (shape.plan !== "everything" || parts.length === 0 || search.projectId !== undefined)
-    return candidates(shape, organizationId, looked);
-  return sql`${tx.dialect.names.candidates(columnsOf(shape, looked), { organizationId, parts })} as w`;
+  if (shape.strategy !== "everything" || parts.length === 0 || search.projectId !== undefined)
+    return candidates(shape, organizationId, searched);
+  return sql`${tx.dialect.names.candidates(columnsOf(shape, searched), { organizationId, parts })} as w`;
 }
 
-// --- where the matches have to be found to be counted
+// --- totals that have to be counted
 
-/** One of the ways to all matches: `w`, with its id and what it is sorted by. */
+/** One way to find all matches `w`, with their ids and sort columns. */
 interface Way {
   readonly from: RawBuilder<unknown>;
   readonly conditions: readonly RawBuilder<SqlBool>[];
-  /** The same for all rows. */
+  /** Does not depend on the row. */
   readonly isChosen: RawBuilder<SqlBool>;
 }
 
 /**
- * A way that is not chosen costs nothing. PostgreSQL asks a condition that is the same for all rows once; the embedded database would
- * ask it of each row, but looks for nothing where no row is wanted.
+ * A branch that is not chosen costs nothing. PostgreSQL evaluates a condition without columns once; SQLite would
+ * evaluate it for each row, but stops immediately with a limit of 0.
  */
 function gated(tx: Tx, { from, conditions, isChosen }: Way, column: RawBuilder<unknown>): RawBuilder<unknown> {
   const select = sql`select w.id as id, w.${column} as ${column} ${from}`;
@@ -91,7 +91,7 @@ function gated(tx: Tx, { from, conditions, isChosen }: Way, column: RawBuilder<u
     : sql`${select} where ${all([isChosen, ...conditions])}`;
 }
 
-/** From the ids of one filter's set to those of them that the rest of the search finds, and that the caller may read. */
+/** Starts from the ids that one filter matches, and checks the other filters and the caller's access on each. */
 function driven(
   tx: Tx,
   shape: Shape,
@@ -107,48 +107,57 @@ function driven(
       cross join workspaces as w`,
     conditions: [
       sql<SqlBool>`w.id = driver.workspace_id`,
-      ...(shape.plan === "everything" ? [] : [mayRead("w")]),
+      ...(shape.strategy === "everything" ? [] : [mayRead("w")]),
       ...conditionsOf(tx, organizationId, rest, "one by one"),
     ],
     isChosen,
   };
 }
 
-/** So much dearer is one of a filter's set, whose row has to be found and read, than one that the caller may read, which an index tells of. */
+/**
+ * The cost of a row from a filter's set, which has to be looked up, relative to a readable row, which an index covers.
+ */
 const dearer = 4;
 
-/**
- * The ways to all that a search finds. The narrowest filter's set is gone through, where that is cheaper than to go through all that the caller may read;
- * otherwise the latter is.
- */
+/** Starts from the smallest set of the filters if that is cheaper than checking all readable workspaces. */
 function waysOf(tx: Tx, shape: Shape, search: WorkspaceSearch, organizationId: string, readableCount: number) {
-  const drivers = search.projectId === undefined ? driversOf(tx, organizationId, search) : [];
-  const isByProject = shape.plan !== "everything" && readableCount <= fewMax;
-  const most = sql`cast(${Math.min(fewMax, Math.floor(readableCount / dearer))} as bigint)`;
-  const size = (number: number) => sql.raw(`size_${number}`);
+  const candidateSets = search.projectId === undefined ? driversOf(tx, organizationId, search) : [];
+  const isByProject = shape.strategy !== "everything" && readableCount <= fewMax;
+  const sizeMax = sql`cast(${Math.min(fewMax, Math.floor(readableCount / dearer))} as bigint)`;
+  const size = (position: number) => sql.raw(`size_${position}`);
   const ofSizes = (...conditions: RawBuilder<SqlBool>[]) => sql<SqlBool>`(select ${all(conditions)} from sizes)`;
-  const isNarrowest = (number: number) =>
+  const isNarrowest = (position: number) =>
     ofSizes(
-      sql<SqlBool>`${size(number)} <= ${most}`,
-      ...drivers.flatMap((_, other) =>
-        other === number ? [] : [sql<SqlBool>`${size(number)} ${sql.raw(other < number ? "<" : "<=")} ${size(other)}`],
+      sql<SqlBool>`${size(position)} <= ${sizeMax}`,
+      ...candidateSets.flatMap((_, other) =>
+        other === position
+          ? []
+          : [sql<SqlBool>`${size(position)} ${sql.raw(other < position ? "<" : "<=")} ${size(other)}`],
       ),
     );
   const rest: Way = {
     from: sql`from ${searchCandidates(tx, shape, organizationId, search)}`,
     conditions: conditionsOf(tx, organizationId, search, isByProject ? "by project" : "sets"),
     isChosen:
-      drivers.length === 0
+      candidateSets.length === 0
         ? sql<SqlBool>`1 = 1`
-        : ofSizes(...drivers.map((_, number) => sql<SqlBool>`${size(number)} > ${most}`)),
+        : ofSizes(...candidateSets.map((_, position) => sql<SqlBool>`${size(position)} > ${sizeMax}`)),
   };
   return {
-    sizes: sql.join([sql`1 as one`, ...drivers.map((driver, number) => sql`${driver.size} as ${size(number)}`)]),
-    ways: [...drivers.map((driver, number) => driven(tx, shape, driver, isNarrowest(number), organizationId)), rest],
+    sizes: sql.join([
+      sql`1 as one`,
+      ...candidateSets.map((candidateSet, position) => sql`${candidateSet.size} as ${size(position)}`),
+    ]),
+    branches: [
+      ...candidateSets.map((candidateSet, position) =>
+        driven(tx, shape, candidateSet, isNarrowest(position), organizationId),
+      ),
+      rest,
+    ],
   };
 }
 
-/** All matches are found, and the page is cut from them. */
+/** Finds all matches and cuts the page from them. */
 async function collectedPage(
   tx: Tx,
   shape: Shape,
@@ -156,13 +165,13 @@ async function collectedPage(
   p: PageParameters,
   readableCount: number,
 ): Promise<Found> {
-  const { sizes, ways } = waysOf(tx, shape, search, p.organizationId, readableCount);
+  const { sizes, branches } = waysOf(tx, shape, search, p.organizationId, readableCount);
   const column = sql.raw(shape.column);
   const { rows } = await sql<Counted>`${tx.dialect.plannedOnce}
     with ${grantTables(sql<string>`${p.organizationId}`, p.principal)},
     sizes as materialized (select ${sizes}),
     matching as materialized (${sql.join(
-      ways.map((way) => gated(tx, way, column)),
+      branches.map((branch) => gated(tx, branch, column)),
       sql` union all `,
     )}),
     page as materialized (${pageOf(tx.dialect, shape, sql`from matching as w`, p, reachOf(p))})
@@ -171,17 +180,17 @@ async function collectedPage(
   return toFound(rows);
 }
 
-// --- where something tells how many there are
+// --- totals that a counter has
 
-/** Nothing is looked for where no row is wanted. (The embedded database would ask a condition on the number for each row.) */
+/** A limit of 0 skips the branch. SQLite would evaluate a condition on the total for each row. */
 function limitedWay(shape: Shape, { from, conditions, isChosen }: Way, p: PageParameters): RawBuilder<unknown> {
   return sql`select id from (select w.id as id ${from} where ${all(conditions)} ${order(shape)}
     limit (case when ${isChosen} then cast(${p.limit} as bigint) else 0 end) offset ${p.offset}) as chosen`;
 }
 
 /**
- * PostgreSQL asks such a condition once, and plans for a limit that it knows. So well that it would walk to few matches, too, which
- * have to be found before they are sorted.
+ * PostgreSQL evaluates such a condition once and plans for a known limit, so well that it would also walk to a few
+ * matches. `isFoundFirst` makes it find those before it sorts them.
  */
 function gatedWay(
   tx: Tx,
@@ -191,15 +200,15 @@ function gatedWay(
   isFoundFirst: boolean,
 ): RawBuilder<unknown> {
   const column = sql.raw(shape.column);
-  const found = sql`${from} where ${all([isChosen, ...conditions])}`;
-  if (!isFoundFirst) return sql`select id from (${pageOf(tx.dialect, shape, found, p, reachOf(p))}) as chosen`;
-  return sql`select id from (with few as materialized (select w.id as id, w.${column} as ${column} ${found})
+  const matches = sql`${from} where ${all([isChosen, ...conditions])}`;
+  if (!isFoundFirst) return sql`select id from (${pageOf(tx.dialect, shape, matches, p, reachOf(p))}) as chosen`;
+  return sql`select id from (with few as materialized (select w.id as id, w.${column} as ${column} ${matches})
     ${pageOf(tx.dialect, shape, sql`from few as w`, p, reachOf(p))}) as chosen`;
 }
 
 /**
- * Where it is known how many a search finds, many of them need not be found: a walk in order ends when the page is full. Few are
- * all found, and sorted.
+ * With a known total, a walk in order can stop when the page is full if there are many matches; few matches are all
+ * found and sorted.
  */
 async function walkedPage(
   tx: Tx,
@@ -210,10 +219,10 @@ async function walkedPage(
 ): Promise<Found> {
   const { organizationId } = p;
   const isFew = sql<SqlBool>`(select total_count <= ${sql.lit(fewMax)} from counted)`;
-  // Those with a status are in order in an index of their own.
-  const [driver] = search.runStatuses.length > 0 ? [] : driversOf(tx, organizationId, search);
-  const few: Way = driver
-    ? driven(tx, shape, driver, isFew, organizationId)
+  // An index has the workspaces of a status in order.
+  const [candidateSet] = search.runStatuses.length > 0 ? [] : driversOf(tx, organizationId, search);
+  const few: Way = candidateSet
+    ? driven(tx, shape, candidateSet, isFew, organizationId)
     : {
         from: sql`from ${searchCandidates(tx, shape, organizationId, search)}`,
         conditions: conditionsOf(tx, organizationId, search, "sets"),

@@ -1,7 +1,6 @@
 /**
- * The list of workspaces: the statement that is asked most and grows most. A page and everything about it come in one
- * statement, its total in the one before, from counters. How the page is found depends on how much the caller may read.
- * See docs/performance.md.
+ * Lists an organization's workspaces. One statement counts them from counters, a second loads the page; how it finds
+ * the page depends on how many workspaces the caller can read. See docs/performance.md.
  */
 import { sql } from "kysely";
 import { principalOf } from "../../../access/actor.ts";
@@ -33,14 +32,12 @@ import { isFiltered, type WorkspaceSearch } from "./search.ts";
 import { inOrganization } from "./store.ts";
 import type { WorkspaceView } from "./view.ts";
 
-// --- the organization, and how many workspaces of it the caller may read
-
 interface Counts {
   /** In the whole organization. */
   readonly everything: number;
-  /** In projects to which a team of the caller has access. */
+  /** In projects to which one of the caller's teams has access. */
   readonly inProjects: number;
-  /** Given to a team of the caller one by one, in other projects. */
+  /** Granted to one of the caller's teams individually, in other projects. */
   readonly single: number;
 }
 
@@ -50,10 +47,10 @@ const organizationWithCounts = prepared<
   { nameKey: string; principal: string; readable: number },
   OrganizationWithCounts
 >((db, p) => {
-  const found = sql<string>`(select id from organizations where name_key = ${p.nameKey})`;
+  const organizationId = sql<string>`(select id from organizations where name_key = ${p.nameKey})`;
   const inProjects = sql`select project_id from granted where (mask & ${p.readable}) <> 0`;
   const statement = sql<OrganizationWithCounts>`
-    with ${grantTables(found, p.principal)}
+    with ${grantTables(organizationId, p.principal)}
     select o.*, ${standingSelection(sql.ref("o.id"), p.principal)},
       (select coalesce(sum(workspace_count), 0) from projects where organization_id = o.id) as everything,
       (select coalesce(sum(workspace_count), 0) from projects where id in (${inProjects})) as in_projects,
@@ -63,7 +60,7 @@ const organizationWithCounts = prepared<
   return { compile: () => statement.compile(db) };
 });
 
-/** Raises `not-found` where the caller may not know of the organization. */
+/** Raises `not-found` unless the caller is a member of the organization. */
 export async function loadOrganizationToList(
   tx: Tx,
   { actor }: Pick<Context, "actor">,
@@ -79,10 +76,8 @@ export async function loadOrganizationToList(
   };
 }
 
-// --- the page
-
-/** A walk passes so many for each that it finds; collecting takes all that there are. The cheaper one is taken. */
-function planFor(counts: Counts, search: WorkspaceSearch, readsAll: boolean): Plan {
+/** Picks the cheaper strategy: a walk in order passes unreadable workspaces, collecting reads all readable ones. */
+function strategyFor(counts: Counts, search: WorkspaceSearch, readsAll: boolean): Plan {
   if (readsAll) return "everything";
   const mine = counts.inProjects + counts.single;
   if (isFiltered(search) || search.projectId !== undefined || mine === 0) return "by-project";
@@ -92,16 +87,16 @@ function planFor(counts: Counts, search: WorkspaceSearch, readsAll: boolean): Pl
 
 const unfiltered = new Map<string, Prepared<PageParameters, PageRow>>();
 
-/** Compiled once for each shape, of which there are twenty-four, and for each of the few steps in which pages reach into the list. */
-function unfilteredPage(shape: Shape, reach: Reach): Prepared<PageParameters, PageRow> {
-  const key = `${shape.plan} ${shape.column} ${shape.descending} ${shape.fromEnd} ${reach?.rows} ${reach?.isPage}`;
+/** Statements are compiled once per shape and depth, of which there are few. */
+function unfilteredPage(shape: Shape, depth: Reach): Prepared<PageParameters, PageRow> {
+  const key = `${shape.strategy} ${shape.column} ${shape.descending} ${shape.fromEnd} ${depth?.rows} ${depth?.isPage}`;
   let statement = unfiltered.get(key);
   if (statement === undefined) {
     statement = prepared<PageParameters, PageRow>((db, p, dialect) => {
-      const found = sql`from ${candidates(shape, p.organizationId, [])}`;
+      const source = sql`from ${candidates(shape, p.organizationId, [])}`;
       const text = sql<PageRow>`
         with ${grantTables(sql<string>`${p.organizationId}`, p.principal)},
-        page as materialized (${pageOf(dialect, shape, found, p, reach)})
+        page as materialized (${pageOf(dialect, shape, source, p, depth)})
         ${wholeRows(shape)}`;
       return { compile: () => text.compile(db) };
     });
@@ -110,11 +105,11 @@ function unfilteredPage(shape: Shape, reach: Reach): Prepared<PageParameters, Pa
   return statement;
 }
 
-/** A page of a list whose length is known: whatever lies before it is walked through, so that the shorter way is taken. */
+/** Pages in the second half of the list are read from its end, to skip fewer rows. */
 async function countedPage(tx: Tx, shape: Shape, p: PageParameters, total: number): Promise<PageRow[]> {
   const limit = Math.min(p.limit, Math.max(0, total - p.offset));
   const behind = total - p.offset - limit;
-  if (shape.plan !== "everything" || behind >= p.offset)
+  if (shape.strategy !== "everything" || behind >= p.offset)
     return unfilteredPage({ ...shape, fromEnd: false }, reachOf(p))(tx, p);
   const backwards = { ...p, limit, offset: Math.max(0, behind) };
   return unfilteredPage({ ...shape, fromEnd: true }, reachOf(backwards))(tx, backwards);
@@ -128,7 +123,7 @@ export async function listReadableWorkspaces(
 ): Promise<{ views: WorkspaceView[]; totalCount: number }> {
   const readsAll = holds(organization.standing.everywhere, "runs", "read");
   const shape: Shape = {
-    plan: planFor(counts, search, readsAll),
+    strategy: strategyFor(counts, search, readsAll),
     column: sortColumns[search.sort?.key ?? "name"],
     descending: search.sort?.descending ?? false,
   };
@@ -139,9 +134,9 @@ export async function listReadableWorkspaces(
     limit: size,
     offset: (number - 1) * size,
   };
-  const narrow = isFiltered(search) || search.projectId !== undefined;
+  const isNarrowed = isFiltered(search) || search.projectId !== undefined;
   const readableCount = readsAll ? counts.everything : counts.inProjects + counts.single;
-  const { rows, totalCount } = narrow
+  const { rows, totalCount } = isNarrowed
     ? await foundPage(tx, shape, search, parameters, readableCount)
     : { rows: await countedPage(tx, shape, parameters, readableCount), totalCount: readableCount };
   return { views: rows.map((row) => inOrganization(row, organization, options)), totalCount };

@@ -1,6 +1,6 @@
 /**
- * The lock of a workspace: the specification's one state machine. The row is locked while it is decided, so that of many
- * callers at once exactly one gets the lock, also across servers.
+ * Locking, renewing and unlocking workspaces. Each operation locks the row first, so that of concurrent callers on any
+ * server exactly one gets the lock.
  */
 import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
@@ -22,7 +22,7 @@ export interface AskedLock {
   readonly lease: LeaseInput;
 }
 
-/** Raises `conflict` when it is locked already. */
+/** Raises `conflict` if the workspace is already locked. */
 export async function lock(
   context: Context,
   reference: WorkspaceReference,
@@ -40,8 +40,8 @@ export async function lock(
 }
 
 /**
- * The lease begins anew, for as long as before unless another time is asked for. Raises `conflict` for whoever does not hold the
- * lock, and for one without a lease.
+ * Starts the lease again, with the previous duration unless the request gives another. Raises `conflict` for a lock
+ * without a lease, and for any caller except the holder.
  */
 export async function renewLock(
   context: Context,
@@ -52,13 +52,13 @@ export async function renewLock(
     const workspace = grantWorkspace(await loadWorkspace(tx, context, reference, true), "can-lock", "hide");
     const { lockedByType, lockLeaseSeconds } = workspace;
     if (lockedByType === null)
-      throw conflict("Unable to renew the lock. The workspace is not locked, or its lease has ended; lock it again.");
+      throw conflict("Unable to renew the lock. The workspace is not locked, or its lease has expired. Lock it again.");
     if (!holdsLock(context.actor, workspace))
       throw conflict(
-        `Unable to renew the lock. The workspace is locked by ${nameOfHolder(workspace)}, who alone may renew it.`,
+        `Unable to renew the lock. The workspace is locked by ${nameOfHolder(workspace)}. Only the lock holder can renew the lock.`,
       );
     if (lockLeaseSeconds === null)
-      throw conflict("Unable to renew the lock. It has no lease: it is held until the workspace is unlocked.");
+      throw conflict("Unable to renew the lock. The lock has no lease and stays until the workspace is unlocked.");
     return change(
       tx,
       context,
@@ -70,8 +70,8 @@ export async function renewLock(
 }
 
 /**
- * The latest state that was written under the lock becomes the current one. Raises `conflict` when it is not locked, or locked
- * by somebody else, and `unavailable` while that latest state is still awaited.
+ * The latest state version written under the lock becomes the current one. Raises `conflict` unless the caller holds
+ * the lock, and `unavailable` while the content of that state version is pending.
  */
 export async function unlock(context: Context, reference: WorkspaceReference): Promise<DocumentAnswer<WorkspaceView>> {
   return context.database.write(async (tx) => {
@@ -86,14 +86,17 @@ export async function unlock(context: Context, reference: WorkspaceReference): P
   });
 }
 
-/** What is left to do where the holder can't unlock any more: a lock outlives the account or the team that holds it. */
+/** A lock outlives the user or team that holds it; then only a force-unlock helps. */
 async function insteadOfHolder(tx: Tx, workspace: WorkspaceView): Promise<string> {
   if (await isHolderThere(tx, workspace)) return "";
   const kind = workspace.lockedByType === "teams" ? "team" : "user";
-  return ` There is no such ${kind} any more: whoever has admin access to the workspace may unlock it by force.`;
+  return ` This ${kind} no longer exists. Ask someone with admin access to the workspace to force-unlock it.`;
 }
 
-/** The same, but what is still awaited is given up. Raises `conflict` when it is not locked, or by a run, which ends by itself. */
+/**
+ * Like `unlock`, but discards pending state versions. Raises `conflict` for an unlocked workspace and for the lock of
+ * an unfinished run.
+ */
 export async function forceUnlock(
   context: Context,
   reference: WorkspaceReference,
@@ -104,7 +107,7 @@ export async function forceUnlock(
       throw conflict("Unable to unlock workspace. The workspace is already unlocked.");
     if (await isHeldByLivingRun(tx, context, workspace))
       throw conflict(
-        `Unable to unlock workspace. The workspace is locked by ${nameOfHolder(workspace)}, which has not ended. Cancel or discard the run: that frees the workspace.`,
+        `Unable to unlock workspace. The workspace is locked by ${nameOfHolder(workspace)}, which has not finished. Cancel or discard the run to unlock the workspace.`,
       );
     await context.hooks.states.discardPending(tx, context, workspace);
     return release(tx, context, workspace, "force-unlock");
@@ -146,7 +149,7 @@ async function change(
   return { view };
 }
 
-/** Assigns a key of the organization, or none. Raises `invalid` for a key that it does not have. */
+/** Raises `invalid` for a key that is not in the organization. */
 export async function assignSshKey(
   context: ConditionalContext,
   reference: WorkspaceReference,

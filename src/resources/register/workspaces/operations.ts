@@ -1,4 +1,6 @@
-/** Operations on workspaces: load → authorize → decide → write. By id and by name they are the same. */
+/**
+ * Operations on workspaces: load → authorize → decide → write. Operations by id and by name share their implementation.
+ */
 import { type Granted, madeIn } from "../../../access/granted.ts";
 import { holds } from "../../../access/permission-set.ts";
 import type { Tx } from "../../../database/database.ts";
@@ -74,11 +76,11 @@ export const workspaceResource = implement(workspaces, {
         projectExecutionMode: project.defaultExecutionMode,
         defaultExecutionMode: organization.defaultExecutionMode,
       });
-      const wanted = referencesOf(undefined, row);
+      const references = referencesOf(undefined, row);
       refuseIfAny([
         ...workspaceFaults(body.attributes, row, mode, context.options),
-        ...referenceFaults(wanted, await lookUpReferences(tx, organization.id, wanted)),
-        ...(await notServed(tx, context, { organizationId: organization.id, projectId: project.id }, wanted)),
+        ...referenceFaults(references, await lookUpReferences(tx, organization.id, references)),
+        ...(await notServed(tx, context, { organizationId: organization.id, projectId: project.id }, references)),
       ]);
       const workspace = await insertWorkspace(tx, project, row);
       const isConnected = await noteRepository(tx, context, workspace, undefined, row);
@@ -113,7 +115,7 @@ export const workspaceResource = implement(workspaces, {
       lockedBefore: lockedMs === undefined ? undefined : new Date(nowMs() - lockedMs).toISOString(),
     });
     const shown = await shownWith(tx, context, views, query.include);
-    // Every moment may bring another workspace that has been locked for so long.
+    // The result changes with the clock, so the response can't be cached.
     return { ...shown, totalCount, ...(lockedMs !== undefined && { until: 0 }) };
   },
 
@@ -130,8 +132,8 @@ export const workspaceResource = implement(workspaces, {
   deleteWorkspaceByName: ({ context, params }) => forceDelete(context, params),
 
   lockWorkspace: ({ context, params, body }) => {
-    const beside = body?.data?.attributes;
-    return lock(context, params, { reason: body?.reason ?? beside?.reason ?? "", lease: leaseIn(body) });
+    const attributes = body?.data?.attributes;
+    return lock(context, params, { reason: body?.reason ?? attributes?.reason ?? "", lease: leaseIn(body) });
   },
   renewWorkspaceLock: ({ context, params, body }) => renewLock(context, params, leaseIn(body)),
   unlockWorkspace: ({ context, params }) => unlock(context, params),
@@ -139,7 +141,7 @@ export const workspaceResource = implement(workspaces, {
   assignSshKey: ({ context, params, body }) => assignSshKey(context, params, body.data.attributes.id),
 });
 
-/** Told together with a taken name, but only to whoever may know of every name there is. */
+/** Reports a taken name in the same response, but only to callers who can read every workspace of the organization. */
 async function unknownProject(tx: Tx, { id, standing }: OrganizationView, name: string): Promise<AppError> {
   const readsAll = holds(standing.everywhere, "runs", "read");
   const taken = readsAll ? referenceFaults({ name }, await lookUpReferences(tx, id, { name })) : [];
@@ -152,29 +154,29 @@ async function show(context: Context, reference: WorkspaceReference, include: Re
   const { views, included } = await shownWith(tx, context, [view], include);
   const shown = views[0] as WorkspaceView;
   if (include.size > 0) return { view: shown, included };
-  // What a run may read is shared with it by other rows than those that a warrant tells of.
+  // What a run can read also depends on sharing, which the validator does not cover.
   return context.actor.kind === "run" ? { view: shown } : { view: shown, warrant: warrantOf(tx, reference, view) };
 }
 
-async function shownWith(tx: Tx, context: Context, found: readonly WorkspaceView[], include: ReadonlySet<string>) {
-  const { views, bindings } = await withBindings(tx, found, include);
+async function shownWith(tx: Tx, context: Context, loaded: readonly WorkspaceView[], include: ReadonlySet<string>) {
+  const { views, bindings } = await withBindings(tx, loaded, include);
   const others = await loadIncluded(tx, context, workspaces, views, include, mayInclude);
   return { views, included: others && [...others, ...bindings] };
 }
 
-/** A run of another workspace sees one that shares its state for that alone: beside it, it is shown the state and nothing else. */
+/** A run of another workspace can see a workspace only because it shares its state, and gets nothing but the state. */
 const isReadable = (view: WorkspaceView): boolean => workspacePermissions(view)["can-read-run"];
 
 const mayInclude = (view: WorkspaceView, name: string): boolean =>
   name !== "effective_tag_bindings" && (name === "outputs" || name === "current_state_version" || isReadable(view));
 
-/** The key-value tags in effect, where they are asked for: their ids on the views, and themselves beside them. */
+/** Loads the effective key-value tags if the request includes them. */
 async function withBindings(
   tx: Tx,
   views: readonly WorkspaceView[],
-  wanted: ReadonlySet<string>,
+  include: ReadonlySet<string>,
 ): Promise<{ views: readonly WorkspaceView[]; bindings: Included[] }> {
-  if (!wanted.has("effective_tag_bindings")) return { views, bindings: [] };
+  if (!include.has("effective_tag_bindings")) return { views, bindings: [] };
   const readable = views.filter(isReadable).map(({ id }) => id);
   const bindings = await effectiveOnWorkspaces(tx, readable);
   const idsOf = ({ id }: WorkspaceView) =>
@@ -211,7 +213,7 @@ async function update(
         ? workspace
         : { ...workspace, projectId: destination.id, ...movedTo(projectDuration, workspace) };
     const after = changedWorkspace(moved, attributes, projectDuration, context.options);
-    const wanted = referencesOf(workspace, after);
+    const references = referencesOf(workspace, after);
     const { projectExecutionMode, defaultExecutionMode } = workspace;
     const mode = executionModeOf({
       ...after,
@@ -221,13 +223,13 @@ async function update(
     refuseIfAny([
       ...faults,
       ...workspaceFaults(attributes, after, mode, context.options),
-      ...referenceFaults(wanted, await lookUpReferences(tx, workspace.organizationId, wanted)),
-      ...(await notServed(tx, context, { ...after, workspaceId: workspace.id }, wanted)),
+      ...referenceFaults(references, await lookUpReferences(tx, workspace.organizationId, references)),
+      ...(await notServed(tx, context, { ...after, workspaceId: workspace.id }, references)),
     ]);
     const changes = changesOf<WorkspaceView>(workspace, after);
     const write = (changed: Partial<WorkspaceView>) =>
       updateWorkspaceRow(tx, workspace, { ...changed, updatedAt: now() });
-    // What it is connected to is held by this, and so before what hangs on it is touched.
+    // Locks the rows that the workspace refers to, before the rows that belong to it.
     if (changes !== undefined) await write({ ...changes, ...ownDuration(workspace, after) });
     const rebound = await bindTags(tx, { workspace }, relationships.tagBindings);
     if (changes === undefined && rebound === undefined) return { view: workspace, isConnected: false };
@@ -241,19 +243,19 @@ async function update(
   });
 }
 
-/** Once it is committed: a job that looked earlier would find nothing. */
+/** Wakes jobs only after the commit: before, they would find nothing. */
 async function wakingJobs(
   context: Context,
-  work: (tx: Tx) => Promise<{ readonly view: WorkspaceView; readonly isConnected: boolean }>,
+  write: (tx: Tx) => Promise<{ readonly view: WorkspaceView; readonly isConnected: boolean }>,
 ): Promise<{ view: WorkspaceView }> {
-  const { view, isConnected } = await context.database.write(work);
+  const { view, isConnected } = await context.database.write(write);
   if (isConnected) for (const job of jobsOfRepositories) context.wake?.(job);
   return { view };
 }
 
 type Connecting = Granted<Pick<WorkspaceView, "id">, "can-update" | "can-create-workspace">;
 
-/** Tells whether it is connected to another repository or branch than before. */
+/** Returns whether the repository or branch changed. */
 async function noteRepository(
   tx: Tx,
   { hooks }: Context,
@@ -271,15 +273,15 @@ async function noteRepository(
   return true;
 }
 
-/** What a workspace takes that is there, and not for it. */
-async function notServed(tx: Tx, { hooks }: Context, place: TakingPlace, wanted: References): Promise<Fault[]> {
+/** Faults for an agent pool or connection whose scope excludes the workspace. */
+async function notServed(tx: Tx, { hooks }: Context, scope: TakingPlace, references: References): Promise<Fault[]> {
   return servingFaults({
-    agentPool: await hooks.scopes.agentPoolServes(tx, place, wanted.agentPoolId),
-    oauthToken: await hooks.scopes.oauthTokenServes(tx, place, wanted.oauthTokenId),
+    agentPool: await hooks.scopes.agentPoolServes(tx, scope, references.agentPoolId),
+    oauthToken: await hooks.scopes.oauthTokenServes(tx, scope, references.oauthTokenId),
   });
 }
 
-/** The project that a workspace is to be moved into; undefined when it stays, or there is none. Raises `forbidden`. */
+/** The project that an update moves the workspace into; undefined if it stays. Raises `forbidden`. */
 async function destinationOf(tx: Tx, context: Context, workspace: WorkspaceView, projectId: string | undefined) {
   if (projectId === undefined || projectId === workspace.projectId) return { destination: undefined, faults: [] };
   const destination = await loadProjectToMoveInto(tx, context, workspace, projectId);
@@ -288,13 +290,12 @@ async function destinationOf(tx: Tx, context: Context, workspace: WorkspaceView,
   return { destination, faults };
 }
 
-/** Deletion is refused where resources are managed, the workspace is locked, or the caller may not. */
 async function safeDelete(context: Context, reference: WorkspaceReference): Promise<void> {
   await context.database.write(async (tx) => {
     const workspace = grantWorkspace(await loadWorkspace(tx, context, reference, "alone"), "can-destroy", "hide");
     const { hooks } = context;
     const obstacle = safeDeleteObstacle(workspace, {
-      livingRun: (await hooks.runs.listUnfinished(tx, workspace))[0],
+      unfinishedRun: (await hooks.runs.listUnfinished(tx, workspace))[0],
       stateIsProcessing: await hooks.states.isProcessing(tx, workspace.id),
     });
     if (obstacle !== undefined) throw obstacle;
@@ -316,7 +317,7 @@ async function remove(
   context: Context,
   workspace: Granted<WorkspaceView, "can-destroy" | "can-force-delete">,
 ): Promise<void> {
-  // Its project and its tags are held before what hangs on it goes.
+  // Locks its project and its tags before the rows that belong to the workspace.
   await countWorkspaces(tx, workspace, workspace.projectId, -1);
   await context.hooks.scopes.forget(tx, workspace);
   const tagIds = await holdTags(tx, workspace);
@@ -329,12 +330,12 @@ async function recordWorkspaceChange(
   tx: Tx,
   context: Pick<Context, "actor" | "requestId">,
   change: { readonly before?: WorkspaceView; readonly after?: WorkspaceView },
-  beside: Beside = {},
+  extra: Beside = {},
 ): Promise<void> {
   const { before, after } = change;
   await recordChange(tx, context, workspaces, change, {
-    before: before && { ...placeOf(before), ...beside.before },
-    after: after && { ...placeOf(after), ...beside.after },
+    before: before && { ...placeOf(before), ...extra.before },
+    after: after && { ...placeOf(after), ...extra.after },
   });
 }
 

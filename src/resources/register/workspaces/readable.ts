@@ -1,6 +1,6 @@
 /**
- * The workspaces of an organization that a caller may read, and a page of them, as pieces of a statement. They know nothing of what
- * is searched for: `list.ts` and `found.ts` put them together.
+ * SQL fragments for the workspaces that a caller can read, and for a page of them. They do not depend on search
+ * filters: `list.ts` and `search-page.ts` combine them.
  */
 import { type RawBuilder, type SqlBool, sql } from "kysely";
 import { bitOf } from "../../../access/permission-set.ts";
@@ -10,28 +10,30 @@ import { connectedColumns, connectedJoins, type ConnectedRow } from "./connected
 
 export const readable = bitOf("runs", "read");
 
-/** What the caller's teams hold, by project and by workspace, added up: two small tables that a statement joins. */
+/**
+ * Common table expressions with the grants of the caller's teams, summed by project (`granted`) and by workspace
+ * (`single`).
+ */
 export const grantTables = (organizationId: RawBuilder<string>, principal: string): RawBuilder<unknown> =>
   grantTablesOf("", organizationId, principal);
 
 const inProjects = sql`(select project_id from granted where (mask & ${sql.lit(readable)}) <> 0)`;
 const singles = sql`(select workspace_id from single where (mask & ${sql.lit(readable)}) <> 0)`;
 
-/** Whether a workspace is among those that the caller's teams may read. */
+/** Whether the caller's teams can read a workspace. */
 export const mayRead = (table: "v" | "w"): RawBuilder<SqlBool> =>
   sql<SqlBool>`(${sql.ref(`${table}.projectId`)} in ${inProjects} or ${sql.ref(`${table}.id`)} in ${singles})`;
 
-/** The projects in which the caller may read anything. */
+/** The projects in which the caller can read at least one workspace. */
 export const callersProjects: RawBuilder<unknown> = sql`
   select project_id from granted union select v.project_id from single cross join workspaces as v where v.id = single.workspace_id`;
 
-/** How the page is found among an organization's workspaces. */
 export type Plan =
-  /** The caller may read all of them. */
+  /** The caller can read all workspaces. */
   | "everything"
-  /** Walk through all in order, and take those that the caller may read, until the page is full. */
+  /** Walks all workspaces in order and takes the readable ones until the page is full. */
   | "walk"
-  /** Take all that the caller may read, project by project, and sort them. */
+  /** Collects all readable workspaces, project by project, and sorts them. */
   | "by-project";
 
 export const sortColumns = {
@@ -41,14 +43,14 @@ export const sortColumns = {
 } as const;
 
 export interface Shape {
-  readonly plan: Plan;
+  readonly strategy: Plan;
   readonly column: (typeof sortColumns)[keyof typeof sortColumns];
   readonly descending: boolean;
-  /** Whether the page is nearer to the list's end, and so looked for from there. */
+  /** Whether to read the page from the end of the list, because that is nearer. */
   readonly fromEnd?: boolean;
 }
 
-/** Ties break by id, so that pages never overlap; workspaces without a run come last in both directions. */
+/** The id breaks ties, so that pages never overlap. Workspaces without a run come last in both directions. */
 export function order({ column, descending, fromEnd = false }: Shape): RawBuilder<unknown> {
   const nulls = column === "current_run_created_at" ? ` nulls ${fromEnd ? "first" : "last"}` : "";
   const direction = sql.raw(`${descending === fromEnd ? "asc" : "desc"}${nulls}`);
@@ -56,27 +58,27 @@ export function order({ column, descending, fromEnd = false }: Shape): RawBuilde
 }
 
 /**
- * A workspace's id, what it is sorted by, and what the search looks at. With more, no index holds everything, and every row has to be
- * read. Names are of letters that both engines fold, so that the index in the order of names tells of `name_key` to those who walk along it.
+ * The id, the sort column and the columns that the search needs. With any more, no index would cover the query. Names
+ * contain only letters that both engines fold alike, so an index on names also yields `name_key`.
  */
-export function columnsOf({ column }: Shape, looked: readonly string[], isWalked = false): RawBuilder<unknown> {
+export function columnsOf({ column }: Shape, searched: readonly string[], isWalked = false): RawBuilder<unknown> {
   const textOf = (name: string) =>
     isWalked && column === "name" && name === "name_key" ? "lower(v.name)" : `v.${name}`;
-  return sql.raw([...new Set(["id", column, ...looked])].map((name) => `${textOf(name)} as ${name}`).join(", "));
+  return sql.raw([...new Set(["id", column, ...searched])].map((name) => `${textOf(name)} as ${name}`).join(", "));
 }
 
-/** The workspaces among which the page is looked for, called `w`, with the columns that the search looks at. */
+/** The workspaces `w` that can be on the page, with the columns that the search needs. */
 export function candidates(
   shape: Shape,
   organizationId: string,
-  looked: readonly string[],
+  searched: readonly string[],
   isWalked = false,
 ): RawBuilder<unknown> {
-  const { plan } = shape;
-  const chosen = columnsOf(shape, looked, isWalked);
-  if (plan === "everything")
+  const { strategy } = shape;
+  const chosen = columnsOf(shape, searched, isWalked);
+  if (strategy === "everything")
     return sql`(select ${chosen} from workspaces as v where v.organization_id = ${organizationId}) as w`;
-  if (plan === "walk")
+  if (strategy === "walk")
     return sql`(select ${chosen} from workspaces as v where v.organization_id = ${organizationId} and ${mayRead("v")}) as w`;
   return sql`(select ${chosen} from workspaces as v
       where v.organization_id = ${organizationId} and v.project_id in ${inProjects}
@@ -85,20 +87,23 @@ export function candidates(
       where v.id = single.workspace_id and (single.mask & ${sql.lit(readable)}) <> 0 and v.project_id not in ${inProjects}) as w`;
 }
 
-/** All that a caller who may not read everything may read: the tables that a statement begins with, and the workspaces, called `w`. */
+/**
+ * All workspaces that a caller with limited access can read: the table expressions to start a statement with, and the
+ * source `w`.
+ */
 export function collectedWorkspaces(
   organizationId: string,
   principal: string,
   columns: readonly string[],
 ): { readonly tables: RawBuilder<unknown>; readonly from: RawBuilder<unknown> } {
-  const shape: Shape = { plan: "by-project", column: "name", descending: false };
+  const shape: Shape = { strategy: "by-project", column: "name", descending: false };
   return {
     tables: grantTables(sql<string>`${organizationId}`, principal),
     from: candidates(shape, organizationId, columns),
   };
 }
 
-/** Whole rows of a page's workspaces, with what the caller's teams hold on each. */
+/** The full rows of a page, with the grants of the caller's teams. */
 export function wholeRows(shape: Shape): RawBuilder<unknown> {
   return sql`select ${connectedColumns}, granted.mask as project_access, single.mask as workspace_access
     from page cross join workspaces as w ${connectedJoins}
@@ -117,32 +122,32 @@ export interface PageParameters {
   readonly offset: number;
 }
 
-/** The size of pages unless another is asked for, the largest, and how far pages go that are still near. */
-const reaches: readonly number[] = [20, 100, 1_000];
+/** The default page size, the largest page size, and the limit up to which a page counts as near the start. */
+const pageDepths: readonly number[] = [20, 100, 1_000];
 
-/** How far into a list a page reaches, in a few steps, and whether it is all of that. Undefined for a deep page. */
+/** How many rows to read for a page, rounded up to one of a few steps; undefined for a page far into the list. */
 export type Reach = { readonly rows: number; readonly isPage: boolean } | undefined;
 
 export function reachOf({ limit, offset }: PageParameters): Reach {
-  const rows = reaches.find((reach) => offset + limit <= reach);
+  const rows = pageDepths.find((depth) => offset + limit <= depth);
   return rows === undefined ? undefined : { rows, isPage: offset === 0 && limit === rows };
 }
 
 /**
- * The ids of a page of `w`, from what stands between SELECT and ORDER BY. PostgreSQL plans a statement about a large organization anew
- * each time, if it is told only then how many rows are wanted, which costs it more than to answer. So how far a near page reaches
- * is in its text, and the page is cut from that.
+ * The ids of a page of `w`; `source` is what comes between SELECT and ORDER BY. PostgreSQL would plan a statement with
+ * a parameter as its limit again on each execution, which costs more than the query itself. So near pages have a
+ * literal limit, and the page is cut from that.
  */
 export function pageOf(
   { plansOpenLimits }: Dialect,
   shape: Shape,
-  found: RawBuilder<unknown>,
+  source: RawBuilder<unknown>,
   p: PageParameters,
-  reach: Reach,
+  depth: Reach,
 ): RawBuilder<unknown> {
   const [sorted, cut, column] = [order(shape), sql`limit ${p.limit} offset ${p.offset}`, sql.raw(shape.column)];
-  if (plansOpenLimits || reach === undefined) return sql`select w.id as id ${found} ${sorted} ${cut}`;
-  if (reach.isPage) return sql`select w.id as id ${found} ${sorted} limit ${sql.lit(reach.rows)}`;
+  if (plansOpenLimits || depth === undefined) return sql`select w.id as id ${source} ${sorted} ${cut}`;
+  if (depth.isPage) return sql`select w.id as id ${source} ${sorted} limit ${sql.lit(depth.rows)}`;
   return sql`select w.id as id from (
-    select w.id as id, w.${column} as ${column} ${found} ${sorted} limit ${sql.lit(reach.rows)}) as w ${sorted} ${cut}`;
+    select w.id as id, w.${column} as ${column} ${source} ${sorted} limit ${sql.lit(depth.rows)}) as w ${sorted} ${cut}`;
 }

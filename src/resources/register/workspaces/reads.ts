@@ -1,4 +1,4 @@
-/** What neighbours ask of workspaces, and how a workspace is granted. */
+/** How other resources load workspaces, and how a permission on a workspace is granted. */
 import type { Granted } from "../../../access/granted.ts";
 import { type WorkspacePermission, workspacePermissions } from "../../../access/permissions/workspace.ts";
 import type { Tx } from "../../../database/database.ts";
@@ -13,20 +13,22 @@ import type { WorkspaceView } from "./view.ts";
 
 export { pageOfWorkspaces, readableCondition } from "./store.ts";
 
-/** Raises `not-found` where the caller may not see the workspace. Whoever locks it also ends a lease that is over. */
+/** Raises `not-found` where the caller can't see the workspace. Loading it with a lock also ends an expired lease. */
 export async function loadWorkspace(
   tx: Tx,
   context: Context,
   reference: WorkspaceReference,
   lock: Lock = false,
 ): Promise<Granted<WorkspaceView, "can-read-settings">> {
-  const found = await findWorkspace(tx, context, reference, lock);
-  if (found === undefined) throw notFound("workspace");
-  const workspace = grantWorkspace(found, "can-read-settings");
+  const view = await findWorkspace(tx, context, reference, lock);
+  if (view === undefined) throw notFound("workspace");
+  const workspace = grantWorkspace(view, "can-read-settings");
   return lock === false ? workspace : endLease(tx, context, workspace);
 }
 
-/** To read a workspace and what belongs to it as it is once a lease that is over has had its effect. Raises `not-found`. */
+/**
+ * Loads a workspace for reading after ending an expired lease, which can change its current state. Raises `not-found`.
+ */
 export async function loadSettledWorkspace(
   context: Context,
   reference: WorkspaceReference,
@@ -38,7 +40,7 @@ export async function loadSettledWorkspace(
 }
 
 /**
- * Raises `forbidden`, or `not-found` where the caller may not see the workspace; also where it may, with `hide`, which is
+ * Raises `forbidden`, or `not-found` where the caller can't see the workspace. `hide` raises `not-found` in both cases,
  * for endpoints whose specification lists 404 and no 403.
  */
 export function grantWorkspace<Permission extends WorkspacePermission>(
@@ -49,21 +51,21 @@ export function grantWorkspace<Permission extends WorkspacePermission>(
   return grantOnWorkspace("workspace", workspace, permission, otherwise);
 }
 
-/** Workspaces by their ids, those that the caller may see, in the order of their ids; locked against others' changes. */
+/** The workspaces that the caller can see, locked in the order of their ids. */
 export async function loadWorkspaces(tx: Tx, context: Context, ids: readonly string[]): Promise<WorkspaceView[]> {
-  const found = await findWorkspaces(tx, context, ids);
-  const seen = found.filter((workspace) => workspacePermissions(workspace)["can-read-settings"]);
+  const views = await findWorkspaces(tx, context, ids);
+  const visible = views.filter((workspace) => workspacePermissions(workspace)["can-read-settings"]);
   const settled: WorkspaceView[] = [];
-  for (const workspace of seen) settled.push(await endLease(tx, context, workspace));
+  for (const workspace of visible) settled.push(await endLease(tx, context, workspace));
   return settled;
 }
 
-/** Which of these workspaces the caller may read; of more than two pages hold, the first. */
+/** Returns the workspaces that the caller can read, of at most the first two pages of ids. */
 export async function readableWorkspaces(
   tx: Tx,
   context: Pick<Context, "actor" | "options">,
   ids: readonly string[],
 ): Promise<WorkspaceView[]> {
-  const found = await findWorkspaces(tx, context, ids.slice(0, 2 * pageSizeMax), false);
-  return found.filter((workspace) => workspacePermissions(workspace)["can-read-settings"]);
+  const views = await findWorkspaces(tx, context, ids.slice(0, 2 * pageSizeMax), false);
+  return views.filter((workspace) => workspacePermissions(workspace)["can-read-settings"]);
 }

@@ -1,6 +1,6 @@
 /**
- * How a lock comes off a workspace: by whoever may unlock it, or by itself, when its lease has ended. That it has ended is decided
- * by the clock wherever a workspace is loaded; what follows from it is done by whoever holds the row first, here.
+ * Releasing a workspace's lock, on request or because its lease expired. Every read applies an expired lease by the
+ * clock; the first transaction that locks the row then writes the consequences here.
  */
 import { grant, type Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
@@ -14,8 +14,8 @@ import { updateWorkspaceRow } from "./store.ts";
 import type { WorkspaceView } from "./view.ts";
 
 /**
- * What the row holds once nobody holds the lock: the state that was written under it is the current one, and the next run that
- * waits has its turn. Raises `unavailable` while that state is awaited.
+ * The columns of the row after the release: the state version written under the lock becomes the current one, and the
+ * next queued run starts. Raises `unavailable` while that state version is pending.
  */
 export async function released(
   tx: Tx,
@@ -29,13 +29,13 @@ export async function released(
 }
 
 /**
- * Takes a lock whose lease has ended off a workspace that is held, as an unlock by force would: what is still awaited is given up,
- * for whoever was to send it has no lock any more. A workspace without such a lock stays as it is.
+ * Removes a lock with an expired lease, like a force-unlock: pending state versions are discarded, because their writer
+ * no longer holds the lock. The caller has locked the row. Returns a workspace without such a lock unchanged.
  */
 export async function endLease<View extends WorkspaceView>(tx: Tx, caller: Context, workspace: View): Promise<View> {
   const { endedLock } = workspace;
   if (endedLock === undefined) return workspace;
-  // Nobody does this: it happens by itself, whoever comes by first.
+  // Not an action of the caller, who only happened to be first.
   const context: Context = { ...caller, actor: { kind: "operator" } };
   const ended = grant(workspace, {
     thing: "workspace",
@@ -58,7 +58,7 @@ export async function endLease<View extends WorkspaceView>(tx: Tx, caller: Conte
   return view;
 }
 
-/** A lock as the trail tells it. */
+/** A lock in audit events. */
 export function toldOf(lock: LockColumns): object {
   return {
     locked: lock.lockedByType !== null,

@@ -1,4 +1,4 @@
-/** Pure rules of workspaces: what a creation or an update makes of a row, and what is wrong with it. */
+/** Pure rules of workspaces: the row after a creation or an update, and its validation. */
 import type { WorkspaceTable } from "../../../database/schema/workspaces.ts";
 import { changedColumns, createdColumns } from "../../../jsonapi/columns.ts";
 import type { CreateAttributes, UpdateAttributes } from "../../../jsonapi/define.ts";
@@ -24,7 +24,7 @@ export interface Identity {
   readonly createdAt: string;
 }
 
-/** What nobody sends, before anything has happened to a workspace. */
+/** The columns that no request sets. */
 const untouched = {
   autoDestroyStatus: null,
   sshKeyId: null,
@@ -63,14 +63,14 @@ export function newWorkspace(
   { identity, newestEngine, projectDuration, options, source = "tfe-api" }: NewWorkspaceFacts,
 ): WorkspaceTable {
   const isShared = options.edition === "self-hosted" && options.globalRemoteStateDefault;
-  const nothing = { ...inheriting(projectDuration), ...followingDefaults, ...noRepository };
+  const defaults = { ...inheriting(projectDuration), ...followingDefaults, ...noRepository };
   return {
     ...untouched,
     ...createdColumns(workspaces, taken(attributes, options), {
       engineVersion: newestEngine,
       globalRemoteState: Number(isShared),
     }),
-    ...settingsAfter(nothing, attributes, projectDuration),
+    ...settingsAfter(defaults, attributes, projectDuration),
     ...identity,
     source,
     updatedAt: identity.createdAt,
@@ -78,7 +78,7 @@ export function newWorkspace(
   };
 }
 
-/** A row after an update; absent keys keep what was before. */
+/** The row after an update; absent attributes keep their value. */
 export function changedWorkspace(
   before: WorkspaceTable,
   attributes: Changed,
@@ -93,7 +93,7 @@ export function changedWorkspace(
   };
 }
 
-/** What is sent, as far as this edition takes it; an empty directory is the repository's root. */
+/** Drops attributes that this edition ignores. An empty working directory means the repository's root. */
 function taken<Attributes extends Changed>(attributes: Attributes, { edition }: ServiceOptions): Attributes {
   return {
     ...otherTriggerEmptied(attributes),
@@ -104,8 +104,8 @@ function taken<Attributes extends Changed>(attributes: Attributes, { edition }: 
 }
 
 /**
- * Prefixes and patterns are two ways to say one thing: a list that is sent, even an empty one, empties the other unless that is sent
- * too. See docs/decisions/0172-a-sent-trigger-list-replaces-the-other.md.
+ * Trigger prefixes and trigger patterns exclude each other: sending one list, even an empty one, empties the other
+ * unless the request sends both. See docs/decisions/0172-a-sent-trigger-list-replaces-the-other.md.
  */
 function otherTriggerEmptied({ triggerPrefixes, triggerPatterns }: Changed): Changed {
   return {
@@ -114,7 +114,7 @@ function otherTriggerEmptied({ triggerPrefixes, triggerPatterns }: Changed): Cha
   };
 }
 
-/** Settings that are more than a column each. */
+/** Settings that several attributes and columns make up together. */
 function settingsAfter(
   before: AutoDestroyColumns & ExecutionColumns & VcsColumns,
   attributes: Changed,
@@ -127,7 +127,7 @@ function settingsAfter(
   };
 }
 
-/** What the request alone, applied to the row, shows to be wrong. */
+/** Faults that can be found without further queries. */
 export function workspaceFaults(
   attributes: Changed,
   after: WorkspaceTable,
@@ -144,7 +144,10 @@ export function workspaceFaults(
 
 const assessmentsSince = "0.15.4";
 
-/** Assessments need a recent engine and remote execution when they are switched on; what is changed later stops them alone. */
+/**
+ * Checked only when assessments are switched on. A later change of engine or execution mode stops them without an
+ * error.
+ */
 function assessmentFaults(
   attributes: Changed,
   after: WorkspaceTable,
@@ -162,7 +165,7 @@ function assessmentFaults(
   return faults;
 }
 
-/** What is to be looked up in the register after a change. */
+/** The references that a change makes necessary to look up. */
 export function referencesOf(before: WorkspaceTable | undefined, after: WorkspaceTable): References {
   const changed = <Key extends keyof WorkspaceTable>(key: Key) =>
     before?.[key] === after[key] ? undefined : after[key];
@@ -170,57 +173,61 @@ export function referencesOf(before: WorkspaceTable | undefined, after: Workspac
 }
 
 export function referenceFaults(
-  wanted: References,
-  found: { nameTaken: boolean; agentPool: boolean; oauthToken: boolean },
+  references: References,
+  existing: { nameTaken: boolean; agentPool: boolean; oauthToken: boolean },
 ): Fault[] {
   const faults: Fault[] = [];
-  if (wanted.name !== undefined && found.nameTaken) faults.push(attributeFault("name", "Name has already been taken"));
-  if (wanted.agentPoolId && !found.agentPool)
+  if (references.name !== undefined && existing.nameTaken)
+    faults.push(attributeFault("name", "Name has already been taken"));
+  if (references.agentPoolId && !existing.agentPool)
     faults.push(attributeFault("agent-pool-id", "Agent pool does not exist in this organization"));
-  if (wanted.oauthTokenId && !found.oauthToken)
+  if (references.oauthTokenId && !existing.oauthToken)
     faults.push(attributeFault("vcs-repo.oauth-token-id", "Oauth token does not exist in this organization"));
   return faults;
 }
 
-/** What is there, and not for this workspace. */
+/** Faults for an agent pool or a connection that exists but whose scope excludes this workspace. */
 export function servingFaults(serving: { readonly agentPool: boolean; readonly oauthToken: boolean }): Fault[] {
   const faults: Fault[] = [];
   if (!serving.agentPool)
     faults.push(
       attributeFault(
         "agent-pool-id",
-        "Agent pool does not serve this workspace; let the pool serve it or its project, or use another pool",
+        "Agent pool does not serve this workspace; add the workspace or its project to the pool's scope, or use another pool",
       ),
     );
   if (!serving.oauthToken)
     faults.push(
       attributeFault(
         "vcs-repo.oauth-token-id",
-        "Oauth token belongs to a connection that is not for this project; add the project to the connection, or use another token",
+        "Oauth token belongs to a connection that does not include this project; add the project to the connection, or use another token",
       ),
     );
   return faults;
 }
 
-/** Why a workspace can't be deleted safely, if it can't. */
+/** The reason why a safe delete is refused; undefined when it is allowed. */
 export function safeDeleteObstacle(
   workspace: Pick<WorkspaceTable, "lockedByType" | "resourceCount" | "stateEncrypted">,
-  { livingRun, stateIsProcessing }: { readonly livingRun: string | undefined; readonly stateIsProcessing: boolean },
+  {
+    unfinishedRun,
+    stateIsProcessing,
+  }: { readonly unfinishedRun: string | undefined; readonly stateIsProcessing: boolean },
 ): AppError | undefined {
-  if (livingRun !== undefined)
+  if (unfinishedRun !== undefined)
     return conflict(
-      `Unable to delete workspace. The workspace is ${workspace.lockedByType === "runs" ? "locked by" : "used by"} the run ${livingRun}, which has not ended; wait for it, or cancel it.`,
+      `Unable to delete workspace. The workspace is ${workspace.lockedByType === "runs" ? "locked by" : "used by"} the run ${unfinishedRun}, which has not finished. Wait for the run, or cancel it.`,
     );
   if (workspace.lockedByType !== null)
-    return conflict("Unable to delete workspace. The workspace is locked; unlock it first.");
+    return conflict("Unable to delete workspace. The workspace is locked. Unlock it first.");
   if (stateIsProcessing)
-    return conflict("Unable to delete workspace. Its latest state is still being processed; try again shortly.");
+    return conflict("Unable to delete workspace. Its latest state is still being processed. Try again shortly.");
   if (workspace.stateEncrypted === 1)
     return conflict(
-      "Unable to delete workspace. The engine encrypted its state, so nobody can tell here whether it still manages resources. Make sure that they are destroyed, then force the deletion.",
+      "Unable to delete workspace. The engine encrypted its state, so the service can't tell whether it still manages resources. Make sure that they are destroyed, then force-delete the workspace.",
     );
   if (workspace.resourceCount === 0) return undefined;
   return conflict(
-    `Unable to delete workspace. The workspace manages ${counted(workspace.resourceCount, "resource")}; destroy what it manages first, or force the deletion.`,
+    `Unable to delete workspace. The workspace manages ${counted(workspace.resourceCount, "resource")}. Destroy them first, or force-delete the workspace.`,
   );
 }

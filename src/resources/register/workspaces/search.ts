@@ -1,4 +1,4 @@
-/** The filters and the order of a list of workspaces, as conditions of its statement. */
+/** The filters of a list of workspaces as SQL conditions. */
 import { type RawBuilder, type SqlBool, sql } from "kysely";
 import type { Tx } from "../../../database/database.ts";
 import { isIndexed, isPair } from "../../../database/name-index.ts";
@@ -28,18 +28,17 @@ export interface WorkspaceSearch {
   readonly wildcard: string | undefined;
   readonly tags: readonly string[];
   readonly excludedTags: readonly string[];
-  /** Only these; undefined for any. */
   readonly ids?: readonly string[] | undefined;
   readonly projectId: string | undefined;
   readonly runStatuses: readonly string[];
   readonly tagged: readonly { readonly key?: string; readonly value?: string }[];
-  /** Only those that are locked, and since before this moment. */
+  /** Only workspaces locked before this time. */
   readonly lockedBefore?: string | undefined;
 }
 
 const starsMax = 10;
 
-/** Whether anything but the project narrows the list. */
+/** Whether there is any filter besides the project. */
 export function isFiltered(search: WorkspaceSearch): boolean {
   const { part, wildcard, tags, excludedTags, runStatuses, tagged, lockedBefore, ids } = search;
   return (
@@ -49,8 +48,8 @@ export function isFiltered(search: WorkspaceSearch): boolean {
 }
 
 /**
- * What must be in a name that the search finds, as far as the index of names helps. A pair finds many, so that it is looked for only where
- * nothing longer is; and what a name begins with is found in the order of names.
+ * The texts that every matching name contains, as far as the name index can find them. A pair of characters matches
+ * many names, so it is used only if there is nothing longer; the order of names already finds a fixed prefix.
  */
 export function indexedParts({ part, wildcard }: WorkspaceSearch): string[] {
   const fixed = (wildcard ?? "").split("*");
@@ -60,8 +59,8 @@ export function indexedParts({ part, wildcard }: WorkspaceSearch): string[] {
 }
 
 /**
- * How many workspaces of an organization the search finds, where something tells without finding them: the index of names, or
- * the counters of tags and projects. Undefined where more than that narrows the list.
+ * The number of matches where a counter has it: in the name index, of a tag or of a project. Undefined for combined
+ * filters.
  */
 export function knownTotal(tx: Tx, organizationId: string, search: WorkspaceSearch): RawBuilder<number> | undefined {
   if (search.projectId !== undefined) return undefined;
@@ -81,14 +80,17 @@ export function knownTotal(tx: Tx, organizationId: string, search: WorkspaceSear
     - ${countWithAny(tx, organizationId, [...new Set(search.excludedTags)])}`;
 }
 
-/** Of the caller's workspaces each is asked: asked for like this, no engine begins with all of the organization's in that state instead. */
+/**
+ * The expression keeps both engines from using the status index, which would read all workspaces of the organization
+ * with that status.
+ */
 function isInState(tx: Tx, statuses: readonly string[], by: Asked): RawBuilder<SqlBool> {
   return by === "by project"
     ? tx.dialect.isOneOf(sql<string | null>`(w.current_run_status || '')`, statuses)
     : isNamed(tx, statuses)("w.currentRunStatus");
 }
 
-/** What a workspace, called `w`, must fulfil. Raises `bad-request` for a pattern that is too complicated. */
+/** The conditions on a workspace `w`. Raises `bad-request` for a pattern with too many stars. */
 export function conditionsOf(
   tx: Tx,
   organizationId: string,
@@ -103,7 +105,7 @@ export function conditionsOf(
   if (search.tags.length > 0) conditions.push(hasAllTags(tx, organizationId, [...new Set(search.tags)], by));
   if (search.excludedTags.length > 0) conditions.push(hasNoTag(tx, organizationId, search.excludedTags, by));
   if (search.runStatuses.length > 0) conditions.push(isInState(tx, search.runStatuses, by));
-  // A lease that is over locks nothing, whether or not somebody has come by since.
+  // An expired lease no longer locks the workspace.
   if (search.lockedBefore !== undefined)
     conditions.push(sql<SqlBool>`w.locked_at < ${search.lockedBefore}
       and (w.lock_expires_at is null or w.lock_expires_at > ${now()})`);
@@ -111,11 +113,11 @@ export function conditionsOf(
   return conditions;
 }
 
-/** `*` stands for any text; everything else, `%` and `_` too, stands for itself. */
+/** `*` matches any text; `%` and `_` match only themselves. */
 function matches(pattern: string): RawBuilder<SqlBool> {
   const parts = fold(pattern).replace(/\*+/g, "*").split("*");
   if (parts.length > starsMax + 1) {
-    const detail = `The query parameter search[wildcard-name] may have at most ${starsMax} stars.`;
+    const detail = `The query parameter search[wildcard-name] can have at most ${starsMax} stars.`;
     throw new AppError("bad-request", [{ parameter: "search[wildcard-name]", detail }]);
   }
   const [prefix = ""] = parts;
@@ -123,14 +125,17 @@ function matches(pattern: string): RawBuilder<SqlBool> {
   const like = parts.map((part) => part.replace(/[\\%_]/g, "\\$&")).join("%");
   const matching = sql<SqlBool>`w.name_key like ${like} escape '\\'`;
   if (prefix === "") return matching;
-  // What is fixed at the beginning narrows the walk through the index.
+  // A fixed prefix narrows the index range.
   return sql<SqlBool>`(w.name_key >= ${prefix} and w.name_key < ${`${prefix}\u{10ffff}`} and ${matching})`;
 }
 
-/** Of more filters, the others are asked of those that the narrowest of the first few finds. */
+/** With more filters, the others are checked on the smallest of these sets. */
 const driversMax = 3;
 
-/** What a search could begin with instead of with everything: each of its first few tags, keys, and statuses, and what is then left to ask. */
+/**
+ * The sets that a search can start from instead of all workspaces: one for each of its first tags, keys and statuses,
+ * with the remaining filters.
+ */
 export function driversOf(
   tx: Tx,
   organizationId: string,
@@ -141,9 +146,9 @@ export function driversOf(
     ...withTag(tx, organizationId, tag),
     rest: { ...search, tags: tags.filter((other) => other !== tag) },
   }));
-  const byKeys = search.tagged.flatMap(({ key, value }, number) =>
+  const byKeys = search.tagged.flatMap(({ key, value }, position) =>
     key
-      ? [{ ...withKey(organizationId, key, value), rest: { ...search, tagged: search.tagged.toSpliced(number, 1) } }]
+      ? [{ ...withKey(organizationId, key, value), rest: { ...search, tagged: search.tagged.toSpliced(position, 1) } }]
       : [],
   );
   const byStatus = { ...withStatus(tx, organizationId, search.runStatuses), rest: { ...search, runStatuses: [] } };
@@ -156,9 +161,9 @@ export function driversOf(
   ].slice(0, driversMax);
 }
 
-function withIds(tx: Tx, organizationId: string, wanted: readonly string[]): Driver {
+function withIds(tx: Tx, organizationId: string, requestedIds: readonly string[]): Driver {
   const ids = sql`select s.id as workspace_id from workspaces as s
-    where s.organization_id = ${organizationId} and ${tx.dialect.isOneOf(sql.ref("s.id"), wanted)}`;
+    where s.organization_id = ${organizationId} and ${tx.dialect.isOneOf(sql.ref("s.id"), requestedIds)}`;
   return { ids, size: upToFew(ids) };
 }
 

@@ -1,4 +1,4 @@
-/** With whom a workspace shares its state: the whole organization, its project, or the workspaces that are named one by one. */
+/** Validation of a workspace's remote-state sharing with its organization or its project. */
 import type { WorkspaceTable } from "../../../database/schema/workspaces.ts";
 import { attributeFault, type Fault } from "../../../kernel/errors.ts";
 
@@ -7,19 +7,19 @@ export interface SharingInput {
   readonly projectRemoteState?: boolean | undefined;
 }
 
-function both(): Fault {
+function conflictingSharing(): Fault {
   return attributeFault(
     "project-remote-state",
     "Project remote state cannot be enabled when global remote state sharing is enabled",
   );
 }
 
-/** What the body alone shows to be wrong. */
+/** Checks the request body alone. */
 export function sharingFaults({ globalRemoteState, projectRemoteState }: SharingInput): Fault[] {
-  return globalRemoteState === true && projectRemoteState === true ? [both()] : [];
+  return globalRemoteState === true && projectRemoteState === true ? [conflictingSharing()] : [];
 }
 
-/** The same where one of the two was there before. */
+/** Checks the row after the change. */
 export function sharingFaultsOf(after: Pick<WorkspaceTable, "globalRemoteState" | "projectRemoteState">): Fault[] {
-  return after.globalRemoteState === 1 && after.projectRemoteState === 1 ? [both()] : [];
+  return after.globalRemoteState === 1 && after.projectRemoteState === 1 ? [conflictingSharing()] : [];
 }

@@ -1,4 +1,4 @@
-/** SQL of workspaces. */
+/** SQL of workspaces: loading them with the caller's access, and changing their own rows. */
 import { type Kysely, type RawBuilder, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
 import { effective } from "../../../access/effective.ts";
@@ -34,7 +34,6 @@ import { type OrganizationSettings, webhookUrlOf, type WorkspaceView } from "./v
 
 const readable = bitOf("runs", "read");
 
-/** The two ways to name a workspace. */
 export type WorkspaceReference =
   | { readonly workspaceId: string }
   | { readonly organizationName: string; readonly workspaceName: string };
@@ -71,7 +70,7 @@ const byName = lockable<ByName, WorkspaceRow>("w", (db, { organizationKey, name,
   workspaceForActor(db, principal).where("o.nameKey", "=", organizationKey).where("w.name", "=", name),
 );
 
-/** One statement: the workspace and all that the caller holds on it. `lock` keeps others from changing it meanwhile. */
+/** Loads the workspace and the caller's grants in one statement. `lock` prevents concurrent changes. */
 export async function findWorkspace(
   tx: Tx,
   { actor, options }: Pick<Context, "actor" | "options">,
@@ -91,12 +90,15 @@ export async function findWorkspace(
   return row && toWorkspaceView(row, workspaceFactsOf(actor, row), options);
 }
 
-/** One that was moved while its row was waited for comes without what its project gives it. Raises `Overtaken`. */
+/**
+ * If another transaction moved the workspace while this one waited for its row, the project's columns are missing.
+ * Raises `Overtaken`.
+ */
 function refuseMoved(rows: readonly WorkspaceRow[]): void {
-  if (rows.some((row) => row.projectDefaults === null)) throw new Overtaken("the workspace was moved meanwhile");
+  if (rows.some((row) => row.projectDefaults === null)) throw new Overtaken("the workspace was moved concurrently");
 }
 
-/** Many at once, in the order of their ids, so that two callers who lock the same ones never wait for each other in a circle. */
+/** Locks in the order of ids, so that two callers who lock the same workspaces can't deadlock. */
 export async function findWorkspaces(
   tx: Tx,
   { actor, options }: Pick<Context, "actor" | "options">,
@@ -123,7 +125,6 @@ function toWorkspaceView(row: WorkspaceRow, facts: WorkspaceFacts, options: Cont
   };
 }
 
-/** Workspaces of one organization, each with what the caller holds on it. */
 function workspacesOf(query: Workspaces, organization: OrganizationView, principal: string) {
   const organizationId = sql<string>`${organization.id}`;
   return connected(query)
@@ -131,7 +132,7 @@ function workspacesOf(query: Workspaces, organization: OrganizationView, princip
     .select(workspaceGrants(organizationId, sql.ref("w.id"), principal));
 }
 
-/** A row of a list, with what all of them have in common. */
+/** Completes a row of a list with the columns that all workspaces of the organization share. */
 export function inOrganization(
   row: ConnectedRow & { projectAccess: number | null; workspaceAccess: number | null },
   organization: OrganizationView,
@@ -139,7 +140,7 @@ export function inOrganization(
 ): WorkspaceView {
   const { defaultExecutionMode, defaultAgentPoolId, allowForceDeleteWorkspaces, assessmentsEnforced, standing } =
     organization;
-  const facts = {
+  const organizationColumns = {
     ...factsOf(organization),
     organizationDefaults: organization.defaultsVersion,
     defaultExecutionMode,
@@ -148,24 +149,31 @@ export function inOrganization(
     assessmentsEnforced,
   };
   const access = effective(standing.everywhere, row.projectAccess, row.workspaceAccess);
-  const given = { access, owner: standing.owner, allowForceDeleteWorkspaces };
-  return toWorkspaceView({ ...row, ...facts, teamAccess: null, isMember: 0, ...open }, given, options);
+  const workspaceFacts = { access, owner: standing.owner, allowForceDeleteWorkspaces };
+  return toWorkspaceView(
+    { ...row, ...organizationColumns, teamAccess: null, isMember: 0, ...open },
+    workspaceFacts,
+    options,
+  );
 }
 
-/** A workspace as it was just made, where nothing else hangs on it yet: nobody has access to it by itself. */
+/**
+ * The view of a workspace in the transaction that creates it, without loading it: it has no grants, connections or
+ * retention policy of its own yet.
+ */
 export function madeWorkspace(
   row: WorkspaceTable,
   project: ProjectView,
   organization: OrganizationView,
   options: Context["options"],
 ): WorkspaceView {
-  const ofProject = {
+  const projectColumns = {
     projectExecutionMode: project.defaultExecutionMode,
     projectAgentPoolId: project.defaultAgentPoolId,
     projectDuration: project.autoDestroyActivityDuration,
     projectDefaults: project.defaultsVersion,
   };
-  const nothing = {
+  const noConnections = {
     oauthClientId: null,
     oauthClientName: null,
     serviceProvider: null,
@@ -173,11 +181,13 @@ export function madeWorkspace(
     retentionId: null,
     retentionKind: null,
   };
-  const connectedRow = { ...row, ...ofProject, ...nothing, projectAccess: null, workspaceAccess: null };
+  const connectedRow = { ...row, ...projectColumns, ...noConnections, projectAccess: null, workspaceAccess: null };
   return { ...inOrganization(connectedRow, organization, options), access: project.access };
 }
 
-/** What the caller may read of an organization's workspaces, as a condition on `w`; undefined when it is everything. */
+/**
+ * A condition on `w` that selects the workspaces the caller can read; undefined when the caller can read all of them.
+ */
 export function readableCondition(
   actor: Actor,
   organization: Pick<OrganizationView, "id" | "standing">,
@@ -189,7 +199,7 @@ export function readableCondition(
     or ${hasWorkspaceGrant(organizationId, sql.ref("w.id"), principal, readable)})`;
 }
 
-/** Workspaces of one organization that fulfil a condition on `w`, in the order of their names. */
+/** The workspaces that match a condition on `w`, by name. */
 export async function pageOfWorkspaces(
   tx: Tx,
   { actor, options }: Pick<Context, "actor" | "options">,
@@ -197,17 +207,17 @@ export async function pageOfWorkspaces(
   condition: RawBuilder<boolean>,
   page: WorkspaceSearch["page"],
 ): Promise<{ views: WorkspaceView[]; totalCount: number }> {
-  let found = tx.db
+  let matching = tx.db
     .selectFrom("workspaces as w")
     .where("w.organizationId", "=", organization.id)
     .where(condition) as unknown as Workspaces;
-  const readableOnes = readableCondition(actor, organization);
-  if (readableOnes !== undefined) found = found.where(readableOnes);
+  const readableWorkspaces = readableCondition(actor, organization);
+  if (readableWorkspaces !== undefined) matching = matching.where(readableWorkspaces);
   const { rows, totals } = await fetchPage(tx, {
-    rows: workspacesOf(found, organization, principalOf(actor)),
+    rows: workspacesOf(matching, organization, principalOf(actor)),
     order: [{ column: "w.name" }, { column: "w.id" }],
     page,
-    totals: { totalCount: countOf(found.select("w.id")) },
+    totals: { totalCount: countOf(matching.select("w.id")) },
   });
   return { views: rows.map((row) => inOrganization(row, organization, options)), totalCount: totals.totalCount };
 }
@@ -221,7 +231,7 @@ export async function insertWorkspace(
   return madeIn(into, row);
 }
 
-/** Workspaces of any organization whose lock's lease is over by a moment, and still on the row. */
+/** The ids of workspaces in all organizations whose lock has an expired lease. */
 export async function findEndedLeases(tx: Tx, at: string, limit: number): Promise<string[]> {
   const rows = await tx.db
     .selectFrom("workspaces")
@@ -233,7 +243,7 @@ export async function findEndedLeases(tx: Tx, at: string, limit: number): Promis
   return rows.map(({ id }) => id);
 }
 
-/** The permissions that let something of a workspace's own row be changed; to read it is not one of them. */
+/** The permissions that allow a change of the workspace's own row. */
 export type WorkspaceWriter =
   | "can-update"
   | "can-lock"
@@ -254,7 +264,7 @@ export async function updateWorkspaceRow(
   });
 }
 
-/** What hangs on it goes with it, by the foreign keys. */
+/** Foreign keys delete everything that belongs to the workspace. */
 export async function deleteWorkspaceRow(
   tx: Tx,
   workspace: Granted<WorkspaceView, "can-destroy" | "can-force-delete">,
@@ -279,18 +289,18 @@ interface WantedReferences {
 
 type Found = Record<"nameTaken" | "agentPool" | "oauthToken" | "sshKey", number>;
 
-const countReferences = prepared<WantedReferences, Found>((db, wanted) => {
+const countReferences = prepared<WantedReferences, Found>((db, query) => {
   const count = (table: string, column: string, value: string) =>
-    sql`(select count(*) from ${sql.table(table)} where organization_id = ${wanted.organizationId} and ${sql.ref(column)} = ${value})`;
+    sql`(select count(*) from ${sql.table(table)} where organization_id = ${query.organizationId} and ${sql.ref(column)} = ${value})`;
   const counts = sql<Found>`
-    select ${count("workspaces", "name", wanted.name)} as name_taken,
-      ${count("agent_pools", "id", wanted.agentPoolId)} as agent_pool,
-      ${count("oauth_tokens", "id", wanted.oauthTokenId)} as oauth_token,
-      ${count("ssh_keys", "id", wanted.sshKeyId)} as ssh_key`;
+    select ${count("workspaces", "name", query.name)} as name_taken,
+      ${count("agent_pools", "id", query.agentPoolId)} as agent_pool,
+      ${count("oauth_tokens", "id", query.oauthTokenId)} as oauth_token,
+      ${count("ssh_keys", "id", query.sshKeyId)} as ssh_key`;
   return { compile: () => counts.compile(db) };
 });
 
-/** Which of these an organization has, in one statement. */
+/** Which of these exist in the organization, in one statement. */
 export async function lookUpReferences(
   tx: Tx,
   organizationId: string,
@@ -311,12 +321,12 @@ export async function lookUpReferences(
   };
 }
 
-/** Whether the account or the team that holds the lock has not been deleted since; a run goes only with its workspace. */
+/** Whether the user or team that holds the lock still exists. A run can't be deleted before its workspace. */
 export async function isHolderThere(
   tx: Tx,
   { lockedByType, lockedById }: Pick<WorkspaceTable, "lockedByType" | "lockedById">,
 ): Promise<boolean> {
   if (lockedByType !== "users" && lockedByType !== "teams") return true;
-  const found = await tx.db.selectFrom(lockedByType).select("id").where("id", "=", lockedById).executeTakeFirst();
-  return found !== undefined;
+  const holder = await tx.db.selectFrom(lockedByType).select("id").where("id", "=", lockedById).executeTakeFirst();
+  return holder !== undefined;
 }

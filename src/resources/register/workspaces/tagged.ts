@@ -1,6 +1,6 @@
 /**
- * Tags and keys in the statements of the list: who has them, asked of one workspace after another or as sets of those that have, and
- * how many have. A tag is a flat one, or the key of a binding: the workspace's own, or its project's.
+ * Tag filters as SQL: conditions on one workspace, sets of workspace ids, and counts. A tag is a flat tag or the key of
+ * a binding, on the workspace or inherited from its project.
  */
 import { type RawBuilder, type SqlBool, sql } from "kysely";
 import type { Tx } from "../../../database/database.ts";
@@ -8,12 +8,12 @@ import { fewMax } from "../../../database/name-index.ts";
 import { callersProjects } from "./readable.ts";
 
 /**
- * How conditions are asked: of each workspace, where few are looked at; the same, but for what the caller's projects pass on to many of
- * them, which is found once; or by the sets of those that fulfil them.
+ * Evaluate conditions on each workspace, which suits few candidates; the same, but look up the bindings of the caller's
+ * projects once; or compare with the sets of matching ids.
  */
 export type Asked = "one by one" | "by project" | "sets";
 
-/** A set in which all that is found must be: ids, some of them more than once, and at least how many these are, as far as they are few. */
+/** Ids, possibly repeated, that include every match; `size` is exact only up to `fewMax`. */
 export interface Driver {
   readonly ids: RawBuilder<unknown>;
   readonly size: RawBuilder<number>;
@@ -21,11 +21,11 @@ export interface Driver {
 
 type Key = { readonly key: string; readonly value?: string | undefined };
 
-/** The number of rows, as far as they are few. */
+/** Counts rows up to `fewMax + 1`. */
 export const upToFew = (rows: RawBuilder<unknown>): RawBuilder<number> =>
   sql<number>`(select count(*) from (select 1 from (${rows}) as every limit ${sql.lit(fewMax + 1)}) as counted)`;
 
-/** Whether a column is one of these; a list of one is asked for as what it is, which is quicker. */
+/** A list of one compares with `=`, which is faster. */
 export function isNamed(tx: Tx, names: readonly string[]) {
   const [only, ...more] = names;
   return (column: string): RawBuilder<SqlBool> =>
@@ -35,8 +35,8 @@ export function isNamed(tx: Tx, names: readonly string[]) {
 }
 
 /**
- * Whether there is such a row. Of one workspace after the other this is asked with an offset, because PostgreSQL would otherwise
- * rather collect all rows that any workspace may ask for.
+ * The offset keeps PostgreSQL from turning the subquery into a join over all rows when the condition is evaluated per
+ * workspace.
  */
 const existsBy =
   (by: Asked) =>
@@ -45,14 +45,14 @@ const existsBy =
 
 const existsHere = existsBy("one by one");
 
-// --- flat tags, and the keys of bindings alike
+// --- flat tags and binding keys
 
-/** So many tags are looked for as sets of workspaces; the planners of both engines are quick with a few of these. */
+/** The planners of both engines handle only a few sets quickly. */
 const tagSetsMax = 5;
 
 /**
- * One that overrides the project's binding has the same key. Tags beyond the first few are looked for on each workspace that carries
- * those: engines bound how deep a statement may be nested.
+ * A workspace that overrides its project's binding still has the key. Further tags are counted on each workspace that
+ * has the first ones, because engines limit how deeply statements can nest.
  */
 export function hasAllTags(tx: Tx, organizationId: string, tags: readonly string[], by: Asked): RawBuilder<SqlBool> {
   const first = tags
@@ -71,19 +71,18 @@ export function hasAllTags(tx: Tx, organizationId: string, tags: readonly string
   return sql<SqlBool>`(${sql.join(others.length === 0 ? first : [...first, rest], sql` and `)})`;
 }
 
-/** Neither a flat one of these, nor a key. */
 export function hasNoTag(tx: Tx, organizationId: string, tags: readonly string[], by: Asked): RawBuilder<SqlBool> {
-  const ways =
+  const conditions =
     by === "sets" ? tagsOn(tx, organizationId, tags).map(existsBy(by)) : waysToCarry(tx, organizationId, tags, by);
   return sql<SqlBool>`(${sql.join(
-    ways.map((way) => sql`not ${way}`),
+    conditions.map((condition) => sql`not ${condition}`),
     sql` and `,
   )})`;
 }
 
 /**
- * Whether a workspace `w` has one of these tags, by each of the three ways: a look into one index each. Whether anything in the
- * organization has such a key is asked once, so that most often there is but one look.
+ * Three conditions on a workspace `w`: a flat tag, its own binding, its project's binding. Whether the organization has
+ * such a key at all is checked once, so that usually only the first needs an index lookup.
  */
 function waysToCarry(tx: Tx, organizationId: string, tags: readonly string[], by: Asked): RawBuilder<SqlBool>[] {
   const named = isNamed(tx, tags);
@@ -100,7 +99,7 @@ function waysToCarry(tx: Tx, organizationId: string, tags: readonly string[], by
 
 type Fits = (table: string) => RawBuilder<SqlBool>;
 
-/** Whether the project of a workspace `w` has such a binding, where any project has. */
+/** Whether the project of a workspace `w` has such a binding. */
 function inherits(organizationId: string, fits: Fits, by: Asked): RawBuilder<SqlBool> {
   const fromProject = sql`tag_bindings as inherited where ${fits("inherited")} and inherited.project_id`;
   if (by !== "by project")
@@ -109,19 +108,18 @@ function inherits(organizationId: string, fits: Fits, by: Asked): RawBuilder<Sql
     select reached.project_id from (${callersProjects}) as reached cross join ${fromProject} = reached.project_id)`;
 }
 
-/** Whether any workspace, or any project, of the organization has such a binding: the same for all rows, and so asked once. */
+/** Does not depend on the row, so engines evaluate it once. */
 function someHave(organizationId: string, of: "workspace" | "project", fits: Fits): RawBuilder<SqlBool> {
   return sql<SqlBool>`exists (select 1 from tag_bindings as bound
     where bound.organization_id = ${organizationId} and ${fits("bound")} and bound.${sql.raw(of)}_id is not null)`;
 }
 
-/** The ids of the workspaces that carry one of these tags, some of them more than once. */
+/** Ids can repeat. */
 function carriers(tx: Tx, organizationId: string, tags: readonly string[]): RawBuilder<unknown> {
   const named = isNamed(tx, tags);
   return sql`${flatCarriers(organizationId, named("t.name"))} union all ${keyCarriers(organizationId, (table) => named(`${table}.key`))}`;
 }
 
-/** The ids of the workspaces with a flat tag. */
 function flatCarriers(organizationId: string, isTag: RawBuilder<SqlBool>): RawBuilder<unknown> {
   return sql`
     select wt.workspace_id from tags as t
@@ -129,7 +127,7 @@ function flatCarriers(organizationId: string, isTag: RawBuilder<SqlBool>): RawBu
     where t.organization_id = ${organizationId} and ${isTag}`;
 }
 
-/** The ids of those with a binding of their own or of their project, whether or not they override it. */
+/** Workspaces with a binding of their own or of their project, whether or not they override it. */
 function keyCarriers(organizationId: string, fits: Fits): RawBuilder<unknown> {
   return sql`
     select own.workspace_id from tag_bindings as own
@@ -140,7 +138,7 @@ function keyCarriers(organizationId: string, fits: Fits): RawBuilder<unknown> {
       and heir.organization_id = ${organizationId} and heir.project_id = inherited.project_id`;
 }
 
-/** Where a workspace `w` may have one of these tags. */
+/** The sources of tags of a workspace `w`. */
 function tagsOn(tx: Tx, organizationId: string, tags: readonly string[]) {
   const named = isNamed(tx, tags);
   const bound = (to: string, table: string) => sql`
@@ -155,11 +153,10 @@ function tagsOn(tx: Tx, organizationId: string, tags: readonly string[]) {
   ] as const;
 }
 
-/** What a flat tag counts. */
 const instances = (organizationId: string, tag: string) => sql<number>`
   coalesce((select instance_count from tags where organization_id = ${organizationId} and name = ${tag}), 0)`;
 
-/** Where the tag's name is a key, too, or there are several, one that has both must count once. */
+/** With several tags, or a tag that is also a key, a workspace can match twice and must count once. */
 export function countWithAny(tx: Tx, organizationId: string, tags: readonly string[]): RawBuilder<number> {
   const counted = sql<number>`(
     select count(distinct found.workspace_id) from (${carriers(tx, organizationId, tags)}) as found)`;
@@ -178,9 +175,8 @@ export function withTag(tx: Tx, organizationId: string, tag: string): Driver {
   };
 }
 
-// --- keys and values: a flat tag is a key without a value, and who overrides a project's binding has the other value
+// --- keys and values: a flat tag is a key without a value, and a workspace's own binding overrides its project's
 
-/** Whether a binding has a key, and a value if one is asked for. */
 const fitting =
   ({ key, value }: Partial<Key>) =>
   (table: string): RawBuilder<SqlBool> => {
@@ -188,7 +184,7 @@ const fitting =
     return value ? sql<SqlBool>`${keyFits} and ${sql.ref(`${table}.value`)} = ${value}` : keyFits;
   };
 
-/** Without a key it is asked of each workspace, whatever is wanted; with one, from those that have it, which may be few. */
+/** Without a key, the condition is evaluated per workspace with any strategy. */
 export function isTagged(
   organizationId: string,
   { key, value }: { readonly key?: string; readonly value?: string },
@@ -198,15 +194,15 @@ export function isTagged(
   if (by === "sets")
     return sql<SqlBool>`w.id in (${sql.join(taggedSets(organizationId, { key, value }), sql` union all `)})`;
   const [fits, hasKey] = [fitting({ key, value }), fitting({ key })];
-  const own = (asked: Fits) => sql<SqlBool>`(${someHave(organizationId, "workspace", asked)}
-    and ${existsHere(sql`from tag_bindings as own where own.workspace_id = w.id and ${asked("own")}`)})`;
-  const ways = [own(fits), sql<SqlBool>`(${inherits(organizationId, fits, by)} and not ${own(hasKey)})`];
+  const own = (matches: Fits) => sql<SqlBool>`(${someHave(organizationId, "workspace", matches)}
+    and ${existsHere(sql`from tag_bindings as own where own.workspace_id = w.id and ${matches("own")}`)})`;
+  const conditions = [own(fits), sql<SqlBool>`(${inherits(organizationId, fits, by)} and not ${own(hasKey)})`];
   if (!value)
-    ways.push(
+    conditions.push(
       existsHere(sql`from workspace_tags as wt where wt.workspace_id = w.id and wt.tag_id = (
         select t.id from tags as t where t.organization_id = ${organizationId} and t.name = ${key})`),
     );
-  return sql<SqlBool>`(${sql.join(ways, sql` or `)})`;
+  return sql<SqlBool>`(${sql.join(conditions, sql` or `)})`;
 }
 
 function isTaggedByAny(value: string | undefined, by: Asked): RawBuilder<SqlBool> {
@@ -217,10 +213,10 @@ function isTaggedByAny(value: string | undefined, by: Asked): RawBuilder<SqlBool
       and not ${exists(overriding)}`)})`;
 }
 
-/** The ids of those with a key: on their own, from their project, and as a flat tag where no value is asked for. */
-function taggedSets(organizationId: string, asked: Key): RawBuilder<unknown>[] {
+/** Ids of workspaces with the key: on their own, from their project, and as a flat tag if the filter has no value. */
+function taggedSets(organizationId: string, filter: Key): RawBuilder<unknown>[] {
   const fits = (table: string) =>
-    sql`${sql.ref(`${table}.organizationId`)} = ${organizationId} and ${fitting(asked)(table)}`;
+    sql`${sql.ref(`${table}.organizationId`)} = ${organizationId} and ${fitting(filter)(table)}`;
   const own = sql`
     select own.workspace_id from tag_bindings as own where ${fits("own")} and own.workspace_id is not null`;
   const inherited = sql`
@@ -228,9 +224,9 @@ function taggedSets(organizationId: string, asked: Key): RawBuilder<unknown>[] {
     where ${fits("inherited")} and inherited.project_id is not null
       and heir.organization_id = ${organizationId} and heir.project_id = inherited.project_id
       and not exists (select 1 from tag_bindings as own where own.workspace_id = heir.id and own.key = inherited.key)`;
-  return asked.value
+  return filter.value
     ? [own, inherited]
-    : [own, inherited, flatCarriers(organizationId, sql<SqlBool>`t.name = ${asked.key}`)];
+    : [own, inherited, flatCarriers(organizationId, sql<SqlBool>`t.name = ${filter.key}`)];
 }
 
 export function withKey(organizationId: string, key: string, value: string | undefined): Driver {
@@ -241,26 +237,26 @@ export function withKey(organizationId: string, key: string, value: string | und
   };
 }
 
-/** Nothing is in both of the first two sets. A flat tag's may be in the others, too. */
-export function countTagged(tx: Tx, organizationId: string, asked: Key): RawBuilder<number> {
-  const sets = taggedSets(organizationId, asked);
+/** The first two sets are disjoint; a flat tag can overlap with both. */
+export function countTagged(tx: Tx, organizationId: string, filter: Key): RawBuilder<number> {
+  const sets = taggedSets(organizationId, filter);
   const [, inherited, flat] = sets;
-  const apart = sql<number>`(${tx.dialect.counts.bound(organizationId, asked)}
-    + ${countHeirs(organizationId, asked, sql<number>`(select count(*) from (${inherited}) as inherited)`)})`;
+  const apart = sql<number>`(${tx.dialect.counts.bound(organizationId, filter)}
+    + ${countHeirs(organizationId, filter, sql<number>`(select count(*) from (${inherited}) as inherited)`)})`;
   if (flat === undefined) return apart;
-  return sql<number>`(case when exists (select 1 from tags where organization_id = ${organizationId} and name = ${asked.key})
+  return sql<number>`(case when exists (select 1 from tags where organization_id = ${organizationId} and name = ${filter.key})
     then (select count(distinct workspace_id) from (${sql.join(sets, sql` union all `)}) as found) else ${apart} end)`;
 }
 
 /**
- * How many inherit a key and do not override it. Projects count their workspaces; where fewer workspaces have the key themselves than
- * might inherit it, these are looked at and taken off. Otherwise each heir is asked: `oneByOne`.
+ * The number of workspaces that inherit a key without overriding it, from the projects' workspace counters minus the
+ * overrides. If there are more overrides than heirs, uses `oneByOne`.
  */
-function countHeirs(organizationId: string, asked: Key, oneByOne: RawBuilder<number>): RawBuilder<number> {
+function countHeirs(organizationId: string, filter: Key, oneByOne: RawBuilder<number>): RawBuilder<number> {
   const carrying = sql`inherited.organization_id = ${organizationId} and inherited.project_id is not null
-    and ${fitting(asked)("inherited")}`;
-  const own = sql`own.organization_id = ${organizationId} and own.key = ${asked.key} and own.workspace_id is not null`;
-  // From those that have it themselves, of which there may be none: PostgreSQL would rather begin with all heirs.
+    and ${fitting(filter)("inherited")}`;
+  const own = sql`own.organization_id = ${organizationId} and own.key = ${filter.key} and own.workspace_id is not null`;
+  // Starts from the overrides, of which there may be none: PostgreSQL would rather start from all heirs.
   const overrides = existsHere(sql`from workspaces as heir cross join tag_bindings as inherited
     where heir.id = own.workspace_id and inherited.project_id = heir.project_id and ${carrying}`);
   return sql<number>`(

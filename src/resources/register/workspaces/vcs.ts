@@ -1,4 +1,4 @@
-/** The connection to a repository: what may be sent, and what it becomes. */
+/** A workspace's VCS repository: validation and the resulting columns. */
 import type { z } from "zod";
 import type { WorkspaceTable } from "../../../database/schema/workspaces.ts";
 import { attributeFault, type Fault } from "../../../kernel/errors.ts";
@@ -25,7 +25,7 @@ export const noRepository: VcsColumns = {
   vcsGithubAppInstallationId: null,
 };
 
-/** The columns after the change: null removes the repository, and only the keys that are sent change. */
+/** Null removes the repository; absent keys keep their value. */
 export function applyVcs(before: VcsColumns, sent: VcsInput | undefined): VcsColumns {
   if (sent === null) return noRepository;
   const input = sent ?? {};
@@ -35,20 +35,19 @@ export function applyVcs(before: VcsColumns, sent: VcsInput | undefined): VcsCol
   const installation = input["github-app-installation-id"];
   return {
     vcsIdentifier: kept(input.identifier, "vcsIdentifier"),
-    // An empty branch is the repository's default branch.
+    // An empty branch means the repository's default branch.
     vcsBranch: kept(input.branch === "" ? null : input.branch, "vcsBranch"),
     vcsIngressSubmodules: kept(
       input["ingress-submodules"] === undefined ? undefined : Number(input["ingress-submodules"]),
       "vcsIngressSubmodules",
     ),
     vcsTagsRegex: kept(input["tags-regex"] === "" ? null : input["tags-regex"], "vcsTagsRegex"),
-    // The two kinds of connection exclude each other: naming one lets the other go.
+    // A workspace has one kind of connection: setting one removes the other.
     vcsOauthTokenId: installation ? null : kept(token, "vcsOauthTokenId"),
     vcsGithubAppInstallationId: token ? null : kept(installation, "vcsGithubAppInstallationId"),
   };
 }
 
-/** A repository needs an identifier and exactly one kind of connection. */
 export function vcsFaults(input: VcsInput | undefined, after: VcsColumns): Fault[] {
   if (input === undefined || input === null) return [];
   const faults: Fault[] = [];

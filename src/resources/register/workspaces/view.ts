@@ -1,4 +1,4 @@
-/** What is loaded of a workspace, and what its document says beside its own columns. */
+/** The loaded form of a workspace, and the attributes that are computed from it. */
 import type { Access } from "../../../access/effective.ts";
 import type { WorkspaceTable } from "../../../database/schema/workspaces.ts";
 import { activityDurationMs } from "../../../kernel/time.ts";
@@ -6,7 +6,6 @@ import type { OrganizationFacts } from "../../identity/organizations/definition.
 import type { ServiceOptions } from "../../shared/context.ts";
 import type { LockColumns } from "./holder.ts";
 
-/** The organization's settings that a workspace's document depends on. */
 export interface OrganizationSettings extends OrganizationFacts {
   readonly defaultExecutionMode: string;
   readonly defaultAgentPoolId: string | null;
@@ -15,9 +14,9 @@ export interface OrganizationSettings extends OrganizationFacts {
   readonly assessmentsEnforced: number;
 }
 
-/** What comes from the connection to version control, the retention policy and the project. */
+/** Columns joined from the VCS connection, the retention policy and the project. */
 export interface ConnectedFacts {
-  /** The project's own defaults; null where it follows the organization's. */
+  /** Null where the project uses the organization's default. */
   readonly projectExecutionMode: string | null;
   readonly projectAgentPoolId: string | null;
   readonly projectDuration: string | null;
@@ -30,24 +29,26 @@ export interface ConnectedFacts {
   readonly retentionKind: string | null;
 }
 
-/** Its duration is the one in force: its own, or the project's. */
+/** `autoDestroyActivityDuration` is the effective value: the workspace's own, or its project's. */
 export interface WorkspaceView extends WorkspaceTable, OrganizationSettings, ConnectedFacts {
   readonly access: Access;
-  /** Whether the caller owns the organization. */
   readonly owner: boolean;
   readonly edition: ServiceOptions["edition"];
-  /** Where its provider is to send what happens; null without a connection. */
+  /** The URL to which the VCS provider sends events; null without a connection. */
   readonly webhookUrl: string | null;
-  /** Where it was loaded by itself: see `warrants.ts`. */
+  /** Only for a workspace loaded on its own, not in a list; see `cache-validator.ts`. */
   readonly organizationVersion?: number;
   readonly accessVersion?: number;
-  /** A lock whose lease has ended and which nobody has taken off the row yet; the view itself shows none. */
+  /** A lock with an expired lease that is still on the row. The other columns show the workspace as unlocked. */
   readonly endedLock?: LockColumns | undefined;
-  /** Only where they were asked for. */
+  /** Only where the request includes them. */
   readonly effectiveTagBindingIds?: readonly string[];
 }
 
-/** Its own version, and those of what it shows of others: the defaults count for a workspace that follows them. */
+/**
+ * The workspace's version and those of everything else in its document. Defaults count only where the workspace uses
+ * them.
+ */
 export function versionsOf(workspace: WorkspaceView): readonly number[] {
   const follows = workspace.overwritesExecutionMode === 0;
   return [
@@ -55,14 +56,14 @@ export function versionsOf(workspace: WorkspaceView): readonly number[] {
     workspace.organizationFacts,
     follows ? workspace.projectDefaults : 0,
     follows && workspace.projectExecutionMode === null ? workspace.organizationDefaults : 0,
-    // As long as it inherits its duration, that itself tells one document from another.
+    // An inherited duration has no version of its own, so its value stands in.
     workspace.inheritsProjectAutoDestroy === 1 && workspace.projectDuration !== null
       ? activityDurationMs(workspace.projectDuration)
       : 0,
   ];
 }
 
-/** The execution mode in force: the workspace's own, or the default of its project or organization as it is now. */
+/** The effective execution mode: the workspace's own, or the current default of its project or organization. */
 export function executionModeOf(
   workspace: Pick<
     WorkspaceView,
@@ -73,14 +74,14 @@ export function executionModeOf(
   return own ?? workspace.projectExecutionMode ?? workspace.defaultExecutionMode;
 }
 
-/** The agent pool in force, from where the mode comes from; only agent mode has one. */
+/** The effective agent pool, from the same level as the mode; null unless the mode is `agent`. */
 export function agentPoolOf(workspace: WorkspaceView): string | null {
   if (executionModeOf(workspace) !== "agent") return null;
   if (workspace.overwritesAgentPool === 1) return workspace.agentPoolId;
   return workspace.projectExecutionMode === null ? workspace.defaultAgentPoolId : workspace.projectAgentPoolId;
 }
 
-/** With a duration: so long after the last activity. Without: the time that somebody chose. */
+/** With a duration, counts from the last activity; otherwise the time set by a user. */
 export function autoDestroyAtOf(
   workspace: Pick<
     WorkspaceTable,
@@ -98,11 +99,13 @@ export function autoDestroyStatusOf(workspace: WorkspaceTable): string | null {
   return workspace.autoDestroyStatus ?? (autoDestroyAtOf(workspace) === null ? null : "scheduled");
 }
 
-/** One for all repositories of a connection: each delivery names its own, and carries the connection's secret. */
+/**
+ * One URL serves all repositories of a connection: each delivery names its repository and is signed with the
+ * connection's secret.
+ */
 export const webhookUrlOf = ({ publicUrl }: Pick<ServiceOptions, "publicUrl">, oauthClientId: string): string =>
   `${publicUrl}/webhooks/vcs/${oauthClientId}`;
 
-/** Null without a repository. */
 export function vcsRepoOf(workspace: WorkspaceView): Record<string, unknown> | null {
   const { vcsIdentifier: identifier } = workspace;
   if (identifier === null) return null;
@@ -121,7 +124,7 @@ export function vcsRepoOf(workspace: WorkspaceView): Record<string, unknown> | n
   };
 }
 
-/** The hosted edition alone has assessments; there the organization can enforce them. */
+/** Only the hosted edition has assessments, and only there can the organization enforce them. */
 export function assessmentsEnabledOf(workspace: WorkspaceView): boolean | undefined {
   if (workspace.edition !== "hosted") return undefined;
   return workspace.assessmentsEnforced === 1 || workspace.assessmentsEnabled === 1;

@@ -1,4 +1,7 @@
-/** What the answer about one workspace rests on: the versions of every row that it shows something of, and of the caller's access. */
+/**
+ * The cache validator of a workspace's document: a string of the versions of every row that the document depends on,
+ * including the caller's access.
+ */
 import { type RawBuilder, sql } from "kysely";
 import type { Tx } from "../../../database/database.ts";
 import type { Warrant } from "../../../jsonapi/warrant.ts";
@@ -7,7 +10,7 @@ import { type KnownBefore, sessionWith } from "../../identity/authentication-tok
 import type { WorkspaceReference } from "./store.ts";
 import type { WorkspaceView } from "./view.ts";
 
-/** The same in the same order: as SQL of `w`, `o`, `p` and `a`, and of a view. */
+/** `versions` (SQL) and `versionsOf` must produce the same string. */
 const versions = sql`w.id || '/' || w.version || '/' || o.version || '/' || p.defaults_version || '/'
   || coalesce(p.auto_destroy_activity_duration, '') || '/' || a.version`;
 const versionsOf = (view: WorkspaceView): string =>
@@ -33,11 +36,11 @@ const byName = sessionWith<{ organizationKey: string; name: string }>(({ organiz
 );
 
 export function warrantOf(tx: Tx, reference: WorkspaceReference, view: WorkspaceView): Warrant {
-  const says = versionsOf(view);
+  const version = versionsOf(view);
   if ("workspaceId" in reference) {
     const { workspaceId: id } = reference;
-    return { says, ask: (known: KnownBefore) => byId(tx, known.tokenHash, known, { id }) };
+    return { says: version, ask: (known: KnownBefore) => byId(tx, known.tokenHash, known, { id }) };
   }
   const names = { organizationKey: fold(reference.organizationName), name: reference.workspaceName };
-  return { says, ask: (known: KnownBefore) => byName(tx, known.tokenHash, known, names) };
+  return { says: version, ask: (known: KnownBefore) => byName(tx, known.tokenHash, known, names) };
 }

@@ -1,4 +1,7 @@
-/** What neighbours have done to workspaces, by sets. */
+/**
+ * Changes of workspace rows that other resources make. Each function states the permission or capability that it
+ * requires.
+ */
 import type { Capability } from "../../../access/capability.ts";
 import { sql } from "kysely";
 import type { Granted } from "../../../access/granted.ts";
@@ -13,7 +16,7 @@ import { updateWorkspaceRow } from "./store.ts";
 import type { WorkspaceView } from "./view.ts";
 import { noRepository } from "./vcs.ts";
 
-/** To another project; what is inherited from it is looked up when it is read. */
+/** Only the project id changes: inherited settings are resolved when a workspace is read. */
 export async function moveWorkspaceRows(
   tx: Tx,
   destination: Granted<ProjectView, "can-move-workspaces">,
@@ -28,12 +31,12 @@ export async function moveWorkspaceRows(
     .execute();
 }
 
-/** The document names its policy and the policy's type. */
+/** Raises the version, because the workspace's document shows its retention policy. */
 export async function noteRetentionChanged(tx: Tx, workspace: Granted<WorkspaceView, "can-update">): Promise<void> {
   await updateWorkspaceRow(tx, workspace, {});
 }
 
-/** The names of the tags that a workspace was made with. Nobody has seen it without them, so the version stays. */
+/** Sets the tag names of a workspace in the transaction that creates it, so the version need not change. */
 export async function setFirstTagNames(
   tx: Tx,
   workspace: Granted<Pick<WorkspaceTable, "id">, "can-create-workspace">,
@@ -42,7 +45,7 @@ export async function setFirstTagNames(
   await tx.db.updateTable("workspaces").set({ tagNames }).where("id", "=", workspace.id).execute();
 }
 
-/** Writes the names of their tags, which have changed, onto workspaces that are held: documents show them from there. */
+/** Copies the current tag names to the rows, from which documents show them. The caller has locked the workspaces. */
 export async function rewriteTagNames(tx: Tx, ids: readonly string[]): Promise<void> {
   await tx.db
     .updateTable("workspaces")
@@ -56,7 +59,10 @@ export async function rewriteTagNames(tx: Tx, ids: readonly string[]): Promise<v
     .execute();
 }
 
-/** Which variables it has, joined by commas: its document names them. Its row is locked by now, so that no id gets lost. */
+/**
+ * Sets the ids of the workspace's variables, joined by commas. The caller has locked the row, so no concurrent change
+ * is lost.
+ */
 export async function setVarIds(
   tx: Tx,
   workspace: Granted<WorkspaceView, "can-update-variable">,
@@ -65,13 +71,13 @@ export async function setVarIds(
   await updateWorkspaceRow(tx, workspace, { varIds });
 }
 
-/** What a workspace is connected to by an id of its own row, and what goes with it. */
+/** The columns by which a workspace refers to a connection, with the values that disconnect it. */
 const connections = {
   sshKeyId: { sshKeyId: null },
   vcsOauthTokenId: noRepository,
 } as const;
 
-/** The workspaces that are connected by one of these ids. */
+/** Selects the workspaces that refer to one of these ids. */
 export interface Connected {
   readonly organizationId: string;
   readonly by: keyof typeof connections;
@@ -79,11 +85,11 @@ export interface Connected {
 }
 
 /**
- * Holds them in the order of their ids, before the row that they are connected by: a workspace that is being connected is held
- * before it too. Gives their ids.
+ * Locks the connected workspaces in the order of their ids, and returns these. Call it before locking the row that they
+ * refer to: connecting a workspace locks in the same order.
  */
 export async function holdConnected(tx: Tx, { organizationId, by, ids }: Connected): Promise<string[]> {
-  const found = await tx.db
+  const rows = await tx.db
     .selectFrom("workspaces as w")
     .innerJoin("organizations as o", "o.id", "w.organizationId")
     .select("w.id")
@@ -92,34 +98,40 @@ export async function holdConnected(tx: Tx, { organizationId, by, ids }: Connect
     .orderBy("w.id")
     .modifyEnd(held(tx.dialect, "w", true))
     .execute();
-  return found.map((row) => row.id);
+  return rows.map(({ id }) => id);
 }
 
-/** Once the row that they are connected by is held, for its removal, they have it no more. Raises `Overtaken`. */
+/**
+ * Disconnects the workspaces. The caller has locked the row that they refer to, in order to delete it. Raises
+ * `Overtaken`.
+ */
 export async function disconnect(
   tx: Tx,
   _by: Granted<object, "can-update-oauth" | "can-update-ssh-keys">,
   connected: Connected,
-  heldIds: readonly string[],
+  lockedIds: readonly string[],
 ): Promise<void> {
-  await changeConnected(tx, connected, heldIds, connections[connected.by]);
+  await changeConnected(tx, connected, lockedIds, connections[connected.by]);
 }
 
-/** Once it is held for a change, what their documents show of it may change. Raises `Overtaken`. */
+/**
+ * Raises the versions of the workspaces after a change of what their documents show of the connection. The caller has
+ * locked that row. Raises `Overtaken`.
+ */
 export async function touchConnected(
   tx: Tx,
   _by: Granted<object, "can-update-oauth">,
   connected: Connected,
-  heldIds: readonly string[],
+  lockedIds: readonly string[],
 ): Promise<void> {
-  await changeConnected(tx, connected, heldIds, {});
+  await changeConnected(tx, connected, lockedIds, {});
 }
 
-/** Raises `Overtaken` where there are others than those who were held before. */
+/** Raises `Overtaken` if a workspace was connected after `lockConnected`. */
 async function changeConnected(
   tx: Tx,
   { organizationId, by, ids }: Connected,
-  heldIds: readonly string[],
+  lockedIds: readonly string[],
   changes: Partial<WorkspaceTable>,
 ): Promise<void> {
   const { isOneOf } = tx.dialect;
@@ -128,22 +140,22 @@ async function changeConnected(
     .select("w.id")
     .where("w.organizationId", "=", organizationId)
     .where(isOneOf(sql.ref(`w.${by}`), ids))
-    .where((where) => where.not(isOneOf(sql.ref("w.id"), heldIds)));
-  // None of the others is touched to find out: they are not held, and can't be waited for now.
+    .where((where) => where.not(isOneOf(sql.ref("w.id"), lockedIds)));
+  // The check reads the others without locking them: waiting for their locks here could deadlock.
   const changed =
-    heldIds.length === 0
+    lockedIds.length === 0
       ? (await others.limit(1).execute()).length
       : await tx.db
           .updateTable("workspaces")
           .set({ ...changes, ...raised })
-          .where(isOneOf(sql.ref("id"), heldIds))
+          .where(isOneOf(sql.ref("id"), lockedIds))
           .where((where) => where.not(where.exists(others)))
           .executeTakeFirst()
           .then(({ numUpdatedRows }) => Number(numUpdatedRows));
-  if (changed !== heldIds.length) throw new Overtaken("a workspace was connected meanwhile");
+  if (changed !== lockedIds.length) throw new Overtaken("a workspace was connected concurrently");
 }
 
-/** A state was written: the workspace is not idle, and its document shows since when. */
+/** Records the time of a new state: the auto-destroy schedule counts from it. */
 export async function noteStateWritten(
   tx: Tx,
   _by: Granted<object, "can-create-state-versions" | "can-upload">,
@@ -154,7 +166,7 @@ export async function noteStateWritten(
     .updateTable("workspaces")
     .set({
       latestChangeAt: at,
-      // Whatever kept it from being destroyed: its time is counted anew.
+      // A failed auto-destroy is scheduled again.
       autoDestroyStatus: sql<string | null>`nullif(auto_destroy_status, 'errored')`,
       ...raised,
     })
@@ -162,7 +174,7 @@ export async function noteStateWritten(
     .execute();
 }
 
-/** A state that was written elsewhere is the one in force, since then. The row is held. */
+/** Makes an imported state the current one. The caller has locked the row. */
 export async function setBroughtState(
   tx: Tx,
   _by: Granted<object, "can-create-state-versions">,
@@ -172,7 +184,7 @@ export async function setBroughtState(
   await updateRow(tx, "workspaces", workspaceId, columns);
 }
 
-/** What was read out of a state, where that is the one in force. */
+/** Copies what a job read from a state to the workspace, if that state is still the current one. */
 export async function noteStateRead(
   tx: Tx,
   _by: Capability<"job">,
@@ -200,10 +212,10 @@ type OfRuns =
   | "currentAssessmentResultId"
   | "lastAssessmentResultAt";
 
-/** What a workspace's row tells of its runs: who holds the lock, the current run, the state that an apply left, figures. */
+/** The columns that runs maintain: the lock, the current run, the state that an apply left, and statistics. */
 export type RunColumns = Partial<LockColumns & SettledState & Pick<WorkspaceTable, OfRuns>>;
 
-/** With a run's step, in its transaction; the row is held. */
+/** Called in the transaction of a run's transition, which has locked the row. */
 export async function setRunColumns(
   tx: Tx,
   _by: Capability<"run-transition" | "job">,
@@ -213,10 +225,10 @@ export async function setRunColumns(
   await updateRow(tx, "workspaces", workspaceId, columns);
 }
 
-/** Whoever brings a configuration, and whoever applies it. */
+/** Proof that the caller uploads or applies a configuration. */
 type ConfigurationBringer = Granted<object, "can-queue-run" | "can-upload" | "run-transition" | "job">;
 
-/** Which configuration runs begin with from now on; its readme is the workspace's. The row is held. */
+/** Sets the configuration that new runs use, and with it the workspace's readme. The caller has locked the row. */
 export async function setCurrentConfiguration(
   tx: Tx,
   _by: ConfigurationBringer,

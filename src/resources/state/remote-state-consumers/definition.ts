@@ -1,4 +1,4 @@
-/** The workspaces that may read a workspace's state. They are shown as workspaces; there is no document of its own. */
+/** The list of workspaces that can read a workspace's state. Responses show them as workspaces. */
 import { defineResource } from "../../../jsonapi/define.ts";
 import { workspaces } from "../../register/workspaces/definition.ts";
 
@@ -7,7 +7,7 @@ const example = { data: [{ type: "workspaces", id: "ws-1234567890abcdef" }] };
 
 export const remoteStateConsumers = defineResource<{ readonly id: string }>()(() => ({
   type: "remote-state-consumers",
-  doc: "The workspaces that may read a workspace's state, where it is not shared with the whole organization.",
+  doc: "The workspaces that can read a workspace's state, unless it is shared with the whole organization or project.",
   id: (consumer) => consumer.id,
   attributes: {},
   relationships: {},
@@ -15,8 +15,8 @@ export const remoteStateConsumers = defineResource<{ readonly id: string }>()(()
     listRemoteStateConsumers: {
       method: "GET",
       path,
-      summary: "List the workspaces that may read a workspace's state",
-      needs: "read access to the workspace's runs; shows the workspaces that the caller may read",
+      summary: "List the workspaces that can read a workspace's state",
+      needs: "read access to the workspace's runs; lists the workspaces that the caller can read",
       query: { paged: true },
       answer: "list",
       answers: "workspaces",
@@ -25,7 +25,7 @@ export const remoteStateConsumers = defineResource<{ readonly id: string }>()(()
       method: "PATCH",
       path,
       ifMatch: workspaces,
-      summary: "Replace the list of workspaces that may read a workspace's state",
+      summary: "Replace the list of workspaces that can read a workspace's state",
       needs: "an owner, a team with 'manage-workspaces', or the organization's token",
       body: { linkage: ["workspaces"] },
       answer: "nothing",
@@ -34,7 +34,7 @@ export const remoteStateConsumers = defineResource<{ readonly id: string }>()(()
     addRemoteStateConsumers: {
       method: "POST",
       path,
-      summary: "Let workspaces read a workspace's state",
+      summary: "Allow workspaces to read a workspace's state",
       needs: "admin access to the workspace, and read access to the others",
       body: { linkage: ["workspaces"] },
       answer: "nothing",
@@ -44,7 +44,7 @@ export const remoteStateConsumers = defineResource<{ readonly id: string }>()(()
       method: "DELETE",
       path,
       ifMatch: workspaces,
-      summary: "Let workspaces no longer read a workspace's state",
+      summary: "Stop workspaces from reading a workspace's state",
       needs: "admin access to the workspace, and read access to the others",
       body: { linkage: ["workspaces"] },
       answer: "nothing",

@@ -1,4 +1,7 @@
-/** Operations on remote-state consumers. The workspace's own document shows only a link to them, so its version stays. */
+/**
+ * Operations on remote-state consumers. They do not raise the workspace's version, because its document only links to
+ * the list.
+ */
 import type { Tx } from "../../../database/database.ts";
 import type { Identifier } from "../../../jsonapi/define.ts";
 import { type Fault, notFound, refuseIfAny } from "../../../kernel/errors.ts";
@@ -65,20 +68,23 @@ async function load(tx: Tx, { actor }: Context, workspaceId: string): Promise<Sh
   return workspace;
 }
 
-/** The ids that are named, when every one of them may be; all are locked. Raises `precondition-failed`, or `invalid` with all faults. */
+/**
+ * Locks and validates the named workspaces, and returns their ids. Raises `precondition-failed`, or `invalid` with all
+ * faults.
+ */
 async function checked(
   tx: Tx,
   context: Context,
   workspace: SharingWorkspace,
   body: readonly Identifier[],
-  own: readonly Fault[] = [],
+  otherFaults: readonly Fault[] = [],
 ): Promise<string[]> {
   const ids = [...new Set(body.map((item) => item.id))];
   const { current, readable } = await lockWithNamed(tx, context.actor, workspace, ids);
   if (current === undefined) throw notFound("workspace");
-  // Its row is locked by now.
+  // The row is locked, so the version can't change after the check.
   await context.ifMatch?.checkIfSent(() => loadWorkspace(tx, context, { workspaceId: workspace.id }));
-  refuseIfAny([...sharedFaults(current), ...own, ...unknownFaults(body, readable)]);
+  refuseIfAny([...sharedFaults(current), ...otherFaults, ...unknownFaults(body, readable)]);
   return ids;
 }
 
@@ -87,7 +93,7 @@ interface Changed {
   readonly added?: readonly string[];
 }
 
-/** What went and what came; nothing, when nothing did. */
+/** Records an audit event if anything changed. */
 async function record(
   tx: Tx,
   context: Context,

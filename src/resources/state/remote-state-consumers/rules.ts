@@ -1,4 +1,4 @@
-/** Pure rules of remote-state consumers: who may see and change the list, and what can't be on it. */
+/** Pure rules of remote-state consumers: access to the list, and its validation. */
 import type { Access } from "../../../access/effective.ts";
 import { grant, type Granted } from "../../../access/granted.ts";
 import { holdsOrganization } from "../../../access/organization.ts";
@@ -7,7 +7,7 @@ import type { Identifier } from "../../../jsonapi/define.ts";
 import type { Fault } from "../../../kernel/errors.ts";
 import type { OrganizationView } from "../../identity/organizations/definition.ts";
 
-/** The workspace whose state is read, with what the caller holds on it. */
+/** The workspace that shares its state, with the caller's access. */
 export interface SharingWorkspace {
   readonly id: string;
   readonly projectId: string;
@@ -17,23 +17,23 @@ export interface SharingWorkspace {
   readonly organization: OrganizationView;
 }
 
-/** The specification lists 404 and no 403, so a caller who may not is told that there is nothing. Raises `not-found`. */
+/** Raises `not-found`: the specification lists no 403 for these endpoints. */
 export function grantSharing<Permission extends "can-read-settings" | "can-update">(
   workspace: SharingWorkspace,
   permission: Permission,
 ): Granted<SharingWorkspace, Permission> {
-  const held = permissionsOn(workspace);
+  const permissions = permissionsOn(workspace);
   return grant(workspace, {
     thing: "workspace",
     permission,
-    visible: held["can-read-settings"],
-    allowed: held[permission],
+    visible: permissions["can-read-settings"],
+    allowed: permissions[permission],
     needs: workspacePermissionNeeds[permission],
     otherwise: "hide",
   });
 }
 
-/** The whole list is replaced only by whoever manages all workspaces. Raises `not-found`. */
+/** Replacing the whole list needs a permission on all workspaces. Raises `not-found`. */
 export function grantReplacing(workspace: SharingWorkspace): Granted<SharingWorkspace, "can-update"> {
   const { standing } = workspace.organization;
   return grant(workspace, {
@@ -51,17 +51,16 @@ function permissionsOn({ access, organization }: SharingWorkspace) {
   return workspacePermissions({ access, owner: organization.standing.owner, allowForceDeleteWorkspaces });
 }
 
-/** While the state is shared with everybody, or with the whole project, there is no list to change. */
+/** There is no list to change while the state is shared with the whole organization or project. */
 export function sharedFaults(workspace: Pick<SharingWorkspace, "globalRemoteState" | "projectRemoteState">): Fault[] {
   const refused = (setting: string, whole: string): Fault => ({
     pointer: "/data",
-    detail: `Remote state consumers can't be changed while ${setting} is true: every workspace of the ${whole} may read the state. Set it to false first`,
+    detail: `Remote state consumers can't be changed while ${setting} is true, because every workspace of the ${whole} can read the state. Set it to false first`,
   });
   if (workspace.globalRemoteState === 1) return [refused("global-remote-state", "organization")];
   return workspace.projectRemoteState === 1 ? [refused("project-remote-state", "project")] : [];
 }
 
-/** Those of the named ones that are not there for the caller. */
 export function unknownFaults(named: readonly Identifier[], readable: ReadonlySet<string>): Fault[] {
   return named.flatMap(({ id }, position) =>
     readable.has(id)
@@ -69,13 +68,13 @@ export function unknownFaults(named: readonly Identifier[], readable: ReadonlySe
       : [
           {
             pointer: `/data/${position}/id`,
-            detail: `Workspace '${id}' does not exist in this organization, or you are not allowed to see it`,
+            detail: `Workspace '${id}' does not exist in this organization, or you don't have access to it`,
           },
         ],
   );
 }
 
-/** A workspace reads its own state anyway; naming it is a mistake. */
+/** A workspace can always read its own state, so naming it is an error. */
 export function selfFaults(named: readonly Identifier[], workspace: SharingWorkspace): Fault[] {
   return named.flatMap(({ id }, position) =>
     id === workspace.id

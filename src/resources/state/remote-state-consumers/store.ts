@@ -1,4 +1,4 @@
-/** SQL of remote-state consumers. Whatever the number of consumers, each function is one statement of constant text. */
+/** SQL of remote-state consumers. Each function executes one statement, whatever the number of consumers. */
 import { type Kysely, type RawBuilder, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
 import { effective } from "../../../access/effective.ts";
@@ -38,7 +38,7 @@ const byId = prepared<{ id: string; principal: string }, SharingRow>((db, { id, 
   sharingForActor(db, principal).where("w.id", "=", id),
 );
 
-/** One statement: the workspace, its organization and all that the caller holds there. */
+/** Loads the workspace, its organization and the caller's grants in one statement. */
 export async function findSharing(tx: Tx, actor: Actor, id: string): Promise<SharingWorkspace | undefined> {
   const [row] = await byId(tx, { id, principal: principalOf(actor) });
   if (row === undefined) return undefined;
@@ -55,7 +55,7 @@ export async function findSharing(tx: Tx, actor: Actor, id: string): Promise<Sha
   };
 }
 
-/** Who reads the state, as a condition on the workspaces `w` of the organization. */
+/** A condition on workspaces `w` that selects the consumers. */
 export function consumersOf(workspace: SharingWorkspace): RawBuilder<boolean> {
   const { id, projectId, globalRemoteState, projectRemoteState } = workspace;
   if (globalRemoteState === 1) return sql<boolean>`w.id <> ${id}`;
@@ -64,15 +64,15 @@ export function consumersOf(workspace: SharingWorkspace): RawBuilder<boolean> {
 }
 
 export interface Locked {
-  /** The workspace as it is now; undefined when it went meanwhile. */
+  /** The locked workspace; undefined if it was deleted concurrently. */
   readonly current: Pick<SharingWorkspace, "globalRemoteState" | "projectRemoteState"> | undefined;
-  /** Those that are named and that the caller may read. */
+  /** The named workspaces that the caller can read. */
   readonly readable: ReadonlySet<string>;
 }
 
 /**
- * Locks the workspace and the named ones that the caller may read, all in the order of their ids, so that none of them goes
- * meanwhile and workspaces that add each other at once do not wait in a circle.
+ * Locks the workspace and the named ones in the order of their ids, so that workspaces that add each other concurrently
+ * can't deadlock.
  */
 export async function lockWithNamed(
   tx: Tx,
@@ -96,7 +96,7 @@ export async function lockWithNamed(
 
 type Changeable = Granted<SharingWorkspace, "can-update">;
 
-/** Those that are there already are skipped; returns the others, in the order of their ids. */
+/** Returns the ids that were not in the list before, sorted. */
 export async function insertConsumers(
   tx: Tx,
   { id, organization }: Changeable,
@@ -110,7 +110,7 @@ export async function insertConsumers(
   return idsOf(result.rows);
 }
 
-/** Those that are not there are skipped; returns the others, in the order of their ids. */
+/** Returns the ids that were in the list, sorted. */
 export async function deleteConsumers(tx: Tx, { id }: Changeable, ids: readonly string[]): Promise<string[]> {
   const result = await sql<{ consumerId: string }>`
     delete from remote_state_consumers
@@ -120,7 +120,7 @@ export async function deleteConsumers(tx: Tx, { id }: Changeable, ids: readonly 
   return idsOf(result.rows);
 }
 
-/** Removes all but these; returns those that went, in the order of their ids. */
+/** Returns the removed ids, sorted. */
 export async function deleteOtherConsumers(tx: Tx, { id }: Changeable, kept: readonly string[]): Promise<string[]> {
   const result = await sql<{ consumerId: string }>`
     delete from remote_state_consumers

@@ -1,4 +1,4 @@
-/** A resource that a workspace manages, as its state in force has it. */
+/** The managed resource: one address in a workspace's current state. */
 import type { StateResourceTable } from "../../../database/schema/state.ts";
 import { defineResource } from "../../../jsonapi/define.ts";
 import { textParameter } from "../../../jsonapi/query.ts";
@@ -10,23 +10,23 @@ export interface ManagedResourceView extends StateResourceTable {
 
 export const managedResources = defineResource<ManagedResourceView>()(({ readOnly, toOne }) => ({
   type: "resources",
-  doc: "Something that a workspace manages: one address of its state in force.",
+  doc: "A resource that a workspace manages: one address in its current state.",
   id: (resource) => resource.id,
   attributes: {
-    address: readOnly(text(), "Where it stands in the configuration, with its module and index."),
-    name: readOnly(text(), "The name that the configuration gives it."),
-    "name-index": readOnly(text().nullable(), "Its index, where there are several under one name."),
-    module: readOnly(text(), "The module that it stands in; `root` for none."),
-    provider: readOnly(text(), "The provider that manages it: `hashicorp/aws`."),
-    "provider-type": readOnly(text(), "What it is, in the provider's words: `aws_instance`.", {
+    address: readOnly(text(), "The address in the configuration, with module and index."),
+    name: readOnly(text(), "The resource's name in the configuration."),
+    "name-index": readOnly(text().nullable(), "The index, if the resource uses `count` or `for_each`."),
+    module: readOnly(text(), "The module that contains the resource; `root` for the root module."),
+    provider: readOnly(text(), "The provider, such as `hashicorp/aws`."),
+    "provider-type": readOnly(text(), "The provider's resource type, such as `aws_instance`.", {
       from: (resource) => resource.type,
     }),
-    "modified-by-state-version-id": readOnly(text(), "The state version that changed it last."),
-    "created-at": readOnly(timestamp(), "When the state first had it."),
-    "updated-at": readOnly(timestamp(), "When it was last changed."),
+    "modified-by-state-version-id": readOnly(text(), "The state version that last changed the resource."),
+    "created-at": readOnly(timestamp(), "When the resource first appeared in the state."),
+    "updated-at": readOnly(timestamp(), "When the resource was last changed."),
   },
   relationships: {
-    workspace: toOne("workspaces", "The workspace that manages it.", {
+    workspace: toOne("workspaces", "The workspace that manages the resource.", {
       id: (resource) => resource.workspaceId,
       related: (resource) => `/api/v2/workspaces/${resource.workspaceId}`,
     }),
@@ -35,7 +35,7 @@ export const managedResources = defineResource<ManagedResourceView>()(({ readOnl
     listWorkspaceResources: {
       method: "GET",
       path: "/workspaces/:workspace_id/resources",
-      summary: "List what a workspace manages, by address",
+      summary: "List the resources of a workspace by address",
       needs: "read access to the workspace's runs",
       query: { paged: true },
       answer: "list",
@@ -43,16 +43,16 @@ export const managedResources = defineResource<ManagedResourceView>()(({ readOnl
     listOrganizationResources: {
       method: "GET",
       path: "/organizations/:organization_name/resources",
-      summary: "List what the workspaces of an organization manage, by address",
-      needs: "a member; shows what is in workspaces that the caller may read",
+      summary: "List the resources of an organization's workspaces by address",
+      needs: "a member; lists the resources of workspaces that the caller can read",
       query: {
         paged: true,
         sort: ["address"],
         include: ["workspace"],
         parameters: {
-          "filter[type]": textParameter("Only resources of this type, in the provider's words: `aws_instance`."),
-          "filter[provider]": textParameter("Only resources of this provider: `hashicorp/aws`."),
-          "filter[module]": textParameter("Only resources in this module; `root` for those in none."),
+          "filter[type]": textParameter("Returns only resources of this type, such as `aws_instance`."),
+          "filter[provider]": textParameter("Returns only resources of this provider, such as `hashicorp/aws`."),
+          "filter[module]": textParameter("Returns only resources in this module; `root` for the root module."),
         },
       },
       answer: "list",

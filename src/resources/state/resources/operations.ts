@@ -1,4 +1,4 @@
-/** The list of what a workspace manages. */
+/** Operations on managed resources: they are only listed. */
 import { loadOrganization } from "../../identity/organizations/reads.ts";
 import { implement } from "../../shared/context.ts";
 import { loadIncluded } from "../../shared/includes.ts";
@@ -11,10 +11,10 @@ export const managedResourceResource = implement(managedResources, {
   async listWorkspaceResources({ context, params, query }) {
     const tx = context.database.reader;
     const workspace = await loadSettledWorkspace(context, params);
-    // With the end of a lease another state may be the current one.
+    // The current state can change when the lease of the lock expires.
     const until = leaseEndMs(workspace);
     const { currentStateVersionId, resourceCount } = workspace;
-    // While a large state is being read some of its rows are there already, but the workspace counts none yet.
+    // While a large state is being processed some of its rows exist, but the workspace's count is still 0.
     if (currentStateVersionId === null || resourceCount === 0) return { views: [], totalCount: 0, until };
     const { rows, totalCount } = await pageOfResources(tx, currentStateVersionId, resourceCount, query.page);
     return { views: rows.map((row) => ({ ...row, workspaceId: workspace.id })), totalCount, until };

@@ -1,4 +1,4 @@
-/** What neighbours ask of managed resources. */
+/** Reads of managed resources for other resources. */
 import type { Tx } from "../../../database/database.ts";
 
 export async function countResources(tx: Tx, stateVersionId: string): Promise<number> {

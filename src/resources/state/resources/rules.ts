@@ -1,17 +1,17 @@
-/** Pure rules of managed resources: what a state's instances become. */
+/** Pure rules of managed resources: the rows that a state's instances become. */
 import type { StateResourceTable, StateVersionTable } from "../../../database/schema/state.ts";
 import { newId } from "../../../kernel/ids.ts";
 import type { StateInstance } from "../../../statefile/state-resources.ts";
 
-/** An index of PostgreSQL holds no longer ones. */
+/** PostgreSQL can't index longer addresses. */
 const addressMax = 600;
 
-/** As if each were new; what the version before had too is carried over when they are written. */
+/** As if each were new: `insertResources` copies ids and times from the previous version. */
 export function newResources(
   { id, organizationId, createdAt }: Pick<StateVersionTable, "id" | "organizationId" | "createdAt">,
   instances: readonly StateInstance[],
 ): StateResourceTable[] {
-  // A state that names an address twice is broken; the first one stands.
+  // A state with a duplicate address is broken; the first one wins.
   const byAddress = new Map<string, StateInstance>();
   for (const instance of instances) {
     const { address } = instance;

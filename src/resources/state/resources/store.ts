@@ -1,6 +1,6 @@
 /**
- * SQL of managed resources: those of a workspace, and a page with its total of all that an organization manages. A caller who may read
- * everything walks through an index in order until the page is full; for others what they may read is collected and sorted.
+ * SQL of managed resources, listed by workspace or by organization. For a caller who can read everything, an index is
+ * walked until the page is full; for others, the readable resources are collected and sorted.
  */
 import { type RawBuilder, sql, type SqlBool } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
@@ -13,7 +13,7 @@ import { collectedWorkspaces } from "../../register/workspaces/readable.ts";
 import { fetchPage } from "../../shared/paging.ts";
 import type { ManagedResourceView } from "./definition.ts";
 
-/** The workspace keeps the number of its resources, so that nothing is counted. */
+/** The workspace stores the number of its resources, so nothing is counted. */
 export async function pageOfResources(
   tx: Tx,
   stateVersionId: string,
@@ -50,7 +50,7 @@ export async function pageOfOrganization(
     : collected(organization.id, principalOf(actor), search);
   const { number, size } = search.page;
   const direction = sql.raw(search.descending ? "desc" : "asc");
-  // Ties, the same address in several workspaces, break by the state: as the indexes have it.
+  // The state version breaks ties between workspaces, as in the indexes.
   const order = (table: string) =>
     sql`order by ${sql.ref(`${table}.address`)} ${direction}, ${sql.ref(`${table}.stateVersionId`)} ${direction}`;
   const { rows } = await sql<Found>`
@@ -61,7 +61,10 @@ export async function pageOfOrganization(
   return { views: rows.filter((row) => row.id !== null), totalCount: Number(rows[0]?.totalCount ?? 0) };
 }
 
-/** As the indexes say it: no entry can hold more. What is longer is listed with its workspace alone. */
+/**
+ * The condition of the partial indexes, whose entries have a maximum size. Larger resources appear only in their
+ * workspace's list.
+ */
 const isSmall = sql<SqlBool>`octet_length(r.address) + octet_length(r.type) + octet_length(r.provider) + octet_length(r.module) <= 2400`;
 
 interface Way {
@@ -70,7 +73,7 @@ interface Way {
   readonly total: RawBuilder<number>;
 }
 
-/** From the resources, in the order of an index, to the workspace whose state in force they are in. */
+/** Walks resources in index order and joins the workspace whose current state has them. */
 function everything(organizationId: string, search: ResourceSearch): Way {
   const filters = filtersOf(search);
   const from = sql`state_resources as r cross join workspaces as w
@@ -84,7 +87,7 @@ function everything(organizationId: string, search: ResourceSearch): Way {
   return { tables: sql``, from, total };
 }
 
-/** From the workspaces that the caller may read to their resources. */
+/** Starts from the workspaces that the caller can read. */
 function collected(organizationId: string, principal: string, search: ResourceSearch): Way {
   const columns = ["current_state_version_id", "resource_count"];
   const { tables, from: readable } = collectedWorkspaces(organizationId, principal, columns);
@@ -98,8 +101,8 @@ function collected(organizationId: string, principal: string, search: ResourceSe
 }
 
 function filtersOf({ type, provider, module }: ResourceSearch): RawBuilder<SqlBool>[] {
-  const asked = { type, provider, module };
-  return Object.entries(asked).flatMap(([column, value]) =>
+  const filters = { type, provider, module };
+  return Object.entries(filters).flatMap(([column, value]) =>
     value === undefined ? [] : [sql<SqlBool>`${sql.ref(`r.${column}`)} = ${value}`],
   );
 }

@@ -1,15 +1,15 @@
-/** What becomes of the list of resources when states are written, read and removed. */
+/** Inserts and deletes managed resources as states are written, processed and removed. */
 import { sql } from "kysely";
 import type { Tx } from "../../../database/database.ts";
 import type { StateResourceTable } from "../../../database/schema/state.ts";
 import type { StateRemover, StateWriter } from "../proofs.ts";
 
-/** Many rows need many statements, each of a size that an engine takes. */
+/** Engines limit the number of parameters in a statement. */
 const rowsPerStatement = 500;
 
 /**
- * The resources of one version. One that the version before had too is the same one: its id, its age and, unless it was
- * changed, who changed it last. Those that are there already, from a try that was broken off, stay as they are.
+ * A resource that the previous version also has keeps its id and creation time and, if unchanged, its last change. Rows
+ * from an interrupted attempt stay as they are.
  */
 export async function insertResources(
   tx: Tx,
@@ -25,13 +25,13 @@ async function insertSome(tx: Tx, rows: readonly StateResourceTable[], predecess
   const [first] = rows;
   if (first === undefined) return;
   const { organizationId, stateVersionId, createdAt } = first;
-  const told = rows.map(
+  const values = rows.map(
     (row) =>
       sql`(${row.id}, ${row.address}, ${row.name}, ${row.nameIndex}, ${row.type}, ${row.module}, ${row.provider}, ${row.fingerprint})`,
   );
   const isSame = sql`b.fingerprint = n.fingerprint`;
   await sql`
-    with n (id, address, name, name_index, type, module, provider, fingerprint) as (values ${sql.join(told)})
+    with n (id, address, name, name_index, type, module, provider, fingerprint) as (values ${sql.join(values)})
     insert into state_resources (organization_id, state_version_id, id, address, name, name_index, type, module, provider,
       fingerprint, created_at, updated_at, modified_by_state_version_id)
     select ${organizationId}, ${stateVersionId}, coalesce(b.id, n.id), n.address, n.name, n.name_index, n.type, n.module,
@@ -48,8 +48,8 @@ export async function deleteResources(tx: Tx, _by: StateRemover, stateVersionId:
 }
 
 /**
- * Some of a version's resources, those after an address. Gives the last one that went, to go on after it: to look from the
- * start again would pass over all that went before, which a database only forgets later. Undefined once all are gone.
+ * Deletes a batch of a version's resources, by address after `after`. Returns the last deleted address, to continue
+ * from: starting over would scan rows that are deleted but not yet vacuumed. Undefined when all are deleted.
  */
 export async function deleteSomeResources(
   tx: Tx,

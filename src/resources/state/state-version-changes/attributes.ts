@@ -1,16 +1,17 @@
 /**
- * Pure rules: how the attributes of a changed resource differ. A value is hidden where either state marks it as sensitive, and where its
- * name or the resource's type says that it is secret: older engines mark only what a configuration does, not what a provider does.
+ * Pure rules: compares the attributes of a changed resource. A value is hidden if either state marks it as sensitive,
+ * or if its name or the resource's type looks secret: older engines record only marks from the configuration, not from
+ * the provider.
  */
 import type { AttributeChange } from "./definition.ts";
 import { everything, type Mark, markOf, Marks } from "./marks.ts";
 
-/** More are counted, but not listed. */
+/** Further changes are counted but not listed. */
 const listedMax = 200;
-/** A longer value is not shown: a page has many. */
+/** Longer values are not shown, to limit the size of a page. */
 const valueLengthMax = 20_000;
 
-/** How much of paths and values one page of changes holds. */
+/** The number of characters of paths and values that remain for a page. */
 export interface Budget {
   left: number;
 }
@@ -20,7 +21,7 @@ const secretName = new RegExp(
   [
     "passw|passphrase|pwd|psk|jwt|secret|token|credential|connection[_-]?string|kube[_-]?config|(user|custom)[_-]?data",
     "(private|access|api|auth|encryption|shared|client|primary|secondary|account|signing|hmac|tls)[_-]?key",
-    // Only as a word: `bypass` and `fieldsname` hold them too.
+    // Only as whole words: `bypass` and `fieldsname` contain them too.
     "(?<![a-z])(pass|dsn|pem)(?![a-z])",
   ].join("|"),
   "i",
@@ -30,14 +31,14 @@ const secretType = /password|secret|private_key|access_key|api_key|token|credent
 interface Compared {
   readonly listed: AttributeChange[];
   readonly path: string[];
-  /** Whether each step of the path is the place in a list. */
+  /** Whether each step of the path is an index of a list. */
   readonly isIndex: boolean[];
   readonly marks: Marks;
   readonly budget: Budget;
   count: number;
 }
 
-/** The texts of both instances, as they stand in their states; `count` includes what is not listed. */
+/** Takes the JSON texts of both instances. `count` includes changes that are not listed. */
 export function attributeChangesOf(
   type: string,
   beforeText: string,
@@ -46,7 +47,7 @@ export function attributeChangesOf(
 ): { listed: AttributeChange[]; count: number } {
   const [before, after] = [instanceOf(beforeText), instanceOf(afterText)];
   const marked = [...before.marks, ...after.marks];
-  // The keys of flat attributes are paths already (`a.b`), which the steps of a mark don't fit.
+  // The keys of flat attributes are whole paths (`a.b`), which marks can't be matched with.
   const hidesAll = secretType.test(type) || (marked.length > 0 && (before.isFlat || after.isFlat));
   const marks = new Marks(hidesAll ? [everything] : marked);
   const compared: Compared = { listed: [], path: [], isIndex: [], marks, budget, count: 0 };
@@ -65,13 +66,11 @@ function instanceOf(text: string): { attributes: unknown; isFlat: boolean; marks
   };
 }
 
-/** A number that JavaScript would round stays as it is written. */
+/** Keeps the source text of numbers that JavaScript would round. */
 const exactNumbers = (_: string, value: unknown, { source }: { source?: string } = {}): unknown =>
   typeof value === "number" && source !== undefined && !isExact(value, source) ? source : value;
 
 const isExact = (value: number, source: string): boolean => Number.isSafeInteger(value) || String(value) === source;
-
-// --- the comparison
 
 type Container = Readonly<Record<string, unknown>> | readonly unknown[];
 
@@ -80,7 +79,7 @@ const isAbsent = (value: unknown): boolean => value === undefined || value === n
 const kindOf = (value: unknown): string => (Array.isArray(value) ? "list" : isContainer(value) ? "map" : "leaf");
 const isEmpty = (value: Container): boolean => Object.keys(value).length === 0;
 
-/** What came or went as a whole is listed by its parts, as if there had been an empty one. */
+/** A container that was added or removed is compared with an empty one, to list its members. */
 function counterpart(value: unknown, other: unknown): unknown {
   return isAbsent(value) && isContainer(other) && !isEmpty(other) ? (Array.isArray(other) ? [] : {}) : value;
 }
@@ -129,7 +128,7 @@ function found(compared: Compared, before: unknown, after: unknown): void {
   });
 }
 
-/** `tags["a b"]`, `ingress[0].port`: as a configuration would name it. */
+/** As in a configuration: `tags["a b"]`, `ingress[0].port`. */
 function pathText({ path, isIndex }: Compared): string {
   return path
     .map((key, step) => {

@@ -1,4 +1,4 @@
-/** What one state has and another has not: resources by their addresses, and outputs. Nothing is stored of it. */
+/** The differences between two state versions: resources by address, and outputs. They are computed and not stored. */
 import { z } from "zod";
 import { defineResource } from "../../../jsonapi/define.ts";
 import { JsonText } from "../../../jsonapi/document.ts";
@@ -8,7 +8,7 @@ import { flag, text, wholeNumber } from "../../../jsonapi/schemas.ts";
 const changeKinds = ["resource", "output"] as const;
 const changes = ["added", "removed", "changed"] as const;
 
-/** One attribute in which a resource differs; the values are null where they are hidden, or absent. */
+/** One changed attribute. Values are null where they are hidden or absent. */
 export interface AttributeChange {
   readonly path: string;
   readonly change: (typeof changes)[number];
@@ -24,14 +24,14 @@ export interface StateChange {
   readonly change: (typeof changes)[number];
   /** A resource's address, or an output's name. */
   readonly address: string;
-  /** Of a resource. */
+  /** Resources only. */
   readonly providerType: string | null;
   readonly module: string | null;
   readonly provider: string | null;
-  /** Of a changed resource, where it was compared by attribute. */
+  /** Changed resources only, if their attributes were compared. */
   readonly attributeChanges: readonly AttributeChange[] | null;
   readonly attributeChangeCount: number | null;
-  /** Of an output; the JSON text of its values, null where it is sensitive, or not there. */
+  /** Outputs only. Values are JSON text, null where sensitive or absent. */
   readonly sensitive: boolean | null;
   readonly before: string | null;
   readonly after: string | null;
@@ -50,28 +50,31 @@ const json = (stored: string | null): JsonText | null => (stored === null ? null
 
 export const stateVersionChanges = defineResource<StateChange>()(({ readOnly }) => ({
   type: "state-version-changes",
-  doc: "One thing in which two states of a workspace differ. Sensitive values are never shown.",
+  doc: "One difference between two state versions of a workspace: a resource or an output. Sensitive values are never shown.",
   id: (change) => change.id,
   attributes: {
     kind: readOnly(text(), "`resource` or `output`."),
     change: readOnly(text(), "`added`, `removed` or `changed`."),
     address: readOnly(text(), "The resource's address with its module and index, or the output's name."),
-    "provider-type": readOnly(text().nullable(), "What a resource is, in the provider's words: `aws_instance`."),
-    module: readOnly(text().nullable(), "The module that a resource stands in; `root` for none."),
-    provider: readOnly(text().nullable(), "The provider that manages a resource: `hashicorp/aws`."),
+    "provider-type": readOnly(text().nullable(), "The provider's resource type, such as `aws_instance`."),
+    module: readOnly(text().nullable(), "The module that contains the resource; `root` for the root module."),
+    provider: readOnly(text().nullable(), "The resource's provider, such as `hashicorp/aws`."),
     "attribute-changes": readOnly(
       z.array(attributeChange).nullable(),
-      "Of a changed resource, its attributes that differ, at most 200: by path, with both values. The values are null where either state marks them as sensitive or their name says that they are secret (`sensitive`), and where they are long (`too-large`). Null where a state is larger than 32 MiB or the resource larger than 256 KiB: those are compared as a whole.",
+      "The changed attributes of a changed resource by path, at most 200, with both values. Values are null if either state marks them as sensitive or their name looks secret (`sensitive`), and if they are long (`too-large`). The list is null if a state is larger than 32 MiB or the resource larger than 256 KiB: those are only compared as a whole.",
     ),
     "attribute-change-count": readOnly(
       wholeNumber().nullable(),
-      "How many attributes of a changed resource differ. 0 where only its metadata does, such as its dependencies, or that it is tainted.",
+      "The number of changed attributes of a changed resource. 0 if only its metadata changed, such as its dependencies or whether it is tainted.",
     ),
-    sensitive: readOnly(flag().nullable(), "Whether an output is sensitive in either state; then its values are null."),
-    before: readOnly(value, "An output's value before; null where there was none.", {
+    sensitive: readOnly(
+      flag().nullable(),
+      "Whether the output is sensitive in either state. If so, its values are null.",
+    ),
+    before: readOnly(value, "The output's value before the change; null if there was none.", {
       from: (change) => json(change.before),
     }),
-    after: readOnly(value, "An output's value after; null where there is none.", {
+    after: readOnly(value, "The output's value after the change; null if there is none.", {
       from: (change) => json(change.after),
     }),
   },
@@ -80,14 +83,14 @@ export const stateVersionChanges = defineResource<StateChange>()(({ readOnly }) 
     listStateVersionChanges: {
       method: "GET",
       path: "/state-versions/:state_version_id/changes",
-      summary: "List what differs between two state versions of a workspace: resources, then outputs",
+      summary: "List the differences between two state versions of a workspace: resources, then outputs",
       needs: "'read' on the workspace's state versions",
       query: {
         paged: true,
         parameters: {
-          since: textParameter("The id of the state version to compare with; the one before it where none is named."),
-          "filter[kind]": choice(changeKinds, "Only resources, or only outputs."),
-          "filter[change]": choice(changes, "Only what was added, removed or changed."),
+          since: textParameter("The id of the state version to compare with. The default is the previous one."),
+          "filter[kind]": choice(changeKinds, "Returns only resources or only outputs."),
+          "filter[change]": choice(changes, "Returns only additions, removals or changes."),
         },
       },
       answer: "list",

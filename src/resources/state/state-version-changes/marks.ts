@@ -1,10 +1,10 @@
-/** Pure rules: what an engine marks as sensitive in a resource, by path. */
+/** Pure rules: the paths that an engine marks as sensitive in a resource. */
 
 export type Mark = readonly string[];
-/** Everything below the root. */
+/** The mark of the root, which hides everything. */
 export const everything: Mark = [];
 
-/** A mark that can't be read hides everything: better too much than too little. */
+/** A mark that can't be parsed hides the whole resource. */
 export function markOf(mark: unknown): Mark {
   if (!Array.isArray(mark)) return everything;
   const steps = mark.map(stepOf);
@@ -24,31 +24,34 @@ interface Step {
 }
 const newStep = (): Step => ({ isEnd: false, below: new Map() });
 
-/** Kept as a tree: looking for a path takes as long as the path, however many marks a state has. */
+/** A tree, so that a lookup takes as long as the path, whatever the number of marks. */
 export class Marks {
   readonly #root = newStep();
 
   constructor(marks: readonly Mark[]) {
     for (const mark of marks) {
-      let at = this.#root;
+      let node = this.#root;
       for (const key of mark) {
-        const next = at.below.get(key) ?? newStep();
-        at.below.set(key, next);
-        at = next;
+        const next = node.below.get(key) ?? newStep();
+        node.below.set(key, next);
+        node = next;
       }
-      at.isEnd = true;
+      node.isEnd = true;
     }
   }
 
-  /** A mark above it, at it, or below it: what is replaced as a whole holds what is marked. */
+  /**
+   * Whether a mark is at the path, above it or below it: a value that was replaced as a whole includes what is marked
+   * below.
+   */
   hide(path: readonly string[]): boolean {
-    let at = this.#root;
+    let node = this.#root;
     for (const key of path) {
-      if (at.isEnd) return true;
-      const next = at.below.get(key);
+      if (node.isEnd) return true;
+      const next = node.below.get(key);
       if (next === undefined) return false;
-      at = next;
+      node = next;
     }
-    return at.isEnd || at.below.size > 0;
+    return node.isEnd || node.below.size > 0;
   }
 }

@@ -1,5 +1,5 @@
-/** The difference of two states: both are read as they stream out of their contents, and compared in memory. */
-import { setImmediate as turn } from "node:timers/promises";
+/** Compares two states in memory, reading both as streams from their stored contents. */
+import { setImmediate as yieldToOthers } from "node:timers/promises";
 import { AppError, conflict } from "../../../kernel/errors.ts";
 import { StateFileReader } from "../../../statefile/state-file.ts";
 import type { StateInstance } from "../../../statefile/state-resources.ts";
@@ -14,19 +14,22 @@ import { pageBudget } from "./attributes.ts";
 import { type StateChange, stateVersionChanges } from "./definition.ts";
 import { changedIn, differencesOf, type Inventory, nothing, withAttributes } from "./rules.ts";
 
-/** More are not kept in memory for one who asks; two such states are about 100 MB. */
+/** Limits the memory of one request: two states of this size take about 100 MB. */
 const instancesMax = 100_000;
 
-/** Larger states are compared by resource alone. */
+/** Attributes of larger states are not compared. */
 const comparedBytesMax = 32 * 1024 * 1024;
 
-const comparisons = new Crowd("Too many states are being compared at once. Try again shortly.", {
+const comparisons = new Crowd("Too many states are being compared at the same time. Try again shortly.", {
   all: 4,
   organization: 2,
 });
 
 export const stateVersionChangeResource = implement(stateVersionChanges, {
-  /** Raises `not-found`, `bad-request` for another workspace's version, and `conflict` for what can't be compared. */
+  /**
+   * Raises `not-changes`, `bad-request` for a version of another workspace, and `conflict` for states that can't be
+   * compared.
+   */
   async listStateVersionChanges({ context, params, query }) {
     const version = await loadStateVersion(context.database.reader, context, params.stateVersionId);
     const since = await sinceOf(context, version, query.since);
@@ -36,20 +39,20 @@ export const stateVersionChangeResource = implement(stateVersionChanges, {
     return comparisons.among({ organization: version.organizationId }, async () => {
       const before = since === undefined ? undefined : await readState(context, since);
       const after = await readState(context, version);
-      const found = differencesOf(before ?? nothing, after).filter(
+      const changes = differencesOf(before ?? nothing, after).filter(
         (each) => (kind === undefined || each.kind === kind) && (change === undefined || each.change === change),
       );
       const start = (page.number - 1) * page.size;
-      const views = found.slice(start, start + page.size);
+      const views = changes.slice(start, start + page.size);
       return {
         views: before === undefined ? views : await inDetail(context, views, before, after),
-        totalCount: found.length,
+        totalCount: changes.length,
       };
     });
   },
 });
 
-/** A second reading of both states, for what is on this page alone; left out where a state is large. */
+/** Reads both states a second time for the changed resources on this page. Skipped for large states. */
 async function inDetail(
   context: Context,
   views: readonly StateChange[],
@@ -67,8 +70,8 @@ async function inDetail(
   const detailed: StateChange[] = [];
   for (const view of views) {
     detailed.push(withAttributes(view, old, current, budget));
-    // Others have a turn: a page can hold some megabytes of instances.
-    await turn();
+    // Yields to other requests: a page can contain megabytes of instances.
+    await yieldToOthers();
   }
   return detailed;
 }
@@ -79,7 +82,7 @@ interface ReadState extends Inventory {
 
 type Compared = Pick<StateVersionView, "id" | "status" | "encrypted" | "serial">;
 
-/** Undefined for the first state of a workspace: everything was added with it. Raises `bad-request`. */
+/** Undefined for the first state of a workspace, where everything counts as added. Raises `bad-request`. */
 async function sinceOf(
   context: Context,
   version: StateVersionView,
@@ -97,23 +100,23 @@ function refuseUnreadable({ id, status, encrypted }: Compared): void {
   if (status !== "finalized") throw conflict(`The state version ${id} has no content to compare: it is ${status}.`);
   if (encrypted === 1)
     throw conflict(
-      `The state version ${id} was encrypted by the engine: nobody here can read what is in it. Compare it where its key is.`,
+      `The engine encrypted the state version ${id}, so the service can't read it. Compare the states where the encryption key is available.`,
     );
 }
 
-/** Raises `conflict` for a state that is too large, or of a format that is not read. */
+/** Raises `conflict` for a state that is too large or has another format. */
 async function readState(context: Context, { id }: Compared): Promise<ReadState> {
   const content = await findContent(context.database.reader, ofStateVersion(id), "state");
-  if (content === undefined) throw conflict(`The content of the state version ${id} is gone.`);
+  if (content === undefined) throw conflict(`The content of the state version ${id} was deleted.`);
   const reader = new StateFileReader();
   const instances = new Map<string, StateInstance>();
   const gather = () => {
-    // A state that names an address twice is broken; the first one stands.
+    // A state with a duplicate address is broken; the first one wins.
     for (const instance of reader.takeInstances())
       if (!instances.has(instance.address)) instances.set(instance.address, instance);
     if (instances.size > instancesMax)
       throw conflict(
-        `The state version ${id} has more than ${instancesMax} resources: too many to compare here. Fetch both states and compare them yourself.`,
+        `The state version ${id} has more than ${instancesMax} resources, too many to compare. Download both states and compare them locally.`,
       );
   };
   for await (const piece of readContent(context, content)) {

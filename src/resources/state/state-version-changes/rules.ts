@@ -1,10 +1,10 @@
-/** Pure rules: how two states differ. */
+/** Pure rules: the differences between two states. */
 import type { StateOutput } from "../../../statefile/state-outputs.ts";
 import type { StateInstance } from "../../../statefile/state-resources.ts";
 import { attributeChangesOf, type Budget } from "./attributes.ts";
 import type { StateChange } from "./definition.ts";
 
-/** What a state has, as far as it is compared. */
+/** The parts of a state that are compared. */
 export interface Inventory {
   readonly instances: ReadonlyMap<string, StateInstance>;
   readonly outputs: readonly StateOutput[];
@@ -12,7 +12,6 @@ export interface Inventory {
 
 export const nothing: Inventory = { instances: new Map(), outputs: [] };
 
-/** Resources by their addresses, then outputs by their names. */
 export function differencesOf(before: Inventory, after: Inventory): StateChange[] {
   return [...resourceChanges(before, after), ...outputChanges(before, after)];
 }
@@ -21,15 +20,15 @@ const byAddress = (one: StateChange, other: StateChange): number =>
   one.address < other.address ? -1 : Number(one.address > other.address);
 
 function resourceChanges(before: Inventory, after: Inventory): StateChange[] {
-  const found: StateChange[] = [];
+  const changes: StateChange[] = [];
   for (const [address, instance] of after.instances) {
     const old = before.instances.get(address);
     if (old?.fingerprint !== instance.fingerprint)
-      found.push(resource(instance, old === undefined ? "added" : "changed"));
+      changes.push(resource(instance, old === undefined ? "added" : "changed"));
   }
   for (const [address, instance] of before.instances)
-    if (!after.instances.has(address)) found.push(resource(instance, "removed"));
-  return found.sort(byAddress);
+    if (!after.instances.has(address)) changes.push(resource(instance, "removed"));
+  return changes.sort(byAddress);
 }
 
 function resource(instance: StateInstance, change: StateChange["change"]): StateChange {
@@ -39,22 +38,22 @@ function resource(instance: StateInstance, change: StateChange["change"]): State
 }
 
 function outputChanges(before: Inventory, after: Inventory): StateChange[] {
-  const found: StateChange[] = [];
+  const changes: StateChange[] = [];
   const old = new Map(before.outputs.map((output) => [output.name, output]));
   for (const output of after.outputs) {
     const previous = old.get(output.name);
     old.delete(output.name);
-    if (previous === undefined || !isSame(previous, output)) found.push(outputChange(previous, output));
+    if (previous === undefined || !isSame(previous, output)) changes.push(outputChange(previous, output));
   }
-  for (const previous of old.values()) found.push(outputChange(previous, undefined));
-  return found.sort(byAddress);
+  for (const previous of old.values()) changes.push(outputChange(previous, undefined));
+  return changes.sort(byAddress);
 }
 
 function isSame(one: StateOutput, other: StateOutput): boolean {
   return one.value === other.value && one.type === other.type && one.sensitive === other.sensitive;
 }
 
-/** One that is sensitive on either side shows neither: a value is not less secret for having been open once. */
+/** An output that is sensitive in either state hides both values. */
 function outputChange(before: StateOutput | undefined, after: StateOutput | undefined): StateChange {
   const sensitive = before?.sensitive === true || after?.sensitive === true;
   const address = (after ?? before)?.name ?? "";
@@ -77,7 +76,6 @@ function outputChange(before: StateOutput | undefined, after: StateOutput | unde
 
 type Texts = ReadonlyMap<string, string>;
 
-/** The fingerprints that the changed resources among these have in a state. */
 export const changedIn = (changes: readonly StateChange[], { instances }: Inventory): Set<string> =>
   new Set(
     changes.flatMap(({ kind, change, address }) =>
@@ -85,7 +83,7 @@ export const changedIn = (changes: readonly StateChange[], { instances }: Invent
     ),
   );
 
-/** One change with the attributes of a changed resource, where the texts of both instances are known, by fingerprint. */
+/** Adds attribute changes if the texts of both instances are known. `texts` is keyed by fingerprint. */
 export function withAttributes(
   each: StateChange,
   before: Inventory & { readonly texts: Texts },

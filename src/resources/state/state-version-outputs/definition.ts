@@ -1,4 +1,4 @@
-/** An output of a state version. Sensitive values are only shown where they are asked for. */
+/** The resources for outputs: of a state version, and of a workspace. Lists hide sensitive values. */
 import { z } from "zod";
 import type { StateVersionOutputTable } from "../../../database/schema/state.ts";
 import { defineResource, wordsFor } from "../../../jsonapi/define.ts";
@@ -6,7 +6,7 @@ import { JsonText } from "../../../jsonapi/document.ts";
 import { flag, text } from "../../../jsonapi/schemas.ts";
 
 export interface StateVersionOutputView extends Omit<StateVersionOutputTable, "value"> {
-  /** Null where it is sensitive and this is no place for it. */
+  /** Null where a sensitive value must not be shown. */
   readonly value: unknown;
 }
 
@@ -14,25 +14,24 @@ const needs = "'read-outputs' on the workspace's state versions";
 
 const { readOnly } = wordsFor<StateVersionOutputView>();
 
-/** What both kinds of output documents show. */
 const outputAttributes = {
-  name: readOnly(text(), "Its name, as the configuration has it."),
+  name: readOnly(text(), "The output's name in the configuration."),
   sensitive: readOnly(flag(), "Whether the configuration marks it as sensitive."),
   value: readOnly(
     z.unknown().meta({ description: "Any JSON value" }),
-    "Its value; null for a sensitive one where many are shown, and for one of more than 1 MiB.",
+    "The value. Null for a sensitive output in some lists, and for a value larger than 1 MiB.",
     { audited: false },
   ),
 } as const;
 
-const detailedType = readOnly(z.unknown(), 'Its whole type, as the engine writes types: `["list", "string"]`.', {
+const detailedType = readOnly(z.unknown(), 'The full type in the engine\'s notation, such as `["list", "string"]`.', {
   from: (output) => new JsonText(output.detailedType),
   audited: false,
 });
 
 export const stateVersionOutputs = defineResource<StateVersionOutputView>()(() => ({
   type: "state-version-outputs",
-  doc: "A value that a configuration gives to others, as one of its states has it.",
+  doc: "An output of a state version.",
   id: (output) => output.id,
   attributes: {
     ...outputAttributes,
@@ -46,7 +45,7 @@ export const stateVersionOutputs = defineResource<StateVersionOutputView>()(() =
       callers: "runs",
       method: "GET",
       path: "/workspaces/:workspace_id/current-state-version-outputs",
-      summary: "List the outputs of a workspace's state in force, all at once; sensitive values are null",
+      summary: "List all outputs of a workspace's current state, without pages; sensitive values are null",
       needs,
       answer: "list",
     },
@@ -54,7 +53,7 @@ export const stateVersionOutputs = defineResource<StateVersionOutputView>()(() =
       callers: "runs",
       method: "GET",
       path: "/state-versions/:state_version_id/outputs",
-      summary: "List a state version's outputs; sensitive values are shown to whoever may read the state itself",
+      summary: "List a state version's outputs; callers who can read the state see sensitive values",
       needs,
       query: { paged: true },
       answer: "list",
@@ -63,7 +62,7 @@ export const stateVersionOutputs = defineResource<StateVersionOutputView>()(() =
       callers: "runs",
       method: "GET",
       path: "/state-version-outputs/:output_id",
-      summary: "Show an output, also a sensitive one",
+      summary: "Show an output, including a sensitive value",
       needs,
       answer: "document",
     },
@@ -72,7 +71,7 @@ export const stateVersionOutputs = defineResource<StateVersionOutputView>()(() =
 
 export const workspaceOutputs = defineResource<StateVersionOutputView>()(({ readOnly }) => ({
   type: "workspace-outputs",
-  doc: "An output of the state in force, as it is shown beside a workspace; sensitive values are null.",
+  doc: "An output of a workspace's current state, as included with the workspace. Sensitive values are null.",
   id: (output) => output.id,
   attributes: {
     ...outputAttributes,

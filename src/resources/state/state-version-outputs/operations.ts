@@ -11,15 +11,15 @@ import { outputsOfVersions, toOutputView } from "./reads.ts";
 import { findOutput, pageOfOutputs } from "./store.ts";
 
 export const stateVersionOutputResource = implement(stateVersionOutputs, {
-  /** All at once, however many: engines read this as the whole. */
+  /** Not paged: engines expect all outputs in one response. */
   async listCurrentOutputs({ context, params }) {
     const tx = context.database.reader;
     const workspace = grantWorkspace(await loadSettledWorkspace(context, params), "can-read-state-outputs");
-    // With the end of a lease another state may be the current one.
+    // The current state can change when the lease of the lock expires.
     const until = leaseEndMs(workspace);
     if (workspace.currentStateVersionId === null) return { views: [], until };
     const views = await outputsOfVersions(tx, context, workspace, [workspace.currentStateVersionId]);
-    // None, or so many that they are still being read: an engine would take an empty list for the former.
+    // An engine would take an empty list to mean that there are no outputs, when they may still be processed.
     if (views.length === 0 && (await isUnread(tx, workspace.currentStateVersionId)))
       throw new AppError(
         "unavailable",
@@ -39,7 +39,7 @@ export const stateVersionOutputResource = implement(stateVersionOutputs, {
     );
     if (version.status !== "finalized") return { views: [], totalCount: 0 };
     const { rows, totalCount } = await pageOfOutputs(tx, version.organizationId, version.id, query.page);
-    // Whoever may fetch the state has the values anyhow, and clients expect them here.
+    // Callers who can download the state have the values anyway, and clients expect them here.
     const showsSensitive = workspacePermissions(version)["can-read-state-versions"];
     return { views: rows.map((row) => toOutputView(context, row, showsSensitive)), totalCount };
   },

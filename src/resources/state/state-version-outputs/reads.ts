@@ -1,4 +1,4 @@
-/** What neighbours ask of outputs. */
+/** Reads of outputs for other resources. */
 import type { Tx } from "../../../database/database.ts";
 import type { StateVersionOutputTable } from "../../../database/schema/state.ts";
 import type { Context } from "../../shared/context.ts";
@@ -7,7 +7,7 @@ import type { StateVersionOutputView } from "./definition.ts";
 import { findOutputs } from "./store.ts";
 import { openedValue } from "./values.ts";
 
-/** The outputs of versions that the caller may read, by name; sensitive values are left out. One statement. */
+/** The outputs of versions that the caller can read, by name and without sensitive values, in one statement. */
 export async function outputsOfVersions(
   tx: Tx,
   { vault }: Pick<Context, "vault">,
@@ -18,7 +18,7 @@ export async function outputsOfVersions(
   return rows.map((row) => toOutputView({ vault }, row, false));
 }
 
-/** Outputs of state versions that are shown beside them. */
+/** Outputs included with state versions. */
 export const outputsBesideStates: LoadMany<{ readonly id: string; readonly organizationId: string }> = (
   tx,
   context,
@@ -26,7 +26,7 @@ export const outputsBesideStates: LoadMany<{ readonly id: string; readonly organ
   versionsByOutput,
 ) => outputsOf(tx, context, [...versionsByOutput.values()], ({ id }) => id);
 
-/** The same outputs beside the workspaces whose current state has them. */
+/** Outputs included with the workspaces whose current state has them. */
 export const outputsBesideWorkspaces: LoadMany<{
   readonly organizationId: string;
   readonly currentStateVersionId: string | null;
@@ -45,7 +45,6 @@ function outputsOf<Parent extends { readonly organizationId: string }>(
     : outputsOfVersions(tx, context, first, [...new Set(parents.map(versionOf))]);
 }
 
-/** A sensitive value stays sealed unless it is to be shown. */
 export function toOutputView(
   { vault }: Pick<Context, "vault">,
   row: StateVersionOutputTable,

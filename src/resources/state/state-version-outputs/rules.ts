@@ -1,4 +1,4 @@
-/** Pure rules of outputs: what those of a state become. */
+/** Pure rules of outputs: the rows that a state's outputs become. */
 import type { StateVersionOutputTable, StateVersionTable } from "../../../database/schema/state.ts";
 import type { Vault } from "../../../database/vault.ts";
 import { newId } from "../../../kernel/ids.ts";
@@ -36,16 +36,16 @@ const shortTypes: ReadonlyMap<unknown, string> = new Map([
   ["object", "object"],
 ]);
 
-/** The kind of an output's type, as documents name it: `["list", "string"]` is an `array`. */
+/** The short name that documents show: `["list", "string"]` is an `array`. */
 function shortType(json: string): string {
   const type = JSON.parse(json) as unknown;
   return shortTypes.get(Array.isArray(type) ? type[0] : type) ?? "dynamic";
 }
 
-/** Documents name so many of a state's outputs; the list has them all. */
+/** Documents refer to at most this many outputs; the list of outputs has all of them. */
 const namedMax = 1000;
 
-/** Joined by commas, as versions and workspaces keep them. */
+/** Joined by commas, as rows of versions and workspaces store them. */
 export const namedIds = (outputs: readonly Pick<StateVersionOutputTable, "id">[]): string =>
   outputs
     .slice(0, namedMax)

@@ -1,4 +1,4 @@
-/** SQL of outputs. Those of a version whose content was deleted are not there. */
+/** SQL of outputs. Excludes outputs of versions whose content was deleted. */
 import { sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
 import type { WorkspaceFacts } from "../../../access/permissions/workspace.ts";
@@ -24,7 +24,7 @@ const byId = prepared<{ id: string; principal: string }, OutputRow>((db, { id, p
     .where("v.status", "=", "finalized"),
 );
 
-/** One statement: the output and what the caller holds on its workspace. */
+/** Loads the output and the caller's grants on its workspace in one statement. */
 export async function findOutput(
   tx: Tx,
   actor: Actor,
@@ -41,10 +41,9 @@ function outputsIn(tx: Tx, organizationId: string, stateVersionIds: readonly str
     .where(tx.dialect.isOneOf(sql.ref("p.stateVersionId"), stateVersionIds));
 }
 
-/** What one state's outputs may have together; those of several are cut there. */
+/** The total size of the outputs of one state can't exceed this; those of several are cut off here. */
 const shownBytesMax = 20 * 1024 * 1024;
 
-/** Of several versions of one organization, by name. */
 export async function findOutputs(
   tx: Tx,
   organizationId: string,
@@ -71,15 +70,15 @@ export async function pageOfOutputs(
   stateVersionId: string,
   page: Page,
 ): Promise<{ rows: StateVersionOutputTable[]; totalCount: number }> {
-  const found = tx.db
+  const outputs = tx.db
     .selectFrom("stateVersionOutputs as p")
     .where("p.organizationId", "=", organizationId)
     .where("p.stateVersionId", "=", stateVersionId);
   const { rows, totals } = await fetchPage(tx, {
-    rows: found.selectAll("p"),
+    rows: outputs.selectAll("p"),
     order: [{ column: "p.name" }, { column: "p.id" }],
     page,
-    totals: { totalCount: countOf(found.select("p.id")) },
+    totals: { totalCount: countOf(outputs.select("p.id")) },
   });
   return { rows, totalCount: totals.totalCount };
 }

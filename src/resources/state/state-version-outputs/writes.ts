@@ -1,9 +1,9 @@
-/** What becomes of outputs when states are written, read and removed. */
+/** Inserts and deletes outputs as states are written, processed and removed. */
 import type { Tx } from "../../../database/database.ts";
 import type { StateVersionOutputTable } from "../../../database/schema/state.ts";
 import type { StateRemover, StateWriter } from "../proofs.ts";
 
-/** Many rows need many statements, each of a size that an engine takes. */
+/** Engines limit the number of parameters in a statement. */
 const rowsPerStatement = 500;
 
 export async function insertOutputs(tx: Tx, _by: StateWriter, rows: readonly StateVersionOutputTable[]): Promise<void> {

@@ -1,4 +1,4 @@
-/** A state version: one state of a workspace, as an engine wrote it, and what was read out of it. */
+/** The state version resource: one state of a workspace, as an engine wrote it, and what was parsed from it. */
 import { z } from "zod";
 import { type WorkspaceFacts, workspacePermissions } from "../../../access/permissions/workspace.ts";
 import type { StateVersionTable } from "../../../database/schema/state.ts";
@@ -19,7 +19,7 @@ const statuses = [
   "backing_data_permanently_deleted",
 ] as const;
 
-/** The versions that stand before and after one in its workspace; null where there is none. */
+/** The previous and the next version in the workspace; null where there is none. */
 export interface StateVersionNeighbours {
   readonly previousId: string | null;
   readonly previousPosition: number | null;
@@ -29,12 +29,12 @@ export interface StateVersionNeighbours {
 
 export interface StateVersionView extends StateVersionTable, StateVersionNeighbours, WorkspaceFacts, OrganizationFacts {
   readonly workspaceName: string;
-  /** How often that has changed. */
+  /** The version of the workspace's name. */
   readonly workspaceFacts: number;
   readonly currentStateVersionId: string | null;
-  /** Of the workspace's lock. */
+  /** When the lease of the workspace's lock expires. */
   readonly lockExpiresAt: string | null;
-  /** Where contents are fetched and, by whoever made a pending version, sent; null where there is nothing to. */
+  /** Download URLs and, for the creator of a pending version, upload URLs. */
   readonly urls: StateVersionUrls;
 }
 
@@ -48,7 +48,7 @@ export interface StateVersionUrls {
 const serialMax = Number.MAX_SAFE_INTEGER;
 const json = (stored: string): JsonText => new JsonText(stored);
 const hidden = { shown: false, audited: false, column: false } as const;
-/** Those of the workspace that say what may be done with its states. */
+/** The workspace's permissions that apply to its states. */
 const shownPermissions = [
   "can-update",
   "can-read-state-versions",
@@ -61,26 +61,26 @@ const stateReaders = "'read' on the workspace's state versions";
 const byId = "/state-versions/:state_version_id";
 const byWorkspace = "/workspaces/:workspace_id";
 const versionIncludes = ["created_by", "outputs", "run", "run.created_by", "run.configuration_version"] as const;
-const statusFilter = choice(statuses, "Only versions with this status.");
+const statusFilter = choice(statuses, "Returns only state versions with this status.");
 
 const list = {
   method: "GET",
   path: "/state-versions",
-  summary: "List a workspace's state versions, the newest first",
+  summary: "List a workspace's state versions, newest first",
   needs: stateReaders,
   answer: "list",
 } as const satisfies Partial<Operation>;
 
 const upload = {
   method: "PUT",
-  summary: "Send a state version's content",
-  needs: "a signed URL that has not expired, as the state version's creation gave it; no token",
+  summary: "Upload the content of a state version",
+  needs: "the signed upload URL from the creation of the state version, before it expires; no token",
   signed: true,
   body: { stream: true },
   query: {
     parameters: {
-      expires: textParameter("Until when the URL is good."),
-      signature: textParameter("Our proof that we made it."),
+      expires: textParameter("When the URL expires."),
+      signature: textParameter("The URL's signature."),
     },
   },
   answer: "nothing",
@@ -90,7 +90,7 @@ const backingData = backingDataOperations(byId, "nothing", { thing: "a state ver
 
 export const stateVersions = defineResource<StateVersionView>()(({ once, fixed, readOnly, toOne, toMany }) => ({
   type: "state-versions",
-  doc: "One state of a workspace, as an engine wrote it. Its content is stored compressed and encrypted.",
+  doc: "One state of a workspace, as an engine wrote it. The content is stored compressed and encrypted.",
   id: (version) => version.id,
   version: (version) => [
     version.version,
@@ -101,121 +101,142 @@ export const stateVersions = defineResource<StateVersionView>()(({ once, fixed, 
   ],
   hasExpiring: true,
   attributes: {
-    serial: once(wholeNumber({ max: serialMax }), "Counts the states of a lineage; it never goes back."),
-    md5: once(md5, "The MD5 of the state, in hex: what arrives is checked against it.", { shown: false }),
-    lineage: fixed(text({ max: 255 }).nullable(), "Names the history that the state belongs to.", { shown: false }),
-    state: fixed(base64(), "The state itself, in base64; left out where it is sent to the upload URL.", hidden),
-    "json-state": fixed(base64().nullable(), "The state in the engine's JSON form for others, in base64.", hidden),
+    serial: once(wholeNumber({ max: serialMax }), "The serial of the state. It never decreases within a lineage."),
+    md5: once(md5, "The MD5 of the state in hexadecimal. The service checks the content against it.", { shown: false }),
+    lineage: fixed(text({ max: 255 }).nullable(), "The lineage of the state.", { shown: false }),
+    state: fixed(base64(), "The state in base64. Omit it to send the state to the upload URL.", hidden),
+    "json-state": fixed(base64().nullable(), "The state in the engine's JSON output format, in base64.", hidden),
     "json-state-outputs": fixed(
       text({ max: inRequestBytesMax }).nullable(),
-      "Taken for clients that send it; outputs and their types are read from the state itself.",
+      "Accepted for compatibility and ignored: the service reads outputs from the state itself.",
       hidden,
     ),
-    force: fixed(flag(), "Whether to pass over the checks of serial and lineage. It can lose state.", hidden),
-    "created-at": readOnly(timestamp(), "When it was made."),
+    force: fixed(flag(), "Whether to skip the checks of serial and lineage. Skipping them can lose state.", hidden),
+    "created-at": readOnly(timestamp(), "When the state version was created."),
     status: readOnly(text(), `One of ${statuses.join(", ")}.`),
     intermediate: readOnly(
       flag(),
-      "Made under a lock that is still held; the last one becomes current with the unlock.",
+      "Whether it was created under a lock that is still permissions. The latest such version becomes the current one when the workspace is unlocked.",
     ),
-    size: readOnly(wholeNumber(), "The state's size in bytes; 0 until it is there."),
-    "hosted-state-download-url": readOnly(text().nullable(), "Where the state is; needs a token.", {
+    size: readOnly(wholeNumber(), "The size of the state in bytes; 0 while the version is pending."),
+    "hosted-state-download-url": readOnly(text().nullable(), "The URL to download the state; it needs a token.", {
       from: ({ urls }) => urls.download,
       audited: false,
     }),
-    "hosted-json-state-download-url": readOnly(text().nullable(), "Where its JSON form is, if it was sent.", {
-      from: ({ urls }) => urls.jsonDownload,
-      audited: false,
-    }),
+    "hosted-json-state-download-url": readOnly(
+      text().nullable(),
+      "The URL to download the JSON format, if it was uploaded.",
+      {
+        from: ({ urls }) => urls.jsonDownload,
+        audited: false,
+      },
+    ),
     "hosted-state-upload-url": readOnly(
       text().nullable(),
-      "Where the state is to be sent with PUT, without a token; shown to whoever made the version, while it is pending.",
+      "The URL to upload the state with PUT, without a token. Only the creator of the version sees it, while the version is pending.",
       { from: ({ urls }) => urls.upload, audited: false },
     ),
-    "hosted-json-state-upload-url": readOnly(text().nullable(), "The same for its JSON form.", {
+    "hosted-json-state-upload-url": readOnly(text().nullable(), "The URL to upload the JSON format.", {
       from: ({ urls }) => urls.jsonUpload,
       audited: false,
     }),
-    "sanitized-state-download-url": readOnly(text().nullable(), "Always null: states have no copy without secrets.", {
-      from: () => null,
-      audited: false,
-    }),
-    "sanitized-state-upload-url": readOnly(text().nullable(), "Always null, for the same reason.", {
-      from: () => null,
-      audited: false,
-    }),
+    "sanitized-state-download-url": readOnly(
+      text().nullable(),
+      "Always null. The service does not create sanitized states.",
+      {
+        from: () => null,
+        audited: false,
+      },
+    ),
+    "sanitized-state-upload-url": readOnly(
+      text().nullable(),
+      "Always null. The service does not create sanitized states.",
+      {
+        from: () => null,
+        audited: false,
+      },
+    ),
     encrypted: readOnly(
       flag(),
-      "Whether the engine encrypted it before it was sent: it is given back as it came, and nothing of what follows can be read out of it.",
+      "Whether the engine encrypted the state. The service returns an encrypted state unchanged and can't read the following attributes from it.",
     ),
     "resources-processed": readOnly(
       flag(),
-      "Whether what follows was read out of the state as far as it can be; a large one takes a moment.",
+      "Whether the following attributes have been read from the state. A large state takes a moment.",
       { audited: false },
     ),
-    "state-version": readOnly(wholeNumber().nullable(), "The version of the state's format.", {
+    "state-version": readOnly(wholeNumber().nullable(), "The version of the state format.", {
       from: ({ format }) => format,
       audited: false,
     }),
-    "engine-version": readOnly(text().nullable(), "The engine that wrote it.", { audited: false }),
+    "engine-version": readOnly(text().nullable(), "The version of the engine that wrote the state.", {
+      audited: false,
+    }),
     "billable-rum-count": readOnly(
       wholeNumber().nullable(),
-      "How many managed resources it has; null where that is not known.",
+      "The number of managed resources; null if it is not known.",
       {
         from: ({ resourcesProcessed, encrypted, resourceCount }) =>
           resourcesProcessed === 1 && encrypted === 0 ? resourceCount : null,
         audited: false,
       },
     ),
-    modules: readOnly(z.record(z.string(), z.unknown()), "How many resources of each type, by module.", {
+    modules: readOnly(z.record(z.string(), z.unknown()), "The number of resources of each type, by module.", {
       from: ({ modules }) => json(modules),
       audited: false,
     }),
-    providers: readOnly(z.record(z.string(), z.unknown()), "The same by provider.", {
+    providers: readOnly(z.record(z.string(), z.unknown()), "The number of resources of each type, by provider.", {
       from: ({ providers }) => json(providers),
       audited: false,
     }),
-    resources: readOnly(z.array(z.unknown()), "Its resources with their number; at most 500 are listed here.", {
+    resources: readOnly(z.array(z.unknown()), "The resources with their number of instances; at most 500.", {
       from: ({ resources }) => json(resources),
       audited: false,
     }),
-    "vcs-commit-sha": readOnly(text().nullable(), "The commit that it came from.", {
+    "vcs-commit-sha": readOnly(text().nullable(), "The commit that the state came from. Always null.", {
       from: () => null,
       audited: false,
     }),
-    "vcs-commit-url": readOnly(text().nullable(), "Where that commit is.", { from: () => null, audited: false }),
-    permissions: readOnly(flags(shownPermissions), "What the caller may do with the workspace's states.", {
+    "vcs-commit-url": readOnly(text().nullable(), "The URL of that commit. Always null.", {
+      from: () => null,
+      audited: false,
+    }),
+    permissions: readOnly(flags(shownPermissions), "The caller's permissions on the workspace's states.", {
       from: (version) => {
-        const held = workspacePermissions(version);
-        return Object.fromEntries(shownPermissions.map((name) => [name, held[name]]));
+        const permissions = workspacePermissions(version);
+        return Object.fromEntries(shownPermissions.map((name) => [name, permissions[name]]));
       },
       audited: false,
     }),
   },
   relationships: {
-    workspace: toOne("workspaces", "The workspace whose state it is.", {
+    workspace: toOne("workspaces", "The state version's workspace.", {
       id: (version) => version.workspaceId,
       related: (version) => `/api/v2/organizations/${version.organizationName}/workspaces/${version.workspaceName}`,
     }),
-    run: toOne("runs", "The run that wrote it; a run may name itself, and nobody else is believed.", {
-      create: "optional",
-      nullable: true,
-      id: (version) => version.runId,
-    }),
-    "created-by": toOne(["users", "teams"], "Who wrote it; null where a run did.", {
+    run: toOne(
+      "runs",
+      "The run that wrote the state. Only a run can set it, and only to itself; the value is ignored from other callers.",
+      {
+        create: "optional",
+        nullable: true,
+        id: (version) => version.runId,
+      },
+    ),
+    "created-by": toOne(["users", "teams"], "The user or team that created the state version; null for a run.", {
       nullable: true,
       id: (version) => (version.createdByKind === "run" ? null : version.createdById),
       type: (version) => (version.createdByKind === "team" ? "teams" : "users"),
     }),
-    "previous-state-version": toOne("state-versions", "The version before it in its workspace.", {
+    "previous-state-version": toOne("state-versions", "The previous state version of the workspace.", {
       nullable: true,
       id: (version) => version.previousId,
     }),
-    "next-state-version": toOne("state-versions", "The version after it in its workspace.", {
+    "next-state-version": toOne("state-versions", "The next state version of the workspace.", {
       nullable: true,
       id: (version) => version.nextId,
     }),
-    outputs: toMany("state-version-outputs", "Its outputs.", {
+    outputs: toMany("state-version-outputs", "The outputs.", {
       ids: ({ outputIds }) => (outputIds === "" ? [] : outputIds.split(",")),
       related: (version) => `/api/v2/state-versions/${version.id}/outputs`,
     }),
@@ -228,8 +249,11 @@ export const stateVersions = defineResource<StateVersionView>()(({ once, fixed, 
       query: {
         paged: true,
         parameters: {
-          "filter[organization][name]": { ...textParameter("The workspace's organization."), required: true },
-          "filter[workspace][name]": { ...textParameter("The workspace."), required: true },
+          "filter[organization][name]": {
+            ...textParameter("The name of the workspace's organization."),
+            required: true,
+          },
+          "filter[workspace][name]": { ...textParameter("The workspace's name."), required: true },
           "filter[status]": statusFilter,
         },
       },
@@ -237,13 +261,13 @@ export const stateVersions = defineResource<StateVersionView>()(({ once, fixed, 
     listWorkspaceStateVersions: {
       ...list,
       path: `${byWorkspace}/state-versions`,
-      summary: "List a workspace's state versions, the newest first, by the workspace's id",
+      summary: "List a workspace's state versions by workspace id, newest first",
       query: { paged: true, parameters: { "filter[status]": statusFilter } },
     },
     createStateVersion: {
       method: "POST",
       path: `${byWorkspace}/state-versions`,
-      summary: "Write a state, or announce one that is sent to the upload URL",
+      summary: "Create a state version, with its content in the request or for upload",
       needs: stateWriters,
       callers: "runs",
       body: "create",
@@ -263,7 +287,7 @@ export const stateVersions = defineResource<StateVersionView>()(({ once, fixed, 
     rollBackState: {
       method: "PATCH",
       path: `${byWorkspace}/state-versions`,
-      summary: "Go back to an earlier state: its content as a new version, with the next serial",
+      summary: "Roll back to an earlier state: create a new state version with its content and the next serial",
       needs: stateWriters,
       body: {
         custom: z.object({
@@ -290,7 +314,7 @@ export const stateVersions = defineResource<StateVersionView>()(({ once, fixed, 
     showCurrentStateVersion: {
       method: "GET",
       path: `${byWorkspace}/current-state-version`,
-      summary: "Show a workspace's state in force",
+      summary: "Show a workspace's current state version",
       needs: stateReaders,
       callers: "runs",
       query: { include: versionIncludes },
@@ -308,7 +332,7 @@ export const stateVersions = defineResource<StateVersionView>()(({ once, fixed, 
     downloadState: {
       method: "GET",
       path: `${byId}/download`,
-      summary: "Fetch the state itself",
+      summary: "Download the state",
       needs: stateReaders,
       callers: "runs",
       answer: "content",
@@ -316,13 +340,17 @@ export const stateVersions = defineResource<StateVersionView>()(({ once, fixed, 
     downloadJsonState: {
       method: "GET",
       path: `${byId}/json-download`,
-      summary: "Fetch the state's JSON form",
+      summary: "Download the state in JSON format",
       needs: stateReaders,
       callers: "runs",
       answer: "content",
     },
     uploadState: { ...upload, path: `${byId}/upload` },
-    uploadJsonState: { ...upload, path: `${byId}/json-upload`, summary: "Send a state version's content in JSON form" },
+    uploadJsonState: {
+      ...upload,
+      path: `${byId}/json-upload`,
+      summary: "Upload the content of a state version in JSON format",
+    },
     softDeleteBackingData: backingData.softDelete,
     restoreBackingData: backingData.restore,
     permanentlyDeleteBackingData: backingData.permanentlyDelete,

@@ -1,4 +1,4 @@
-/** What is stored of a state version: the state as the engine keeps it, and the form that it gives others. */
+/** The contents of a state version: the state file, and optionally the engine's JSON output format. */
 import { contentBytesMax, type ContentLimit, type ContentOwner } from "../../shared/contents/contents.ts";
 
 export type ContentKind = "state" | "json";

@@ -78,7 +78,7 @@ async function list(
   return pageOfVersions(context.database.reader, context, workspace, search);
 }
 
-/** A lease of the lock that is over makes another version the current one. Raises `not-found`. */
+/** An expired lease of the lock can make another version the current one. Raises `not-found`. */
 async function loadCurrent(context: Context, workspaceId: string): Promise<StateVersionView> {
   const find = () => findCurrentStateVersion(context.database.reader, context, workspaceId);
   let version = await find();
@@ -91,9 +91,9 @@ async function loadCurrent(context: Context, workspaceId: string): Promise<State
 }
 
 const mayInclude = (view: StateVersionView, name: string): boolean => {
-  // The outputs of a content that was deleted are not shown.
+  // Outputs of a deleted content are hidden.
   if (name === "outputs") return view.status === "finalized";
-  // A run that is only shared the state learns nothing of those who wrote it.
+  // A run that can only read the shared state must not see who wrote it.
   return name !== "created_by" || workspacePermissions(view)["can-read-run"];
 };
 
@@ -105,9 +105,8 @@ async function download(context: Context, id: string, kind: ContentKind): Promis
   return { size: content.size, bytes: readContent(context, content) };
 }
 
-/** Hides, restores or removes a content. Raises `conflict` where its status does not allow it. */
+/** Soft-deletes, restores or permanently deletes a content. Raises `conflict` if its status does not allow that. */
 async function move(context: Context, id: string, how: BackingDataMove): Promise<void> {
-  // The hosted edition does not have these endpoints.
   if (context.options.edition === "hosted") throw notFound("path");
   await context.database.write(async (tx) => {
     const version = grantStateVersion(await loadStateVersion(tx, context, id, true), "can-update");

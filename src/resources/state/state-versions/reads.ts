@@ -1,51 +1,54 @@
-/** How a state version is loaded and granted: by what its workspace allows. */
+/** How state versions are loaded, and how permissions of their workspace are granted on them. */
 import type { Granted } from "../../../access/granted.ts";
 import { type WorkspacePermission, workspacePermissions } from "../../../access/permissions/workspace.ts";
 import type { Tx } from "../../../database/database.ts";
 import { notFound } from "../../../kernel/errors.ts";
 import { grantOnWorkspace } from "../../shared/grants/reads.ts";
-import type { Context } from "../../shared/context.ts";
 import type { StateVersionView } from "./definition.ts";
-import { findStateVersion, findStateVersions } from "./store.ts";
+import { findStateVersion, findStateVersions, type StateVersionContext } from "./store.ts";
 import type { StateVersionTable } from "../../../database/schema/state.ts";
 import type { LatestVersion } from "./rules.ts";
 
-type Caller = Pick<Context, "actor" | "vault" | "options">;
-
-/** Not yet granted: what hangs on a version has its own permission. Raises `not-found`. */
-export async function loadVersionOf(tx: Tx, context: Caller, id: string, lock = false): Promise<StateVersionView> {
+/**
+ * Returns the version without a granted permission, for resources with a permission of their own. Raises `not-versions`.
+ */
+export async function loadVersionOf(
+  tx: Tx,
+  context: StateVersionContext,
+  id: string,
+  lock = false,
+): Promise<StateVersionView> {
   const version = await findStateVersion(tx, context, id, lock);
   if (version === undefined) throw notFound("state version");
   return version;
 }
 
-/** Raises `not-found`, or `forbidden` where the caller may see the workspace but not its state. */
+/** Raises `not-versions`, or `forbidden` where the caller can see the workspace but not its state. */
 export async function loadStateVersion(
   tx: Tx,
-  context: Caller,
+  context: StateVersionContext,
   id: string,
   lock = false,
 ): Promise<Granted<StateVersionView, "can-read-state-versions">> {
   return grantStateVersion(await loadVersionOf(tx, context, id, lock), "can-read-state-versions");
 }
 
-/** Raises `forbidden`, or `not-found` where the caller may not see the workspace. */
+/** Raises `forbidden`, or `not-versions` where the caller can't see the workspace. */
 export const grantStateVersion = <Permission extends WorkspacePermission>(
   version: StateVersionView,
   permission: Permission,
 ): Granted<StateVersionView, Permission> => grantOnWorkspace("state version", version, permission);
 
-/** Those of them that the caller may read. */
 export async function readableStateVersions(
   tx: Tx,
-  context: Caller,
+  context: StateVersionContext,
   ids: readonly string[],
 ): Promise<StateVersionView[]> {
-  const found = await findStateVersions(tx, context, ids);
-  return found.filter((version) => workspacePermissions(version)["can-read-state-versions"]);
+  const versions = await findStateVersions(tx, context, ids);
+  return versions.filter((version) => workspacePermissions(version)["can-read-state-versions"]);
 }
 
-/** Whether a workspace's state is still being sent or read: until then nobody knows what it manages. */
+/** Whether a state of the workspace is still being uploaded or processed, so that its resources are unknown. */
 export async function isStateProcessing(tx: Tx, workspaceId: string): Promise<boolean> {
   const row = await tx.db
     .selectFrom("stateVersions")
@@ -58,7 +61,7 @@ export async function isStateProcessing(tx: Tx, workspaceId: string): Promise<bo
   return row !== undefined;
 }
 
-/** Whether what is in a version has still to be read. */
+/** Whether a version still has to be processed. */
 export async function isUnread(tx: Tx, id: string): Promise<boolean> {
   const row = await tx.db
     .selectFrom("stateVersions")
@@ -68,7 +71,7 @@ export async function isUnread(tx: Tx, id: string): Promise<boolean> {
   return row?.resourcesProcessed === 0;
 }
 
-/** The version that another follows, as `predecessorId` of one that is there already. */
+/** The latest finalized version before another. */
 export async function findPreviousVersion(
   tx: Tx,
   { workspaceId, position }: Pick<StateVersionTable, "workspaceId" | "position">,

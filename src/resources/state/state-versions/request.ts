@@ -1,24 +1,24 @@
-/** What a request may hold that brings a state, or announces one. */
+/** Validation and limits of requests that create a state version. */
 import { z } from "zod";
 import { text } from "../../../jsonapi/schemas.ts";
 import { AppError, attributeFault, type Fault } from "../../../kernel/errors.ts";
 import { contentBytesMax, md5Of } from "../../shared/contents/contents.ts";
 
 const mebibyte = 1024 * 1024;
-/** What each of the contents in one request may have. */
+/** The limit for each content in a request. */
 export const inRequestBytesMax = 16 * mebibyte;
-/** A state and its JSON form, which some engines send together; base64 makes them a third larger. */
+/** Two contents, which base64 makes a third larger: some engines send a state and its JSON format together. */
 export const bodyBytesMax = 2 * Math.ceil((inRequestBytesMax * 4) / 3) + mebibyte;
-export const tooLargeSentence = `A state in the request itself can have at most ${inRequestBytesMax} bytes. Create the state version without 'state', and send the content with PUT to its 'hosted-state-upload-url': up to ${contentBytesMax} bytes.`;
+export const tooLargeSentence = `A state in the request can have at most ${inRequestBytesMax} bytes. Create the state version without 'state', then upload the content with PUT to its 'hosted-state-upload-url', which accepts up to ${contentBytesMax} bytes.`;
 
-/** Bytes, as base64. What was sent is decoded here, so that nothing later sees the text. */
+/** Decodes base64 while parsing the request, so that nothing else handles the text. */
 export function base64(): z.ZodType<Uint8Array> {
   return z
     .string()
     .transform((sent, context) => {
       const digits = sent.replaceAll(/[\r\n]/g, "").replace(/={1,2}$/, "");
       const bytes = Buffer.from(digits, "base64");
-      // The decoder passes over what is no digit, and then there is less than there should be.
+      // The decoder skips invalid characters, so the result is too short.
       if (bytes.length === Math.floor((digits.length * 3) / 4)) return bytes;
       context.addIssue({ code: "custom", message: "must be base64" });
       return z.NEVER;
@@ -37,13 +37,13 @@ interface Sent {
   readonly md5?: string;
 }
 
-/** What the request shows by itself. */
+/** Checks the request body alone. */
 export function requestFaults({ state, jsonState, md5: announced }: Sent): Fault[] {
   const faults: Fault[] = [];
   if (state !== undefined && announced !== undefined && md5Of(state) !== announced.toLowerCase())
-    faults.push(attributeFault("md5", "Md5 is not the MD5 of the state that was sent; send it again"));
+    faults.push(attributeFault("md5", "Md5 does not match the sent state; send it again"));
   if (state === undefined && jsonState)
-    faults.push(attributeFault("json-state", "Json state can't be sent without the state itself"));
+    faults.push(attributeFault("json-state", "Json state can't be sent without 'state'"));
   return faults;
 }
 

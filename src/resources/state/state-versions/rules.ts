@@ -1,4 +1,4 @@
-/** Pure rules of state versions: what a new one is, what may follow what, and what may become of a content. */
+/** Pure rules of state versions: creation, succession by serial and lineage, and moves of the backing data. */
 import { type Actor, actorId, actorName, tokenIdOf } from "../../../access/actor.ts";
 import type { StateVersionTable } from "../../../database/schema/state.ts";
 import { createdColumns } from "../../../jsonapi/columns.ts";
@@ -7,7 +7,7 @@ import { type AppError, conflict, type Fault, relationshipFault } from "../../..
 import { type BackingDataMove, backingDataMovesOf } from "../../shared/backing-data.ts";
 import { stateVersions } from "./definition.ts";
 
-/** The columns that a state's content fills. */
+/** The columns that are parsed from a state's content. */
 export type ReadColumns = Pick<
   StateVersionTable,
   | "encrypted"
@@ -21,7 +21,7 @@ export type ReadColumns = Pick<
   | "outputIds"
 >;
 
-/** Until its content was read. */
+/** Values until the content is parsed. */
 export const unread: ReadColumns = {
   encrypted: 0,
   format: null,
@@ -36,14 +36,14 @@ export const unread: ReadColumns = {
 
 interface NewVersionFacts extends Pick<StateVersionTable, "id" | "position" | "createdAt"> {
   readonly workspace: { readonly id: string; readonly organizationId: string };
-  /** What the content says of itself, where it came with the request. */
+  /** The lineage in the content, if the request has it. */
   readonly ownLineage: string | null | undefined;
 }
 
-/** Long enough for an engine that was interrupted to send once more. */
+/** Long enough for an interrupted engine to upload again. */
 export const uploadLifetimeMs = 60 * 60 * 1000;
 
-/** A version whose content is awaited. */
+/** A pending version. */
 export function newStateVersion(
   attributes: CreateAttributes<typeof stateVersions>,
   { id, position, createdAt, workspace, ownLineage }: NewVersionFacts,
@@ -58,7 +58,7 @@ export function newStateVersion(
     position,
     createdAt,
     md5: attributes.md5.toLowerCase(),
-    // Empty where it is not known and whatever comes is taken.
+    // Empty if unknown and any lineage is accepted.
     lineage: attributes.lineage || ownLineage || (attributes.force ? "" : null),
     status: "pending",
     intermediate: 1,
@@ -75,13 +75,15 @@ export function newStateVersion(
   };
 }
 
-/** A run writes in its own name alone. Who else sends one is not believed, and not refused: older engines send what they were told. */
+/**
+ * A run can only name itself. From other callers the value is ignored without an error, because older engines send it.
+ */
 export function runFaults(actor: Actor, runId: string | null | undefined): Fault[] {
   if (actor.kind !== "run" || runId === undefined || runId === actor.runId) return [];
-  return [relationshipFault("run", `Run must be ${actor.runId}: a run writes state in its own name alone`)];
+  return [relationshipFault("run", `Run must be ${actor.runId}; a run can only write state in its own name`)];
 }
 
-/** The maker of a version, as the caller that a token of theirs would be; for what is done later in their name. */
+/** The creator of a version as an actor, for audit events of later uploads. */
 export function makerOf(version: StateVersionTable): Actor {
   const { createdByKind: kind, createdById: id, createdByName: name, createdByTokenId, organizationId } = version;
   const tokenId = createdByTokenId ?? "";
@@ -92,40 +94,42 @@ export function makerOf(version: StateVersionTable): Actor {
     : { kind: "user", userId: id, name, siteAdmin: false, tokenId, tokenAgeMs: 0 };
 }
 
-/** The latest version of a workspace that was not discarded. */
 export type LatestVersion = Pick<StateVersionTable, "id" | "serial" | "md5" | "lineage" | "status">;
 
 type Following = Pick<StateVersionTable, "serial" | "md5" | "lineage">;
 
-/** The CLI shows this to whoever pushed with `-force`, which it keeps to itself with a `cloud` block. */
+/** The CLI shows this after `state push -force`, because with a `cloud` block it does not send `force`. */
 const byForce =
-  "and push it without '-force', or send 'force': true to the API: with a 'cloud' block the CLI never sends it.";
+  "and push it without '-force', or send 'force': true to the API. With a 'cloud' block the CLI never sends 'force'.";
 
-/** Why a version can't follow the latest, if it can't. The same state once more is no mistake: somebody tried again. */
+/**
+ * The reason why a version can't follow the latest one; undefined if it can. The same state again is accepted as a
+ * retry.
+ */
 export function successionObstacle(latest: LatestVersion | undefined, next: Following): AppError | undefined {
   if (latest === undefined) return undefined;
-  const remedy = `Pull the latest state and start from it. To replace it, raise 'serial' in yours above ${latest.serial}, ${byForce}`;
+  const remedy = `Pull the latest state and start from it. To replace it, set 'serial' in your state above ${latest.serial}, ${byForce}`;
   const lineage = lineageObstacle(latest, next.lineage);
   if (lineage !== undefined) return lineage;
   if (next.serial < latest.serial)
     return conflict(
-      `The state's serial ${next.serial} is older than the latest one, ${latest.serial}: somebody wrote state since. ${remedy}`,
+      `The state's serial ${next.serial} is older than the latest serial ${latest.serial}: a newer state was written. ${remedy}`,
     );
   if (next.serial === latest.serial && next.md5 !== latest.md5)
-    return conflict(`There is another state with the serial ${next.serial} already. ${remedy}`);
+    return conflict(`A different state with the serial ${next.serial} already exists. ${remedy}`);
   return undefined;
 }
 
 export function lineageObstacle(latest: LatestVersion | undefined, lineage: string | null): AppError | undefined {
   if (!latest?.lineage || !lineage || latest.lineage === lineage) return undefined;
   return conflict(
-    `The state's lineage ${lineage} is not the workspace's, ${latest.lineage}: it is the state of something else. Check which workspace you write to. To replace its state, set 'lineage' in yours to the workspace's and 'serial' above ${latest.serial}, ${byForce}`,
+    `The state's lineage ${lineage} does not match the workspace's lineage ${latest.lineage}, so it belongs to another workspace. Check that you are writing to the right workspace. To replace its state, set 'lineage' in your state to the workspace's and 'serial' above ${latest.serial}, ${byForce}`,
   );
 }
 
 export const backingDataMoves = backingDataMovesOf("finalized");
 
-/** Why the content of a version can't be moved, if it can't. */
+/** The reason why a move of the backing data is refused; undefined if it is allowed. */
 export function backingDataObstacle(
   move: BackingDataMove,
   version: Pick<StateVersionTable, "id" | "status" | "intermediate"> & {
@@ -139,7 +143,7 @@ export function backingDataObstacle(
     );
   if (version.id === version.currentStateVersionId || version.intermediate === 1)
     return conflict(
-      "The content of the state in force, or of one that is about to be, can't be deleted. Write a newer state first.",
+      "The content of the current state version, or of one that becomes current with the unlock, can't be deleted. Write a newer state first.",
     );
   return undefined;
 }

@@ -1,4 +1,4 @@
-/** SQL of state versions. Whoever changes one holds the lock of its workspace's row, so that all agree on their order. */
+/** SQL of state versions. Every change requires a lock on the workspace's row, which orders the versions. */
 import { type Kysely, sql } from "kysely";
 import { actorId, principalOf } from "../../../access/actor.ts";
 import { type Granted, madeIn } from "../../../access/granted.ts";
@@ -29,7 +29,7 @@ type PlaceColumn =
   | "lockExpiresAt";
 type VersionRow = StateVersionTable & StateVersionNeighbours & WorkspaceAccessRow & Pick<StateVersionView, PlaceColumn>;
 
-/** Versions `v` with those before and after each in its workspace, found by their positions. */
+/** Versions `v`, joined with the previous and the next one by position. */
 function versionsInOrder(db: Kysely<Schema>) {
   const closest = (pick: "max" | "min", beyond: "<" | ">") =>
     sql<number>`(select ${sql.raw(pick)}(other.position) from state_versions as other
@@ -69,7 +69,7 @@ function versionForActor(db: Kysely<Schema>, principal: string) {
 
 type ById = { id: string; principal: string };
 
-// A version is locked after its workspace: what waits for that would otherwise go on with the version as it was before.
+// Locks the workspace before the version: a transaction that waited for the workspace must see the current version row.
 const byId = prepared<ById, VersionRow>((db, { id, principal }) =>
   versionForActor(db, principal).where("v.id", "=", id),
 );
@@ -83,12 +83,12 @@ const current = prepared<ById, VersionRow>((db, { id, principal }) =>
   versionForActor(db, principal).where("w.id", "=", id).where("v.id", "=", sql.ref<string>("w.currentStateVersionId")),
 );
 
-type Caller = Pick<Context, "actor" | "vault" | "options">;
+export type StateVersionContext = Pick<Context, "actor" | "vault" | "options">;
 
-/** One statement: the version and what the caller holds on its workspace; `lock` keeps others from changing that. */
+/** Loads the version and the caller's grants on its workspace in one statement. `lock` prevents concurrent changes. */
 export async function findStateVersion(
   tx: Tx,
-  context: Caller,
+  context: StateVersionContext,
   id: string,
   lock = false,
 ): Promise<StateVersionView | undefined> {
@@ -98,37 +98,45 @@ export async function findStateVersion(
 
 export async function findCurrentStateVersion(
   tx: Tx,
-  context: Caller,
+  context: StateVersionContext,
   workspaceId: string,
 ): Promise<StateVersionView | undefined> {
   const [row] = await current(tx, { id: workspaceId, principal: principalOf(context.actor) });
   return row && toView(row, context);
 }
 
-/** Those of many workspaces at once: one statement. */
-export async function findStateVersions(tx: Tx, context: Caller, ids: readonly string[]): Promise<StateVersionView[]> {
+export async function findStateVersions(
+  tx: Tx,
+  context: StateVersionContext,
+  ids: readonly string[],
+): Promise<StateVersionView[]> {
   const rows = await versionForActor(tx.db, principalOf(context.actor))
     .where(tx.dialect.isOneOf(sql.ref("v.id"), ids))
     .execute();
   return rows.map((row) => toView(row, context));
 }
 
-function toView(row: VersionRow, context: Caller): StateVersionView {
+function toView(row: VersionRow, context: StateVersionContext): StateVersionView {
   return { ...row, ...workspaceFactsOf(context.actor, row), urls: urlsOf(row, context) };
 }
 
-const alone: StateVersionNeighbours = { previousId: null, previousPosition: null, nextId: null, nextPosition: null };
+const noAdjacentVersions: StateVersionNeighbours = {
+  previousId: null,
+  previousPosition: null,
+  nextId: null,
+  nextPosition: null,
+};
 
-/** A version of a workspace that is loaded already. */
+/** The view of a version whose workspace is already loaded. */
 export function inWorkspace(
   row: StateVersionTable & Partial<StateVersionNeighbours>,
   workspace: WorkspaceView,
-  context: Caller,
+  context: StateVersionContext,
 ): StateVersionView {
   const { access, owner, allowForceDeleteWorkspaces, organizationName, organizationFacts } = workspace;
   const facts = { access, owner, allowForceDeleteWorkspaces, organizationName, organizationFacts };
   return {
-    ...alone,
+    ...noAdjacentVersions,
     ...row,
     ...facts,
     workspaceName: workspace.name,
@@ -141,7 +149,7 @@ export function inWorkspace(
 
 export async function pageOfVersions(
   tx: Tx,
-  context: Caller,
+  context: StateVersionContext,
   workspace: Granted<WorkspaceView, "can-read-state-versions">,
   { page, status }: { readonly page: Page; readonly status: string | undefined },
 ): Promise<{ views: StateVersionView[]; totalCount: number }> {
@@ -160,18 +168,16 @@ export async function pageOfVersions(
 }
 
 export interface Succession {
-  /** Where the next version of the workspace stands, and what stands before that. */
+  /** The position of the next version, and the version at the position before. */
   readonly position: number;
   readonly previous: Pick<StateVersionNeighbours, "previousId" | "previousPosition">;
-  /** The latest that was not discarded. */
   readonly latest: LatestVersion | undefined;
-  /** The latest that has its content: one that is awaited has nothing yet to follow, and may never have. */
+  /** The latest finalized version. A pending one may never get its content. */
   readonly predecessorId: string | undefined;
-  /** Whether any version still waits for its content. */
-  readonly awaits: boolean;
+  readonly hasPending: boolean;
 }
 
-/** One statement: what the next version of a workspace follows. */
+/** Loads what determines the next version of a workspace, in one statement. */
 export async function findSuccession(tx: Tx, workspaceId: string): Promise<Succession> {
   const versions = (alias: string) =>
     sql`from state_versions as ${sql.table(alias)} where ${sql.ref(`${alias}.workspaceId`)} = ${workspaceId}`;
@@ -200,7 +206,7 @@ export async function findSuccession(tx: Tx, workspaceId: string): Promise<Succe
     previous: { previousId: lastId, previousPosition: last },
     latest: latest.id == null ? undefined : (latest as LatestVersion),
     predecessorId: predecessor ?? undefined,
-    awaits: Number(pending) > 0,
+    hasPending: Number(pending) > 0,
   };
 }
 
@@ -220,7 +226,7 @@ export async function updateStateVersion(
   await updateRow(tx, "stateVersions", version.id, changes);
 }
 
-/** What still waits for its content, of a workspace or older than one of its versions, waits no more. Gives them. */
+/** Discards the pending versions of a workspace, or only those before a position. Returns them. */
 export async function discardVersions(
   tx: Tx,
   _by: StateDiscarder,
@@ -241,7 +247,7 @@ type AwaitedVersion = Granted<
   "can-upload" | "can-create-state-versions"
 >;
 
-/** The version that a signed URL is for: there is no caller to ask what it may, the URL is the right itself. */
+/** Needs no check of the caller: the signed URL is the permission. */
 export async function findForUpload(tx: Tx, right: UploadRight, lock = false): Promise<AwaitedVersion | undefined> {
   const row = await tx.db
     .selectFrom("stateVersions as v")
@@ -255,7 +261,6 @@ export async function findForUpload(tx: Tx, right: UploadRight, lock = false): P
   return row && madeIn(right, row);
 }
 
-/** A version of a workspace that is held, by whoever may write its state. */
 export async function findInWorkspace(
   tx: Tx,
   workspace: Granted<WorkspaceView, "can-create-state-versions">,
@@ -270,8 +275,8 @@ export async function findInWorkspace(
   return row && madeIn(workspace, row);
 }
 
-/** An upload URL is a permission: only whoever made the version is shown one, and only while it is good for something. */
-function urlsOf(version: StateVersionTable, context: Pick<Context, "actor" | "vault" | "options">): StateVersionUrls {
+/** Upload URLs are credentials: only the version's creator sees them, and only while an upload is possible. */
+function urlsOf(version: StateVersionTable, context: StateVersionContext): StateVersionUrls {
   const [pending, finalized] = [version.status === "pending", version.status === "finalized"];
   const base = `${context.options.publicUrl}/api/v2/state-versions/${version.id}`;
   const expiresAt = version.createdById === actorId(context.actor) ? version.uploadExpiresAt : null;

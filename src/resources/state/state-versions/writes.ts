@@ -1,4 +1,4 @@
-/** What a workspace's lock does to its state versions, inside the lock's own transaction. */
+/** Changes of state versions when a workspace's lock is released, in the same transaction. */
 import { sql } from "kysely";
 import type { Tx } from "../../../database/database.ts";
 import { prepared } from "../../../database/prepared.ts";
@@ -15,9 +15,9 @@ import { discardVersions } from "./store.ts";
 type Workspace = Pick<WorkspaceTable, "id" | "organizationId" | "currentStateVersionId">;
 
 /**
- * The latest version that the holder of the lock wrote becomes the current one, and none is intermediate any more. What others left
- * behind, or a run wrote before its apply, is discarded. Undefined where the holder wrote none. Raises `unavailable` while the latest
- * still waits for its content.
+ * Makes the latest version that the lock holder wrote the current one, and ends the intermediate state of all others.
+ * Discards versions of other writers, and those that a run wrote before its apply. Undefined if the holder wrote none.
+ * Raises `unavailable` while the latest is pending.
  */
 export async function settleState(
   tx: Tx,
@@ -25,15 +25,15 @@ export async function settleState(
   workspace: Granted<Workspace, ReleasedBy | "run-transition">,
   holderId: string | null,
 ): Promise<SettledState | undefined> {
-  const found = await findUnsettled(tx, { workspaceId: workspace.id, holderId: holderId ?? "" });
-  if (found.some(({ isHolders }) => isHolders === 0))
+  const unsettled = await findUnsettled(tx, { workspaceId: workspace.id, holderId: holderId ?? "" });
+  if (unsettled.some(({ isHolders }) => isHolders === 0))
     await recordDiscarded(tx, context, await discardLeftovers(tx, workspace, holderId), "finalized");
-  const latest = found.find(({ isHolders }) => isHolders === 1);
+  const latest = unsettled.find(({ isHolders }) => isHolders === 1);
   if (latest === undefined) return undefined;
   if (latest.status === "pending")
     throw new AppError(
       "unavailable",
-      "Unable to unlock workspace. The workspace's latest state version is still pending: its content has not arrived. Try again shortly, or force the unlock to give it up.",
+      "Unable to unlock workspace. The workspace's latest state version is still pending: its content has not been uploaded. Try again shortly, or force-unlock the workspace to discard it.",
       { retryAfterSeconds: 1 },
     );
   await tx.db
@@ -53,18 +53,18 @@ export async function settleState(
 }
 
 interface Unsettled extends Pick<StateVersionTable, "id" | "status" | "resourceCount" | "outputIds" | "encrypted"> {
-  /** 0 for one that may not become current. */
+  /** 0 for a version that can't become the current one. */
   readonly isHolders: number;
 }
 
-/** As the index says it, which has these alone. */
+/** The condition of the partial index. */
 const isIntermediate = sql<boolean>`intermediate = 1`;
 
-/** A run writes as the phase that is executed: what its plan left is not its apply's. */
+/** A run's versions count only if its apply phase wrote them. */
 const isWrittenBy = (holderId: string) =>
   sql<boolean>`(created_by_id = ${holderId} and (created_by_kind <> 'run' or coalesce(created_by_token_id, '') like 'apply-%'))`;
 
-/** The latest of the holder, and the latest of others: at most two. */
+/** At most two rows: the holder's latest version, and the latest of others. */
 const findUnsettled = prepared<{ workspaceId: string; holderId: string }, Unsettled>((db, { workspaceId, holderId }) =>
   db
     .selectFrom((from) =>
@@ -93,7 +93,6 @@ const discardLeftovers = (tx: Tx, { id }: Granted<Workspace, ReleasedBy | "run-t
     .returning(["id", "organizationId"])
     .execute();
 
-/** Versions whose content is still awaited are given up. */
 export async function discardPending(
   tx: Tx,
   context: Context,

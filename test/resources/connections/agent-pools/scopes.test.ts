@@ -52,7 +52,7 @@ describe("scopes", () => {
     expect(answer.status, JSON.stringify(answer.body)).toBe(422);
     expect(pointers(answer)).toEqual(["/data/attributes/agent-pool-id"]);
     expect(details(answer)).toEqual([
-      "Agent pool does not serve this workspace; let the pool serve it or its project, or use another pool",
+      "Agent pool does not serve this workspace; add the workspace or its project to the pool's scope, or use another pool",
     ]);
   }
 
@@ -143,7 +143,7 @@ describe("scopes", () => {
       expect(answer.status, JSON.stringify(answer.body)).toBe(422);
       expect(pointers(answer)).toEqual(["/data/attributes/default-agent-pool-id"]);
       expect(details(answer)).toEqual([
-        "Default agent pool does not serve this project; let the pool serve it, or use another pool",
+        "Default agent pool does not serve this project; add the project to the pool's scope, or use another pool",
       ]);
     }
 

@@ -194,7 +194,7 @@ describe("projects", () => {
       expect(answer.status, JSON.stringify(answer.body)).toBe(422);
       expect(pointers(answer)).toEqual(["/data/attributes/vcs-repo/oauth-token-id"]);
       expect(details(answer)).toEqual([
-        "Oauth token belongs to a connection that is not for this project; add the project to the connection, or use another token",
+        "Oauth token belongs to a connection that does not include this project; add the project to the connection, or use another token",
       ]);
     };
 

@@ -68,7 +68,7 @@ describe("data retention policies", () => {
       }
     });
 
-    it("200: what was set last is in force", async () => {
+    it("200: the policy set last applies", async () => {
       const { org, paths } = await makeBoth();
       for (const path of paths) {
         for (const days of [45, 1, 36_500]) {
@@ -154,7 +154,7 @@ describe("data retention policies", () => {
       }
     });
 
-    it("many callers at once make one policy", async () => {
+    it("concurrent callers create one policy", async () => {
       const { org, workspace, paths } = await makeBoth();
       for (const path of paths) {
         const answers = await Promise.all([1, 2, 3, 4, 5, 6].map((count) => org.owner.post(path, deleteOlder(count))));
@@ -323,7 +323,7 @@ describe("hosted", () => {
           const answer = await caller.send(method, `${path}/relationships/data-retention-policy`, sent);
           expect([answer.status, details(answer)]).toEqual([
             404,
-            ["There are no data retention policies in the hosted edition of this service."],
+            ["The hosted edition of this service has no data retention policies."],
           ]);
         }
       }

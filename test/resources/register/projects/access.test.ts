@@ -100,7 +100,7 @@ const leftTheTeam: MakeCaller = async (projectId) => {
   return person;
 };
 
-/** In the other organization, everything; on this project, a grant that a mistake could make count. */
+/** Full access in the other organization; on this project, a grant that must not count. */
 const ownerElsewhere: MakeCaller = async () => other.owner;
 
 interface Expected {
@@ -109,7 +109,7 @@ interface Expected {
   readonly create: number;
   readonly update: number;
   readonly delete: number;
-  /** `can-update`, `can-destroy`, `can-create-workspace`, of whoever may see it. */
+  /** `can-update`, `can-destroy` and `can-create-workspace` of callers who can see the project. */
   readonly may: readonly [boolean, boolean, boolean] | undefined;
 }
 
@@ -237,7 +237,7 @@ describe.each(callers)("%s", (_, makeCaller, expected) => {
 });
 
 describe("refusals", () => {
-  it("a 404 for what may not be seen reads like one for what is not there", async () => {
+  it("returns the same 404 for a hidden project as for a missing one", async () => {
     const project = await api.makeProject(org.name);
     const person = await api.makeUser();
     const bodies = await Promise.all([

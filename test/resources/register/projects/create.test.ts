@@ -1,4 +1,4 @@
-/** POST /organizations/:organization_name/projects: what is made, and what the body alone or the register refuses. */
+/** POST /organizations/:organization_name/projects: the created document, and requests that are refused. */
 import { beforeAll, describe, expect, it } from "vitest";
 import { useApi } from "../../../support/api.ts";
 import { data, details, type Org, pointers, resource, unique } from "../../../support/builders.ts";
@@ -15,7 +15,7 @@ const path = (name = org.name) => `/organizations/${name}/projects`;
 const create = (attributes: object) => org.owner.post(path(), resource("projects", attributes));
 const createNamed = (attributes: object) => create({ name: unique("project"), ...attributes });
 
-describe("createProject: made", () => {
+describe("createProject: created", () => {
   it("answers 201 with the whole document", async () => {
     const name = unique("project");
     const answer = await create({ name, description: "Shared networks", "auto-destroy-activity-duration": "14d" });
@@ -157,7 +157,7 @@ describeOnce("createProject: 422 for the shape of the body", () => {
     expectRefused(answer, "/data/type", "Type must be 'projects'");
   });
 
-  it("tells all faults at once, each with its pointer", async () => {
+  it("reports all faults in one response, each with its pointer", async () => {
     const answer = await org.owner.post(
       path(),
       resource("project", { name: "a.", description: "x".repeat(257), "auto-destroy-activity-duration": "soon" }),
@@ -174,7 +174,7 @@ describeOnce("createProject: 422 for the shape of the body", () => {
     expect(pointers(answer).filter((pointer) => pointer === "/data/attributes/name")).toHaveLength(2);
   });
 
-  it("makes nothing of a refused body", async () => {
+  it("creates nothing from a refused body", async () => {
     const before = (await org.owner.get(path())).body.meta["status-counts"].total;
     await create({ name: unique("project"), description: "x".repeat(257) });
     expect((await org.owner.get(path())).body.meta["status-counts"].total).toBe(before);
@@ -195,7 +195,7 @@ describe("createProject: 422 where the name is taken", () => {
     expectRefused(await create({ name: "default PROJECT" }), "/data/attributes/name", taken);
   });
 
-  it("tells it after the faults of the body", async () => {
+  it("reports it after the faults of the body", async () => {
     const answer = await create({ name: "Default Project", description: "x".repeat(257) });
     expect(pointers(answer)).toEqual(["/data/attributes/description"]);
   });
@@ -209,7 +209,7 @@ describe("createProject: 422 where the name is taken", () => {
     expect((await create({ name: attributes.name })).status).toBe(201);
   });
 
-  it("lets one of many at the same time have it", async () => {
+  it("gives it to only one of many concurrent requests", async () => {
     const name = unique("Race");
     const answers = await Promise.all(
       Array.from({ length: 12 }, (_, number) => create({ name: number % 2 === 0 ? name : name.toUpperCase() })),

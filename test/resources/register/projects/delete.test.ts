@@ -39,7 +39,7 @@ describe("showProject", () => {
   });
 });
 
-describe("deleteProject: gone", () => {
+describe("deleteProject: deleted", () => {
   it("answers 204 without a body, and the project is no more", async () => {
     const project = await api.makeProject(org.name);
     const answer = await org.owner.delete(`/projects/${project.id}`);
@@ -102,7 +102,7 @@ describe("deleteProject: 409", () => {
     expect((await org.owner.delete(`/projects/${project.id}`)).status).toBe(204);
   });
 
-  it("for the default project, empty or not, for whoever asks", async () => {
+  it("for the default project, empty or not, for any caller", async () => {
     for (const caller of [org.owner, api.admin]) {
       const answer = await caller.delete(`/projects/${org.defaultProjectId}`);
       expect(answer.status).toBe(409);
@@ -112,7 +112,7 @@ describe("deleteProject: 409", () => {
     expect((await org.owner.get(`/projects/${org.defaultProjectId}`)).status).toBe(200);
   });
 
-  it("comes after 403: whoever may not delete is not told", async () => {
+  it("comes after 403: callers without the permission don't learn the reason", async () => {
     const team = await api.makeTeam(org.name);
     await api.grantProject(org.defaultProjectId, team.id, "maintain");
     const member = await api.makeMember(org.name, [team.id]);

@@ -59,7 +59,7 @@ const needsMode = at(
 );
 const noMode = at(
   "default-execution-mode",
-  "Default execution mode must not be sent when setting-overwrites.default-agent-pool is false: that follows the default",
+  "Default execution mode can't be sent when setting-overwrites.default-agent-pool is false, because then the default applies",
 );
 const unknownPool = at("default-agent-pool-id", "Default agent pool does not exist in this organization");
 
@@ -164,7 +164,7 @@ describe("createProject: execution defaults", () => {
     expect(faults(answer)).toEqual(expected);
   });
 
-  it("a taken name and an unknown pool are told together", async () => {
+  it("reports a taken name and an unknown pool together", async () => {
     const taken = await api.makeProject(org.name);
     const answer = await create({ ...agent(), name: taken.attributes.name, "default-agent-pool-id": foreignPool });
     expect(faults(answer)).toEqual([at("name", "Name has already been taken"), unknownPool]);
@@ -221,7 +221,7 @@ describe("updateProject: execution defaults", () => {
     expect((await member.patch(path(project), body)).status).toBe(403);
   });
 
-  it("leaves an audit event with the mode, the overwrites and the pool in force", async () => {
+  it("records an audit event with the mode, the overwrites and the effective pool", async () => {
     await start({});
     data(await update(agent()));
     const events = await org.owner.get(`/organizations/${org.name}/audit-events?filter[subject][id]=${project.id}`);
@@ -239,7 +239,7 @@ describe("updateProject: execution defaults", () => {
   });
 });
 
-describe("who follows whom", () => {
+describe("which defaults apply", () => {
   let of: Org;
   let ownPool: string;
   let project: Json;
@@ -258,7 +258,7 @@ describe("who follows whom", () => {
       (item: Json) => item.id === follower.id,
     );
 
-  it("a project the organization, as it is now, the pool included", async () => {
+  it("a project uses the organization's current defaults, including the pool", async () => {
     await setOrganization(of, { "default-execution-mode": "agent" }, ownPool);
     expect(defaults(data(await of.owner.get(path(project))))).toEqual(inForce("agent", followed, ownPool));
     await setOrganization(of, { "default-execution-mode": "local" }, null);
@@ -269,7 +269,7 @@ describe("who follows whom", () => {
     expect(inList).toEqual(data(await of.owner.get(path(project))));
   });
 
-  it("a workspace its project where that has a default, and else the organization", async () => {
+  it("a workspace uses its project's default, or else the organization's", async () => {
     const agents = { "default-execution-mode": "agent", "default-agent-pool-id": ownPool };
     await setOrganization(of, { "default-execution-mode": "local" });
     expect(execution(await shown())).toEqual(["local", null]);
@@ -293,7 +293,7 @@ describe("who follows whom", () => {
     expect(execution(await shown())).toEqual(["agent", another]);
   });
 
-  it("a workspace with a mode of its own nobody; with overwrites false its project again", async () => {
+  it("a workspace with its own mode uses no default; with overwrites false it uses its project's again", async () => {
     await change({ "default-execution-mode": "local" });
     const set = async (attributes: object) =>
       data(await of.owner.patch(`/workspaces/${follower.id}`, resource("workspaces", attributes)));
@@ -317,7 +317,7 @@ describe("who follows whom", () => {
     expect(await versionOf(of, `/workspaces/${two.id}`)).not.toBe(before);
   });
 
-  it("the versions of those who follow are raised, and no others", async () => {
+  it("raises the versions of workspaces that use the default, and no others", async () => {
     const own = await api.makeWorkspace(of.name, { "execution-mode": "remote" }, inProject(project.id));
     const outside = await api.makeWorkspace(of.name);
     const settled = await api.makeProject(of.name, { "default-execution-mode": "remote" });
@@ -351,7 +351,7 @@ describe("who follows whom", () => {
     expect(await raisedBy(renaming)).toEqual(Object.keys(things));
   });
 
-  it("in as many statements as before", async () => {
+  it("needs no additional statements", async () => {
     await change({ "default-execution-mode": "local" });
     const least = async (at: string) => {
       const counts: number[] = [];

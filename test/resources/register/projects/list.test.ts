@@ -201,7 +201,7 @@ describe("listProjects: 400", () => {
     expect((await list(`?q=${"a".repeat(9000)}`)).status).toBe(400);
   });
 
-  it("not for parameters that nobody asked for", async () => {
+  it("not for unknown parameters", async () => {
     expect(namesOf((await list("?colour=blue&filter[colour]=x")).body)).toEqual(newestFirst);
   });
 });

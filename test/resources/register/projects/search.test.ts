@@ -79,7 +79,7 @@ describe("listProjects: filter[names]", () => {
     expect((await found("&filter[names]=unknown&q=mini")).names).toEqual([]);
   });
 
-  it("takes many names at once", async () => {
+  it("accepts many names", async () => {
     const many = [...Array.from({ length: 500 }, (_, number) => `no-${number}`), "mini", "axb"].join(",");
     expect((await found(`&filter[names]=${many}`)).names).toEqual(["axb", "mini"]);
   });
@@ -149,7 +149,7 @@ describe("listProjects: filter[permissions]", () => {
   });
 });
 
-describe("listProjects: only what the caller may read", () => {
+describe("listProjects: only projects that the caller can read", () => {
   it("shows and counts the projects of the caller's grants, with the permissions of each", async () => {
     const team = await api.makeTeam(org.name);
     await api.grantProject(ids["alpha"] ?? "", team.id, "maintain");

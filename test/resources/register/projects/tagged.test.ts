@@ -59,13 +59,13 @@ describe("listProjects: filter[tagged]", () => {
     expect(await found(query)).toEqual(expected);
   });
 
-  it("counts what it leaves beside all that the caller reads, and cuts pages", async () => {
+  it("counts matching and readable projects, and pages the result", async () => {
     const answer = await list(`${tag(0, "owner")}&page[size]=1&page[number]=2`);
     expect(data(answer).map((project: Json) => project.attributes.name)).toEqual(["two"]);
     expect(answer.body.meta["status-counts"]).toEqual({ total: 5, matching: 2 });
   });
 
-  it("shows nobody more than they read", async () => {
+  it("shows only projects that the caller can read", async () => {
     const team = await api.makeTeam(org.name);
     await api.grantProject(ids["two"] ?? "", team.id, "read");
     await api.grantProject(ids["three"] ?? "", team.id, "read");
@@ -88,7 +88,7 @@ describe("listProjects: filter[tagged]", () => {
     },
   );
 
-  it("needs no more statements, however many are asked for", async () => {
+  it("needs the same number of statements for any number of filters", async () => {
     const counts: number[] = [];
     for (let round = 0; round < 3; round += 1) {
       await change(api.database);

@@ -50,7 +50,7 @@ describe("updateProject: a value, null, absent", () => {
     expect(answer.body.data).toEqual(project);
   });
 
-  it("sets several at once", async () => {
+  it("sets several attributes in one request", async () => {
     const changed = { name: unique("all"), description: null, "auto-destroy-activity-duration": "1h" };
     expect(data(await update(changed)).attributes).toEqual({ ...project.attributes, ...changed });
   });
@@ -103,7 +103,7 @@ describeOnce("updateProject: 422 for the shape of the body", () => {
     expect(await shown()).toEqual(project);
   });
 
-  it("tells all faults at once, and changes nothing of the rest", async () => {
+  it("reports all faults in one response, and changes nothing", async () => {
     const answer = await org.owner.patch(
       `/projects/${project.id}`,
       resource("teams", { name: "no", description: "fine", "auto-destroy-activity-duration": "0d" }),
@@ -142,7 +142,7 @@ describe("updateProject: names that are taken", () => {
     expect(details(await again(renamed.toUpperCase()))).toEqual(["Name has already been taken"]);
   });
 
-  it("lets one of two that want the same name at the same time have it", async () => {
+  it("gives a name to only one of two concurrent requests", async () => {
     const name = unique("Race");
     const rivals = await Promise.all(Array.from({ length: 6 }, () => api.makeProject(org.name)));
     const answers = await Promise.all(
@@ -152,7 +152,7 @@ describe("updateProject: names that are taken", () => {
   });
 });
 
-describe("updateProject: what others did to the project is kept", () => {
+describe("updateProject: keeps concurrent changes", () => {
   it("shows the counts in its answer", async () => {
     const team = await api.makeTeam(org.name);
     await api.grantProject(project.id, team.id, "read");
@@ -167,7 +167,7 @@ describe("updateProject: what others did to the project is kept", () => {
     expect((await shown()).attributes).toMatchObject({ "workspace-count": 3, "team-count": 0 });
   });
 
-  it("loses none of many changes at the same time", async () => {
+  it("loses none of many concurrent changes", async () => {
     const answers = await Promise.all([
       update({ name: "Changed together" }),
       update({ description: "together" }),

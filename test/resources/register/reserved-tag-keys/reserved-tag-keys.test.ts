@@ -61,7 +61,7 @@ describe("reserving a key", () => {
     await reserve({ key: "k".repeat(128) });
   });
 
-  it("422: every fault at once", async () => {
+  it("422: all faults in one response", async () => {
     const answer = await org.owner.post(keys(org.name), {
       data: { type: "tags", attributes: { "disable-overrides": "yes" } },
     });
@@ -72,7 +72,7 @@ describe("reserving a key", () => {
     ]);
   });
 
-  it("422: a key that is reserved already, also for two callers at once", async () => {
+  it("422: a key that is already reserved, also for concurrent callers", async () => {
     const { attributes } = await reserve();
     const again = await org.owner.post(keys(org.name), body({ key: attributes.key }));
     expect([again.status, details(again), pointers(again)]).toEqual([
@@ -198,7 +198,7 @@ describe("who may", () => {
 });
 
 describe("the audit trail", () => {
-  it("tells of the creation, the change and the deletion", async () => {
+  it("has the creation, the change and the deletion", async () => {
     const { id, attributes } = await reserve();
     await org.owner.patch(`/reserved-tag-keys/${id}`, body({ "disable-overrides": true }));
     await org.owner.delete(`/reserved-tag-keys/${id}`);

@@ -88,7 +88,7 @@ describe.each(places)("PATCH /$kind/:id/$name", ({ kind, name }) => {
     expect(await read(`/${kind}/${id}/${name}`)).toEqual({});
   });
 
-  it("needs the right to change the thing: 403 for whoever may only read it, 404 for whoever may not", async () => {
+  it("needs the permission to change the workspace or project: 403 for readers, 404 for others", async () => {
     const { id } = await make(kind);
     const reader = await api.makeHolder(org.name, "read-projects");
     expect((await reader.patch(`/${kind}/${id}/${name}`, bindings({ a: "1" }))).status).toBe(403);

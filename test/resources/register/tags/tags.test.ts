@@ -126,7 +126,7 @@ describe("add tags to a workspace", () => {
     expect((await manager.post(`/workspaces/${workspace.id}/relationships/tags`, byName("x"))).status).toBe(204);
   });
 
-  it("by many at once makes each tag once and counts right", async () => {
+  it("concurrent requests create each tag once and count correctly", async () => {
     const workspaces = await Promise.all(Array.from({ length: 8 }, () => api.makeWorkspace(org.name)));
     const name = unique("shared");
     const answers = await Promise.all(
@@ -140,7 +140,7 @@ describe("add tags to a workspace", () => {
 });
 
 describe("limits and secrets", () => {
-  it("a workspace carries at most 250 tags", async () => {
+  it("a workspace can have at most 250 tags", async () => {
     const workspace = await api.makeWorkspace(org.name);
     const names = (from: number, count: number) => Array.from({ length: count }, (_, index) => `many-${from + index}`);
     const path = `/workspaces/${workspace.id}/relationships/tags`;
@@ -152,7 +152,7 @@ describe("limits and secrets", () => {
     expect((await org.owner.post(`/organizations/${org.name}/workspaces`, body)).status).toBe(422);
   });
 
-  it("excluding a workspace that the caller can't read tells nothing of its tags", async () => {
+  it("excluding a workspace that the caller can't read reveals nothing about its tags", async () => {
     const workspace = await api.makeWorkspace(org.name);
     await org.owner.post(`/workspaces/${workspace.id}/relationships/tags`, byName("hidden-tag"));
     const member = await api.makeMember(org.name);
@@ -161,7 +161,7 @@ describe("limits and secrets", () => {
     expect(namesOf(await org.owner.get(`/organizations/${org.name}/tags${query}`))).toEqual([]);
   });
 
-  it("an empty list does not tell whether another organization's tag exists: 404", async () => {
+  it("an empty list does not reveal whether another organization's tag exists: 404", async () => {
     const workspace = await api.makeWorkspace(org.name);
     await org.owner.post(`/workspaces/${workspace.id}/relationships/tags`, byName("foreign-tag"));
     const [tag] = data(await org.owner.get(`/organizations/${org.name}/tags?q=foreign-tag`));
@@ -283,7 +283,7 @@ describe("add a tag to many workspaces", () => {
 });
 
 describe("tags of a deleted workspace", () => {
-  it("are counted no more, and go when nobody else carries them", async () => {
+  it("are no longer counted, and are deleted if no other workspace has them", async () => {
     const { name: other, owner } = await api.makeOrganization();
     const [first, second] = [await api.makeWorkspace(other), await api.makeWorkspace(other)];
     await owner.post(`/workspaces/${first.id}/relationships/tags`, byName("only", "both"));

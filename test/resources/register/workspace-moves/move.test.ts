@@ -30,7 +30,7 @@ const holding = async (attributes: object, ...projects: Json[]) => {
 const mover = { access: "custom", "workspace-access": { move: true } };
 
 describe("moveWorkspaces: done", () => {
-  it("204, from several projects at once; counters, versions and times follow", async () => {
+  it("204, from several projects in one request; updates counters, versions and times", async () => {
     const first = await places(2);
     const second = await places(1);
     const there = (await api.makeWorkspace(org.name, {}, inProject(first.to.id))).id;
@@ -60,7 +60,7 @@ describe("moveWorkspaces: done", () => {
     expect([await countOf(from), await countOf(to)]).toEqual([0, 1]);
   });
 
-  it("leaves one audit event that tells of each workspace, before and after", async () => {
+  it("records one audit event with each workspace before and after", async () => {
     const { from, to, ids } = await places(2);
     data(await move(org.owner, to, ids));
     const events = data(await org.owner.get(`/organizations/${org.name}/audit-events?page[size]=10`));
@@ -93,7 +93,7 @@ describe("moveWorkspaces: done", () => {
     expect((await move(await makeCaller(), to, ids)).status).toBe(204);
   });
 
-  it("by whoever holds nothing but 'move' on both", async () => {
+  it("by a caller with only 'move' on both", async () => {
     const { from, to, ids } = await places(2);
     expect((await move(await holding(mover, from, to), to, ids)).status).toBe(204);
   });
@@ -165,7 +165,7 @@ describe("moveWorkspaces: all or nothing, 403", () => {
     expect((await move(caller, to, ids)).status).toBe(204);
   });
 
-  it("one that the caller administers, in a project out of which it may not move", async () => {
+  it("one that the caller administers, in a project from which the caller can't move workspaces", async () => {
     const { to, ids } = await places(1);
     const team = await api.makeTeam(org.name);
     await api.makeTeamProject(to.id, team.id, { access: "admin" });

@@ -1,4 +1,4 @@
-/** Many at the same time: moves, grants and deletions leave no orphan, no split set and no wrong counter. */
+/** Concurrent moves, grants and deletions leave no orphans, no partial moves and no wrong counters. */
 import fc from "fast-check";
 import { sql } from "kysely";
 import { describe, expect, it } from "vitest";
@@ -27,7 +27,7 @@ async function projectsOf(ids: readonly string[]): Promise<string[]> {
   return rows.map((row) => row.projectId);
 }
 
-/** What the counters say that is not so, and records whose team or thing is gone or elsewhere. */
+/** Wrong counters, and records whose team, project or workspace does not exist or is elsewhere. */
 async function wrong(organizationId: string): Promise<unknown[]> {
   const result = await sql`
     select 'workspaces of' as what, id from projects as p where organization_id = ${organizationId}
@@ -53,7 +53,7 @@ async function wrong(organizationId: string): Promise<unknown[]> {
   return result.rows;
 }
 
-describe("opposite moves at once", () => {
+describe("concurrent opposite moves", () => {
   it(
     "never fail, and never split the set",
     async () => {
@@ -125,7 +125,7 @@ describe("moves, by the set and one by one, while the projects' durations change
   });
 });
 
-describe("grants, moves and deletions at once", () => {
+describe("concurrent grants, moves and deletions", () => {
   interface Scene {
     readonly org: Org;
     readonly teams: readonly string[];

@@ -1,6 +1,6 @@
 /**
- * Who may do what to a workspace: every kind of caller against every operation. The 21 permissions in a workspace's
- * document, for every level, as the decisions' table of needs says.
+ * Access to a workspace: every kind of caller against every operation, and the 21 permissions in its document for every
+ * level.
  */
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type Caller, type Json, useApi } from "../../../support/api.ts";
@@ -27,7 +27,6 @@ describe("access", () => {
       workspace = await api.makeWorkspace(org.name, {}, inProject(projectId));
       caller = await makeCaller(api, org, workspace);
     });
-    /** As it is in the register. */
     const shown = async () => data(await api.admin.get(pathById(workspace)));
     const isThere = async () => (await api.admin.get(pathById(workspace))).status === 200;
     const lockedByWhom = async (): Promise<object> => {
@@ -66,7 +65,7 @@ describe("access", () => {
       const name = unique("made");
       const body = resource("workspaces", { name }, inProject(projectId));
       const answer = await caller.post(`/organizations/${org.name}/workspaces`, body);
-      // Whoever can't read the project is told that there is no such project.
+      // Callers who can't read the project get the error for an unknown one.
       const hidden = expected.create === 403 && (await caller.get(`/projects/${projectId}`)).status === 404;
       expect(answer.status).toBe(hidden ? 422 : expected.create);
       const made = await api.admin.get(`/organizations/${org.name}/workspaces/${name}`);
@@ -127,13 +126,13 @@ describe("access", () => {
     });
   });
 
-  describe("access follows the register", () => {
+  describe("access follows the stored grants", () => {
     let workspace: Json;
     beforeEach(async () => {
       workspace = await api.makeWorkspace(org.name);
     });
 
-    it("ends when somebody leaves the team, the organization, or the grant is gone", async () => {
+    it("ends when the user leaves the team or the organization, or the grant is deleted", async () => {
       const team = data(
         await api.admin.post(`/organizations/${org.name}/teams`, resource("teams", { name: unique("team") })),
       );
@@ -166,7 +165,7 @@ describe("access", () => {
       expect((await stayer.get(pathById(workspace))).status).toBe(404);
     });
 
-    it("a 404 for what may not be seen reads like one for what is not there", async () => {
+    it("returns the same 404 for a hidden workspace as for a missing one", async () => {
       const person = await api.makeUser();
       const answers = [
         await person.get(pathById(workspace)),

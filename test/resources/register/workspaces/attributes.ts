@@ -61,7 +61,7 @@ export const refusedValues: readonly (readonly [string, unknown, string, string]
     "hyok-enabled",
     true,
     "hyok-enabled",
-    "Hyok enabled can't be true: the service has no encryption by keys that are held elsewhere",
+    "Hyok enabled can't be true: the service does not support hold-your-own-key encryption",
   ],
   ...refusedFlag("operations", "Operations must be true or false"),
   ...refusedText("working-directory", "Working directory must be a string"),

@@ -1,4 +1,4 @@
-/** What changes of workspaces leave in the audit trail: one event each with before and after, or none when refused. */
+/** Audit events of workspaces: one with before and after for each change, none for a refused one. */
 import { sql } from "kysely";
 import { beforeEach, describe, expect, it } from "vitest";
 import { type Answer, type Json, useApi } from "../../../support/api.ts";
@@ -19,7 +19,7 @@ const countAll = async (): Promise<number> => {
   return Number(row?.count);
 };
 
-/** Does something that succeeds, and gives the one event that it left. */
+/** Performs a successful action and returns its only audit event. */
 async function eventOf(work: () => Promise<Answer>): Promise<{ answer: Answer; event: Json }> {
   const before = await countAll();
   const answer = await work();
@@ -32,7 +32,7 @@ async function eventOf(work: () => Promise<Answer>): Promise<{ answer: Answer; e
   return { answer, event: events[0].attributes };
 }
 
-/** What of a document the trail tells: neither what depends on the caller or the moment, nor what follows from the rest. */
+/** The attributes that are audited: not those that depend on the caller or the time, or are derived from others. */
 function told({ attributes }: Json): Json {
   const left = [
     "permissions",
@@ -85,7 +85,7 @@ describe("one event each", () => {
     expect(event.after).toMatchObject({ description: null, "auto-apply": true });
   });
 
-  it("a move tells both projects", async () => {
+  it("a move names both projects", async () => {
     const [from, to] = [await api.makeProject(org.name), await api.makeProject(org.name)];
     const workspace = await api.makeWorkspace(org.name, {}, inProject(from.id));
     const move = resource("workspaces", {}, inProject(to.id));
@@ -93,7 +93,7 @@ describe("one event each", () => {
     expect([event.before.project, event.after.project]).toEqual([from.id, to.id]);
   });
 
-  it("another agent pool is told", async () => {
+  it("a change of the agent pool is recorded", async () => {
     const [from, to] = [await makeAgentPool(api, org.name), await makeAgentPool(api, org.name)];
     const workspace = await api.makeWorkspace(org.name, { "execution-mode": "agent", "agent-pool-id": from });
     const change = resource("workspaces", { "agent-pool-id": to });
@@ -113,7 +113,7 @@ describe("one event each", () => {
     expect(event.before).toMatchObject({ ...told(workspace), ...linked(workspace) });
   });
 
-  it("lock, unlock and force-unlock tell who held it and why", async () => {
+  it("lock, unlock and force-unlock record the holder and the reason", async () => {
     const workspace = await api.makeWorkspace(org.name);
     const act = (action: string, body?: object) => org.owner.post(`${pathById(workspace)}/actions/${action}`, body);
     const free = { locked: false, "locked-by": null, reason: null };
@@ -127,7 +127,7 @@ describe("one event each", () => {
     expect(forced).toMatchObject({ action: "workspaces.force-unlock", before: held, after: free });
   });
 
-  it("assignSshKey tells both keys", async () => {
+  it("assignSshKey records both keys", async () => {
     const workspace = await api.makeWorkspace(org.name);
     const key = await makeSshKey(api, org.name);
     const assign = (id: string | null) =>

@@ -76,7 +76,7 @@ describe("createWorkspace: auto-destroy", () => {
     expect(workspace.attributes["auto-destroy-at"]).toBe(soon);
   });
 
-  it("inherits-project-auto-destroy can be said", async () => {
+  it("accepts inherits-project-auto-destroy", async () => {
     const workspace = await make({ "inherits-project-auto-destroy": true });
     expect(destruction(workspace)).toEqual(due(workspace, "14d", true, 14 * 24 * hour));
   });
@@ -91,7 +91,7 @@ describe("createWorkspace: auto-destroy", () => {
     expect(faults(answer)).toEqual([
       at(
         "inherits-project-auto-destroy",
-        "Inherits project auto destroy can't be true together with a value of the workspace's own",
+        "Inherits project auto destroy can't be true together with a schedule for this workspace; send one of them",
       ),
     ]);
   });
@@ -128,7 +128,7 @@ describe("updateWorkspace: auto-destroy", () => {
     );
   });
 
-  it("inherits-project-auto-destroy false keeps what the project came to say later, and nothing reaches it then", async () => {
+  it("inherits-project-auto-destroy false keeps the project's changed duration, and later changes don't apply", async () => {
     const workspace = await make();
     const change = (duration: string) =>
       org.owner.patch(`/projects/${project.id}`, resource("projects", { "auto-destroy-activity-duration": duration }));
@@ -169,13 +169,13 @@ describe("updateWorkspace: auto-destroy", () => {
       expect(destruction(await ended(await make(own, org.defaultProjectId)))).toEqual(never(true));
     });
 
-    it("a duration sent beside it stands", async () => {
+    it("keeps a duration sent in the same request", async () => {
       const workspace = await make({ "auto-destroy-at": soon });
       const changed = await ended(workspace, { "auto-destroy-activity-duration": "5d" });
       expect(destruction(changed)).toEqual(due(workspace, "5d", false, 5 * 24 * hour));
     });
 
-    it("nothing is inherited where that is said beside it, or the duration is null too", async () => {
+    it("does not inherit if the request says so, or sends a null duration", async () => {
       const workspace = await make({ "auto-destroy-activity-duration": "3h" });
       expect(destruction(await ended(workspace, { "inherits-project-auto-destroy": false }))).toEqual(never(false));
       await update(workspace, { "auto-destroy-at": soon });
@@ -189,7 +189,7 @@ describe("updateWorkspace: auto-destroy", () => {
       expect(destruction(moved)).toEqual(due(own, "7d", true, 7 * 24 * hour));
     });
 
-    it("a later value of the project reaches it", async () => {
+    it("a later value of the project applies", async () => {
       const workspace = await make({ "auto-destroy-activity-duration": "3h" });
       await ended(workspace);
       const body = resource("projects", { "auto-destroy-activity-duration": "2d" });
@@ -238,7 +238,7 @@ describe("a project's new value", () => {
     for (const heir of heirs) expect(destruction(await shown(heir))).toEqual(never(true));
   });
 
-  it("reaches a workspace that was made before the project had one, and one that inherits again", async () => {
+  it("applies to a workspace created before the project had one, and to one that inherits again", async () => {
     await change(null);
     const [early, returned] = [await make(), await make({ "auto-destroy-activity-duration": "3h" })];
     await update(returned, { "inherits-project-auto-destroy": true });
@@ -257,7 +257,7 @@ describe("a project's new value", () => {
 });
 
 describe("in another project", () => {
-  it("what is inherited is that project's; an override comes along", async () => {
+  it("inherits from the new project; an override stays", async () => {
     const target = await api.makeProject(org.name, { "auto-destroy-activity-duration": "7d" });
     const [heir, own] = [await make(), await make({ "auto-destroy-activity-duration": "3h" })];
     expect(destruction(await update(heir, {}, inProject(target.id)))).toEqual(due(heir, "7d", true, 7 * 24 * hour));

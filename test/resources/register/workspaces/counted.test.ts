@@ -1,4 +1,6 @@
-/** Totals of filters that the database counts by itself: right after every change of what is counted, and gone with it. */
+/**
+ * Totals that the database maintains with triggers: correct after every change, and deleted with their organization.
+ */
 import { sql } from "kysely";
 import { beforeAll, describe, expect, it } from "vitest";
 import { useApi } from "../../../support/api.ts";
@@ -119,7 +121,7 @@ describe("an organization that is deleted", () => {
   });
 });
 
-describe("many at once", () => {
+describe("concurrent changes", () => {
   it("are counted each once, also while differences are added up", async () => {
     const many = await makeOrganization(api);
     const over = new AbortController();

@@ -1,4 +1,4 @@
-/** POST /organizations/:organization_name/workspaces: what a workspace begins with, and what is refused. */
+/** POST /organizations/:organization_name/workspaces: the created document, and requests that are refused. */
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type Answer, type Json, useApi } from "../../../support/api.ts";
 import { data, makeOrganization, type Org, resource, unique } from "../../../support/builders.ts";
@@ -285,7 +285,7 @@ describe("createWorkspace: name", () => {
     expect(elsewhere.status).toBe(201);
   });
 
-  it("of many at once with one name, one is made", async () => {
+  it("creates only one of many concurrent requests with the same name", async () => {
     const name = unique("race");
     const answers = await Promise.all(Array.from({ length: 10 }, () => create({ name })));
     expect(answers.map(({ status }) => status).sort()).toEqual([201, ...Array.from({ length: 9 }, () => 422)]);
@@ -318,7 +318,7 @@ describeOnce("createWorkspace: refused values", () => {
     expect(faults(await create({ [name]: value }))).toEqual([at(name, sentence)]);
   });
 
-  it("tells everything that the body shows at once", async () => {
+  it("reports all faults of the body in one response", async () => {
     const answer = await org.owner.post(path(), {
       data: {
         type: "projects",
@@ -355,8 +355,8 @@ describeOnce("createWorkspace: refused values", () => {
   });
 });
 
-describe("createWorkspace: refused by what the register knows", () => {
-  it("tells everything that the register knows against it at once", async () => {
+describe("createWorkspace: refused because of stored data", () => {
+  it("reports all conflicts with stored data in one response", async () => {
     const name = unique("taken");
     data(await create({ name }));
     const answer = await create({

@@ -1,4 +1,4 @@
-/** Safe delete and force delete of a workspace: what stands against it, who may, and what goes with it. */
+/** Safe delete and force delete of a workspace: obstacles, permissions, and what is deleted with it. */
 import { sql } from "kysely";
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { newId } from "../../../../src/kernel/ids.ts";
@@ -68,7 +68,7 @@ describe.each(bothPaths)("safeDeleteWorkspace %s", (_, pathOf) => {
     expect((await remove(org.owner)).status).toBe(204);
   });
 
-  it("404 before 409 for whoever may not", async () => {
+  it("404 before 409 for callers without the permission", async () => {
     await setColumns(api, workspace.id, { resourceCount: 3 });
     const team = await api.makeTeam(org.name);
     await api.grantWorkspace(workspace.id, team.id, "write");
@@ -82,7 +82,7 @@ describe.each(bothPaths)("safeDeleteWorkspace %s", (_, pathOf) => {
 });
 
 describe.each(bothPaths)("deleteWorkspace %s", (_, pathOf) => {
-  it("204 whatever it manages and whoever locked it; the project counts one less", async () => {
+  it("204 even if it manages resources or is locked; the project counts one less", async () => {
     await setColumns(api, workspace.id, { resourceCount: 99 });
     data(await api.admin.post(`${pathById(workspace)}/actions/lock`));
     const answer = await org.owner.delete(pathOf(workspace));
@@ -109,7 +109,7 @@ describe.each(bothPaths)("deleteWorkspace %s", (_, pathOf) => {
     expect((await theirAdmin.delete(pathOf(theirs))).status).toBe(204);
   });
 
-  it("with that switch still 403 for whoever is no admin of it", async () => {
+  it("with that setting, still 403 for callers who are not admins of it", async () => {
     const generous = await api.makeOrganization({ "allow-force-delete-workspaces": true });
     const theirs = await api.makeWorkspace(generous.name);
     const team = await api.makeTeam(generous.name);
@@ -132,7 +132,7 @@ describe.each(bothPaths)("deleteWorkspace %s", (_, pathOf) => {
   });
 });
 
-describe("what goes with it", () => {
+describe("what is deleted with it", () => {
   const tables = [
     ["team_workspaces", "workspace_id"],
     ["remote_state_consumers", "workspace_id"],
@@ -208,7 +208,7 @@ describe("what goes with it", () => {
   });
 });
 
-describe("at once", () => {
+describe("concurrent deletions", () => {
   it("of many deletions one succeeds, and the counter falls once", async () => {
     await api.makeWorkspace(org.name, {}, inProject(projectId));
     const answers = await Promise.all(

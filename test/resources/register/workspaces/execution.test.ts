@@ -37,10 +37,7 @@ const inForce = (mode: string, overwrites: object, poolId?: string) => ({
 });
 const unknownPool = at("agent-pool-id", "Agent pool does not exist in this organization");
 
-const together = at(
-  "operations",
-  "Operations must not be sent together with execution-mode; send execution-mode alone",
-);
+const together = at("operations", "Operations can't be sent together with execution-mode; send only execution-mode");
 const needsPool = at("agent-pool-id", "Agent pool must be specified when using 'agent' execution mode");
 const noPool = at("agent-pool-id", "Agent pool must not be specified unless using 'agent' execution mode");
 const same = at(
@@ -153,7 +150,7 @@ describe("createWorkspace: execution", () => {
     expect(faults(answer)).toEqual([
       at(
         "execution-mode",
-        "Execution mode must not be sent when setting-overwrites.agent-pool is false: that follows the default",
+        "Execution mode can't be sent when setting-overwrites.agent-pool is false, because then the default applies",
       ),
     ]);
   });

@@ -1,7 +1,4 @@
-/**
- * `include` on show and list: related things beside workspaces, each once, and only what the caller could read. The
- * state in force beside workspaces, for clients that ask for it.
- */
+/** `include` on show and list: each related document once, and only those that the caller could read. */
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Caller, type Json, useApi } from "../../../support/api.ts";
 import { data, inProject, type Org } from "../../../support/builders.ts";
@@ -51,7 +48,7 @@ describe("include", () => {
       }
     });
 
-    it("all at once", async () => {
+    it("all includes in one request", async () => {
       const answer = await org.owner.get(`${pathById(workspaces[0])}?include=${values.join(",")}`);
       expect(includedOf(answer.body)).toEqual([`organizations ${org.name}`, `projects ${projects[0].id}`]);
     });
@@ -129,7 +126,7 @@ describe("include", () => {
     const holderIn = async (caller: Caller, workspace: Json): Promise<Json[]> =>
       (await caller.get(`${pathById(workspace)}?include=locked_by`)).body.included;
 
-    it("nobody, where it is not locked", async () => {
+    it("none for an unlocked workspace", async () => {
       expect(await holderIn(org.owner, workspaces[0])).toEqual([]);
     });
 
@@ -144,7 +141,7 @@ describe("include", () => {
       expect(JSON.stringify(listed.body)).not.toContain(org.owner.email);
     });
 
-    it("a site admin from outside is not shown to whoever couldn't GET that user", async () => {
+    it("a site admin from outside is not shown to callers who couldn't GET that user", async () => {
       const workspace = await api.makeWorkspace(org.name);
       const outsider = await api.makeUser({ "is-site-admin": true });
       const locked = await lock(outsider, workspace);
@@ -174,7 +171,7 @@ describe("include", () => {
       }
     });
 
-    it("a holder who is gone is left out", async () => {
+    it("a deleted holder is left out", async () => {
       const workspace = await api.makeWorkspace(org.name);
       await setColumns(api, workspace.id, { lockedByType: "users", lockedById: "user-gone", lockedByName: "gone" });
       expect(await holderIn(org.owner, workspace)).toEqual([]);
@@ -182,7 +179,7 @@ describe("include", () => {
   });
 });
 
-it("include=current_state_version shows each state in force, to whoever may read it", async () => {
+it("include=current_state_version shows each current state to callers who can read it", async () => {
   const org = await api.makeOrganization();
   const [one, two] = [await api.makeWorkspace(org.name), await api.makeWorkspace(org.name)];
   const state = await writeState(org.owner, one.id, stateOf());

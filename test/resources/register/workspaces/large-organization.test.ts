@@ -361,7 +361,7 @@ describe("what becomes of a name", () => {
     expect(await search({ ...all, "search[name]": "x-q" })).toEqual(expected((name) => name === "x-qj"));
   });
 
-  it("added: found at once, and after many more have been added", async () => {
+  it("added: found immediately, and after many more have been added", async () => {
     const later = await api.makeWorkspace(org.name, { name: "added-Later" });
     names.push("added-Later");
     expect(await search({ "search[name]": "later" })).toEqual(expected(inside("later")));
@@ -370,7 +370,7 @@ describe("what becomes of a name", () => {
       expect(await search({ "search[name]": part })).toEqual(expected(inside(part)));
   });
 
-  it("gone with its organization: nothing is left of it, and others keep theirs", async () => {
+  it("deleted with its organization: nothing remains, and other organizations keep theirs", async () => {
     await api.admin.delete(`/organizations/${other.name}`);
     expect(await search({ "search[name]": "payroll" })).toEqual(expected(inside("payroll")));
     if (api.database.dialect.name === "postgres") return;

@@ -1,4 +1,4 @@
-/** GET /organizations/:organization_name/workspaces: order, pages, and only what the caller may read, counted right. */
+/** GET /organizations/:organization_name/workspaces: order, pages, and counts of only the readable workspaces. */
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Caller, type Json, useApi } from "../../../support/api.ts";
 import { data, inProject, type Org } from "../../../support/builders.ts";
@@ -140,7 +140,7 @@ describe("listWorkspaces: pages", () => {
   );
 });
 
-describe("listWorkspaces: only what the caller may read, counted right", () => {
+describe("listWorkspaces: shows and counts only workspaces that the caller can read", () => {
   let own: Org;
   let projects: string[];
   /** Eight workspaces, four in each of two projects. */
@@ -206,7 +206,7 @@ describe("listWorkspaces: only what the caller may read, counted right", () => {
       expect(data(await caller.get(`/workspaces/${item.id}`))).toEqual(item);
   });
 
-  it("filter[project][id] of a project that the caller can't read, or nobody knows, is empty", async () => {
+  it("filter[project][id] of a hidden or unknown project returns an empty list", async () => {
     const caller = await memberWith([0], [])();
     for (const id of [projects[1], "prj-unknown", org.defaultProjectId]) {
       const { body } = await caller.get(`/organizations/${own.name}/workspaces?filter[project][id]=${id}`);

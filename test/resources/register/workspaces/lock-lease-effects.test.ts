@@ -1,4 +1,4 @@
-/** What the end of a lock's lease does to what was waiting for it: states that were written, and runs. */
+/** The effects of an expired lease on pending states and queued runs. */
 import { beforeAll, describe, expect, it } from "vitest";
 import { endLeases } from "../../../../src/resources/register/workspaces/upkeep.ts";
 import { type Caller, type Json, useApi } from "../../../support/api.ts";
@@ -29,7 +29,7 @@ const leased = async (caller: Caller, id: string): Promise<Json> =>
 const show = async (id: string): Promise<Json> => data(await one.get(`/workspaces/${id}`));
 
 describe("state past the lease", () => {
-  it("what was finalized under it is the current one, whoever asks first, and its holder writes no more", async () => {
+  it("the state finalized under it becomes current, whichever request comes first, and its holder can't write any more", async () => {
     const id = await shared();
     await writeState(one, id, stateOf({ serial: 1, outputs: { size: { value: 1, type: "number" } } }));
     await leased(one, id);
@@ -56,7 +56,7 @@ describe("state past the lease", () => {
     expect(data(await one.get(`/workspaces/${id}/current-state-version`)).id).toBe(written.id);
   });
 
-  it("what was still awaited is given up: an upload comes too late, and what was finalized before counts", async () => {
+  it("pending versions are discarded: an upload is too late, and the latest finalized version counts", async () => {
     const id = await shared();
     await leased(one, id);
     const first = data(await post(one, id, inRequest(stateOf({ serial: 1 }))));
@@ -64,7 +64,7 @@ describe("state past the lease", () => {
     const pending = data(await post(one, id, announced(state)));
     pass(61);
     const late = await put(pending.attributes["hosted-state-upload-url"], state);
-    expect([late.status, ...details(late)]).toEqual([409, expect.stringContaining("not awaited any more")]);
+    expect([late.status, ...details(late)]).toEqual([409, expect.stringContaining("its status is discarded")]);
     await endLeases(upkeepOf(api));
     expect((await show(id)).relationships["current-state-version"].data.id).toBe(first.id);
     const given = data(await one.get(`/state-versions/${pending.id}`));
@@ -89,7 +89,7 @@ describe("runs past the lease", () => {
     expect(await endLeases(upkeepOf(api))).toBe(0);
   });
 
-  it("a new one is admitted at once, behind those that waited", async () => {
+  it("a new run is queued immediately, behind those that waited", async () => {
     const id = await shared(await makeRunnable(api, org.name));
     await leased(one, id);
     pass(61);
@@ -110,7 +110,7 @@ describe("runs past the lease", () => {
     await leased(one, id);
     const run = await makeRun(org.owner, id);
     pass(61);
-    // It has had its turn by now: only what is pending is discarded.
+    // The run has started by now: only pending runs are discarded.
     const answer = await org.owner.post(`/runs/${run.id}/actions/discard`);
     expect(answer.status).toBe(409);
   });

@@ -1,4 +1,4 @@
-/** Locks that are given for a time: how long, who renews them, and that they end by themselves, for everybody at once. */
+/** Locks with a lease: duration, renewal and expiry. */
 import { beforeAll, describe, expect, it, vi } from "vitest";
 import { endLeases } from "../../../../src/resources/register/workspaces/upkeep.ts";
 import { type Answer, type Caller, type Json, useApi } from "../../../support/api.ts";
@@ -41,7 +41,7 @@ const trailOf = (id: string, action: string) =>
     .execute();
 
 describe("lockWorkspace with lease-seconds", () => {
-  it("200: says since when, until when and by whom", async () => {
+  it("200: shows when it was locked, when it expires and by whom", async () => {
     const id = await shared();
     const before = Date.now();
     const { attributes, relationships } = await leased(one, id, 30);
@@ -55,7 +55,7 @@ describe("lockWorkspace with lease-seconds", () => {
     expect(JSON.parse(event?.after ?? "")).toMatchObject({ "lock-expires-at": attributes["lock-expires-at"] });
   });
 
-  it("200: without one, or null, it has no end, and says so", async () => {
+  it("200: omitted or null, the lock does not expire", async () => {
     for (const body of [{}, { "lease-seconds": null }, undefined]) {
       const id = await shared();
       const { attributes } = data(await act(one, id, "lock", body));
@@ -90,7 +90,7 @@ describe("lockWorkspace with lease-seconds", () => {
     }
   });
 
-  it("a run's lock says since when, and has no end", async () => {
+  it("a run's lock shows when it was locked, and does not expire", async () => {
     const id = await shared(await makeRunnable(api, org.name));
     await makeRun(org.owner, id);
     const { attributes, relationships } = await show(id);
@@ -179,7 +179,7 @@ describe("renewWorkspaceLock", () => {
     expect((await act(one, id, "renew-lock")).status).toBe(409);
   });
 
-  it("409: by somebody else, for a lock without a lease, unlocked, and past its end", async () => {
+  it("409: for another caller, a lock without a lease, an unlocked workspace and an expired lease", async () => {
     const id = await shared();
     const refused = async (caller: Caller) => {
       const answer = await act(caller, id, "renew-lock", { "lease-seconds": 60 });
@@ -188,16 +188,16 @@ describe("renewWorkspaceLock", () => {
     };
     expect(await refused(one)).toContain("The workspace is not locked");
     await act(one, id, "lock");
-    expect(await refused(one)).toContain("It has no lease");
+    expect(await refused(one)).toContain("The lock has no lease");
     await act(one, id, "unlock");
     await leased(one, id);
     expect(await refused(two)).toContain("is locked by User");
-    expect(await refused(org.owner)).toContain("who alone may renew it");
+    expect(await refused(org.owner)).toContain("Only the lock holder can renew the lock");
     pass(61);
-    expect(await refused(one)).toContain("its lease has ended; lock it again");
+    expect(await refused(one)).toContain("its lease has expired. Lock it again");
   });
 
-  it("422: a time that is none; 404: for whoever may not lock", async () => {
+  it("422: an invalid duration; 404: for callers who can't lock", async () => {
     const id = await shared();
     await leased(one, id);
     const answer = await act(one, id, "renew-lock", { "lease-seconds": 5 });
@@ -232,7 +232,7 @@ describe("past its lease", () => {
     expect((await act(org.owner, id, "force-unlock")).status).toBe(409);
   });
 
-  it("another may lock, and the end is told once, by nobody, before that lock", async () => {
+  it("another caller can lock, and the expiry is audited once, without an actor, before that lock", async () => {
     const id = await shared();
     const { attributes } = await leased(one, id);
     expect((await act(two, id, "lock")).status).toBe(409);
@@ -261,7 +261,7 @@ describe("past its lease", () => {
     expect((await act(org.owner, id, "safe-delete")).status).toBe(204);
   });
 
-  it("what was shown before is never shown again, however often it was asked for", async () => {
+  it("cached responses from before the expiry are never returned again", async () => {
     const { name } = await api.makeOrganization().then(async (other) => {
       await api.makeWorkspace(other.name, { name: "held" });
       return other;
@@ -277,7 +277,7 @@ describe("past its lease", () => {
     for (let time = 0; time < 3; time += 1) expect(await locked()).toEqual(yes);
     pass(59);
     expect(await locked()).toEqual(yes);
-    // The list first, so that nobody has ended the lease by then.
+    // The list comes first, so that no earlier request has ended the lease.
     pass(2);
     const list = await api.admin.get(paths[2] ?? "");
     expect(list.body.data[0].attributes.locked).toBe(false);
@@ -298,7 +298,7 @@ describe("past its lease", () => {
 });
 
 describeOnce("two at once past the lease", () => {
-  it("exactly one gets the lock, and its end is told once", async () => {
+  it("exactly one caller gets the lock, and the expiry is audited once", async () => {
     const id = await shared();
     await leased(org.owner, id);
     pass(61);
@@ -344,7 +344,7 @@ describe("filter[locked-longer-than]", () => {
     expect(free?.attributes.locked).toBe(false);
   });
 
-  it("shows nobody more than they may read", async () => {
+  it("shows only workspaces that the caller can read", async () => {
     const id = await shared();
     const other = await api.makeWorkspace(org.name);
     for (const each of [id, other.id]) await act(org.owner, each, "lock");
@@ -365,7 +365,7 @@ describe("filter[locked-longer-than]", () => {
 });
 
 describeOnce("metrics", () => {
-  it("tell how many locks are held, by whom, with a lease, and how old the oldest is", async () => {
+  it("count the locks by kind of holder and lease, and report the age of the oldest", async () => {
     const figures = async (): Promise<Record<string, number>> => {
       const answer = await fetch(`${api.url}/metrics`, { headers: { authorization: `Bearer ${api.admin.token}` } });
       const lines = (await answer.text()).split("\n").filter((line) => line.startsWith("cadastre_workspace_lock"));

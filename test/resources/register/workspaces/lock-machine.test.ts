@@ -1,4 +1,4 @@
-/** The lock under pressure: many at once through two servers, and random sequences against a model. */
+/** The lock under load: concurrent callers on two servers, and random sequences against a model. */
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openDatabase } from "../../../../src/database/engines/open.ts";
@@ -22,7 +22,7 @@ afterAll(async () => {
 
 const onBoth = (token: string | undefined): readonly Caller[] => [api.as(token), second.as(token)];
 
-describe("many at once, through two servers on one database", () => {
+describe("concurrent callers on two servers with one database", () => {
   const attempts = 100;
   let workspace: Json;
   let people: Member[];
@@ -75,7 +75,7 @@ describe("many at once, through two servers on one database", () => {
 interface Person {
   readonly name: string;
   readonly caller: () => Caller;
-  /** Whose a lock would be; null where the caller can have none. */
+  /** The holder of the caller's lock; null for callers who can't lock. */
   readonly holder: () => { type: string; id: string } | null;
   readonly mayLock: boolean;
   readonly mayForce: boolean;

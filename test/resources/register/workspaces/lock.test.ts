@@ -46,7 +46,7 @@ const missing = (needs: string) => [
   { status: "404", title: "not found", detail: `You may see this workspace but not do this to it: it needs ${needs}.` },
 ];
 
-describe("404, and the sentence names what is missing, for whoever may only see it", () => {
+describe("404 that names the missing permission, for callers who can only see it", () => {
   it.each([
     ["lock", "the permission to lock and unlock the workspace (can-lock)"],
     ["unlock", "the permission to lock and unlock the workspace (can-unlock)"],
@@ -217,7 +217,7 @@ describe("forceUnlockWorkspace", () => {
         return api.makeMember(org.name, [admins.id]);
       },
     ],
-  ])("by %s, whoever holds it: 200", async (_, make) => {
+  ])("by %s, with any holder: 200", async (_, make) => {
     const admin = await make();
     const lockers: (() => Promise<unknown>)[] = [
       () => act(writer, "lock", { reason: "x" }),
@@ -238,7 +238,7 @@ describe("forceUnlockWorkspace", () => {
     await expectConflict(await act(org.owner, "force-unlock"), alreadyUnlocked);
   });
 
-  it("by somebody who may only lock, even the locker: 404", async () => {
+  it("by a caller who can only lock, even the holder: 404", async () => {
     data(await act(writer, "lock"));
     const answer = await act(writer, "force-unlock");
     expect(answer.status).toBe(404);
@@ -254,8 +254,8 @@ describe("forceUnlockWorkspace", () => {
   });
 });
 
-describe("a lock whose holder is gone", () => {
-  const byForce = " There is no such user any more: whoever has admin access to the workspace may unlock it by force.";
+describe("a lock whose holder was deleted", () => {
+  const byForce = " This user no longer exists. Ask someone with admin access to the workspace to force-unlock it.";
 
   it("stays when the account is deleted, with the name on it, until it is unlocked by force", async () => {
     const leaver = await api.makeMember(org.name, [team.id]);

@@ -44,7 +44,7 @@ describe("createWorkspace: project", () => {
     expect(faults(answer)).toEqual(unknown);
   });
 
-  it("an unknown one tells a taken name only to whoever may read every workspace", async () => {
+  it("an unknown one also reports a taken name, but only to callers who can read every workspace", async () => {
     const taken = await api.makeWorkspace(org.name);
     const body = resource("workspaces", { name: taken.attributes.name }, inProject("prj-unknown"));
     const path = `/organizations/${org.name}/workspaces`;
@@ -142,7 +142,7 @@ describe.each(bothPaths)("updateWorkspace %s: project", (_, pathOf) => {
     expect([await count(source.id), await count(target.id)]).toEqual([0, 1]);
   });
 
-  it("omitted or unchanged means no move, for whoever may update it", async () => {
+  it("omitted or unchanged means no move, for callers who can update it", async () => {
     const team = await api.makeTeam(org.name);
     await api.grantWorkspace(workspace.id, team.id, "admin");
     const admin = await api.makeMember(org.name, [team.id]);
@@ -175,12 +175,12 @@ describe.each(bothPaths)("updateWorkspace %s: project", (_, pathOf) => {
     expect([await count(source.id), await count(target.id)]).toEqual(status === 200 ? [0, 1] : [1, 0]);
   });
 
-  it("admin of the workspace alone may not take it out of its project", async () => {
+  it("an admin of only the workspace can't move it to another project", async () => {
     const admin = await member([target.id, "admin"]);
     await api.grantWorkspace(workspace.id, admin.teamId, "admin");
     const answer = await move(admin);
     expect(answer.status).toBe(403);
-    expect(details(answer)[0]).toContain("admin access to both");
+    expect(details(answer)[0]).toContain("admin access to its project and to the destination project");
   });
 
   it("grants of several teams add up", async () => {
@@ -199,7 +199,7 @@ describe.each(bothPaths)("updateWorkspace %s: project", (_, pathOf) => {
     expect(data(await org.owner.get(pathById(workspace)))).toEqual(workspace);
   });
 
-  it("many moves at once leave the counters right", async () => {
+  it("concurrent moves keep the counters correct", async () => {
     await Promise.all(
       Array.from({ length: 8 }, (_item, number) => move(org.owner, number % 2 === 0 ? target.id : source.id)),
     );

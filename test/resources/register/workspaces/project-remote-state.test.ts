@@ -128,7 +128,7 @@ describe("the consumers of a workspace with project-remote-state", () => {
     const outside = await api.makeWorkspace(org.name);
     data(await update({ "project-remote-state": true }));
     const detail =
-      "Remote state consumers can't be changed while project-remote-state is true: every workspace of the project may read the state. Set it to false first";
+      "Remote state consumers can't be changed while project-remote-state is true, because every workspace of the project can read the state. Set it to false first";
     for (const method of ["post", "patch", "delete"] as const) {
       const answer = await org.owner[method](consumersPath(shared), link(outside));
       expect([answer.status, faults(answer)]).toEqual([422, [["/data", detail]]]);

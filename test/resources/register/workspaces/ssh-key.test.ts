@@ -81,7 +81,7 @@ describe("assignSshKey: refusals", () => {
     expect(faults(answer).map(([pointer]) => pointer)).toEqual(expected);
   });
 
-  it("If-Match: 412 for a stale one, before an unknown key is told", async () => {
+  it("If-Match: 412 for a stale one, before an unknown key is reported", async () => {
     const stale = (await org.owner.get(pathById(workspace))).headers.get("etag") ?? "";
     data(await assign(key, { "if-match": stale }));
     expect((await assign(otherKey, { "if-match": stale })).status).toBe(412);

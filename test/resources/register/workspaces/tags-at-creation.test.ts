@@ -117,7 +117,7 @@ describe("createWorkspace: key-value tags", () => {
     ];
     const answer = await create({ "tag-bindings": { data: sent } });
     expect(faults(answer)).toEqual([
-      ["/data/relationships/tag-bindings/data/1/attributes/key", "Key 'env' is sent twice"],
+      ["/data/relationships/tag-bindings/data/1/attributes/key", "Key 'env' appears more than once"],
     ]);
   });
 

@@ -77,7 +77,7 @@ describe.each(bothPaths)("updateWorkspace %s: a value, null, absent", (_, pathOf
     expect((await update({ ...same, name: workspace.attributes.name })).body.data).toEqual(workspace);
   });
 
-  it("sets all at once", async () => {
+  it("sets all attributes in one request", async () => {
     const all = Object.fromEntries(plainAttributes.map(({ name, initially }) => [name, initially]));
     expect(data(await update(all)).attributes).toMatchObject(all);
   });
@@ -198,7 +198,7 @@ describe("updateWorkspace: refused", () => {
     expect(data(await org.owner.get(query))).toEqual([]);
   });
 
-  it("tells everything that the body shows at once", async () => {
+  it("reports all faults of the body in one response", async () => {
     const answer = await org.owner.patch(pathById(workspace), {
       data: {
         type: "x",
@@ -216,7 +216,7 @@ describe("updateWorkspace: refused", () => {
     ]);
   });
 
-  it("tells everything that the register knows against it at once", async () => {
+  it("reports all conflicts with stored data in one response", async () => {
     const taken = await makeWorkspace(api, org.name);
     const answer = await org.owner.patch(
       pathById(workspace),

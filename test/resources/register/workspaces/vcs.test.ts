@@ -309,7 +309,7 @@ describe("triggers", () => {
       expect(data(await org.owner.get(pathById(workspace)))).toEqual(changed);
     });
 
-    it("the audit event tells what was emptied", async () => {
+    it("the audit event shows what was emptied", async () => {
       const workspace = await makeWorkspace(api, org.name, { "trigger-patterns": ["**/*.tf"] });
       data(await org.owner.patch(pathById(workspace), resource("workspaces", { "trigger-prefixes": ["a/"] })));
       const events = await org.owner.get(`/organizations/${org.name}/audit-events?filter[subject][id]=${workspace.id}`);

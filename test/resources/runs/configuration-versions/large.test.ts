@@ -24,7 +24,7 @@ describe("uploadConfiguration: an archive that is too large", () => {
     for (let mebibytes = 0; mebibytes <= 100; mebibytes += 1) await sending.write(piece);
     const answer = await sending.end();
     expect(answer.status).toBe(413);
-    expect(answer.body.errors[0].detail).toMatch(/at most 104857600 bytes/);
+    expect(answer.body.errors[0].detail).toMatch(/larger than the limit of 104857600 bytes/);
     expect((await stage.show(version.id)).attributes).toMatchObject({ status: "errored", error: "too_large" });
     // The stored part is orphaned, and the job removes it.
     expect(await contentsOf(api, version.id)).toEqual([]);
@@ -37,7 +37,7 @@ describe("uploadConfiguration: an archive that is too large", () => {
       gzipSync(header({ ...mainTf, size: 2 ** 33 })),
       ...Array.from({ length: 70 }, () => zeros),
     ]);
-    expectRefused(await send(version, bomb), 422, /Unpacked, an archive can have at most 536870912 bytes/);
+    expectRefused(await send(version, bomb), 422, /The unpacked archive is larger than the limit of 536870912 bytes/);
     expect((await stage.show(version.id)).attributes.error).toBe("too_large_unpacked");
   });
 });

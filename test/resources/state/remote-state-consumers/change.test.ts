@@ -1,4 +1,7 @@
-/** Who may see and change the consumers of a workspace. The specification lists no 403: whoever may not gets 404. */
+/**
+ * Reading and changing the consumers of a workspace's state. Callers without the permission get 404, because the
+ * specification lists no 403.
+ */
 import { sql } from "kysely";
 import { describe, expect, it } from "vitest";
 import { newId } from "../../../../src/kernel/ids.ts";
@@ -41,7 +44,7 @@ describe("adding", () => {
     const answer = await api.admin.post(consumersPath(shared), link(others[0], elsewhere, shared, unknown));
     expect(answer.status).toBe(422);
     const missing = (id: string) =>
-      `Workspace '${id}' does not exist in this organization, or you are not allowed to see it`;
+      `Workspace '${id}' does not exist in this organization, or you don't have access to it`;
     expect(answer.body.errors.map((error: { source: object; detail: string }) => [error.source, error.detail])).toEqual(
       [
         [{ pointer: "/data/2/id" }, "A workspace can't be a consumer of its own state"],
@@ -53,7 +56,7 @@ describe("adding", () => {
     expect(await trailOf(org, shared)).toEqual([]);
   });
 
-  it("204: many callers at once, of the same ones", async () => {
+  it("204: concurrent callers who add the same workspaces", async () => {
     const { org, shared, others } = await makeSharing(api);
     const answers = await Promise.all(
       Array.from({ length: 8 }, () => org.owner.post(consumersPath(shared), link(...others))),
@@ -63,7 +66,7 @@ describe("adding", () => {
     expect(await trailOf(org, shared)).toHaveLength(1);
   });
 
-  it("204: workspaces that add each other at once", async () => {
+  it("204: workspaces that add each other concurrently", async () => {
     const { org, others } = await makeSharing(api);
     for (let round = 0; round < 5; round += 1) {
       const answers = await Promise.all(
@@ -104,7 +107,7 @@ describe("removing", () => {
       expect([answer.status, pointers(answer), details(answer)]).toEqual([
         422,
         ["/data/1/id"],
-        [`Workspace '${hidden.id}' does not exist in this organization, or you are not allowed to see it`],
+        [`Workspace '${hidden.id}' does not exist in this organization, or you don't have access to it`],
       ]);
     }
     expect(await consumersOf(org.owner, shared)).toHaveLength(2);
@@ -170,7 +173,7 @@ describe("whichever change", () => {
     expect([answer.status, details(answer), pointers(answer)]).toEqual([
       422,
       [
-        "Remote state consumers can't be changed while global-remote-state is true: every workspace of the organization may read the state. Set it to false first",
+        "Remote state consumers can't be changed while global-remote-state is true, because every workspace of the organization can read the state. Set it to false first",
       ],
       ["/data"],
     ]);

@@ -1,4 +1,6 @@
-/** What a run's token reads of other workspaces: the state of those that share it, by each of the three ways, and nothing else. */
+/**
+ * What a run's token can read of other workspaces: only the state of those that share it, in each of the three ways.
+ */
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Caller, type Json, useApi } from "../../../support/api.ts";
 import { data, details, inProject, type Org, resource } from "../../../support/builders.ts";
@@ -50,7 +52,7 @@ const consume = (source: Json, consumer: Json, method: "post" | "delete" = "post
   });
 
 describe("a run's token", () => {
-  it("finds nothing of a workspace that shares with nobody", async () => {
+  it("can't read a workspace that does not share its state", async () => {
     expect(await statuses(run, await makeSource())).toEqual(all(404));
   });
 
@@ -69,7 +71,7 @@ describe("a run's token", () => {
     expect(await statuses(run, source)).toEqual(all(404));
   });
 
-  it("does not turn sharing around: whoever reads is not read", async () => {
+  it("sharing works in one direction only", async () => {
     const source = await makeSource();
     await consume(source, reader);
     const other = await makeRunCaller(api, { id: source.id, organizationId: org.id });
@@ -152,7 +154,7 @@ describe("a run's token", () => {
     expect(held.toSorted()).toEqual(["can-read-settings", "can-read-state-outputs", "can-read-state-versions"]);
   });
 
-  it("reads what its organization can do, and who it is is nobody's account", async () => {
+  it("can read its organization's entitlements, and its own account is no user's", async () => {
     expect((await run.get(`/organizations/${org.name}/entitlement-set`)).status).toBe(200);
     for (const path of ["/account/details", `/organizations/${org.name}`, `/organizations/${org.name}/workspaces`])
       expect((await run.get(path)).status, path).toBe(404);
@@ -180,7 +182,7 @@ describe("a run's token in its own workspace", () => {
     expect(shown.relationships["locked-by"].data).toEqual({ type: "runs", id: own.runId });
   });
 
-  it("is refused to write a state without the lock, and beside somebody else's", async () => {
+  it("can't write a state without the lock, or while another caller holds it", async () => {
     const workspace = await api.makeWorkspace(org.name);
     const own = await makeRunCaller(api, { id: workspace.id, organizationId: org.id }, { phase: "apply" });
     const unlocked = await post(own, workspace.id, inRequest(state));

@@ -1,4 +1,4 @@
-/** What a workspace manages, as its state in force has it: addresses, pages, and how long each thing has been there. */
+/** The resources of a workspace's current state: addresses, pages, and the age of each resource. */
 import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
@@ -166,7 +166,7 @@ describe("listWorkspaceResources", () => {
 describe("from one version to the next", () => {
   const state = (serial: number, ...resources: object[]) => stateOf({ serial, resources });
 
-  it("what stays keeps its id and its age; only what changed tells of the change", async () => {
+  it("a resource that stays keeps its id and creation time; only a changed one has a new change time", async () => {
     const first = await stage.write(state(1, managed("same"), managed("changed", 1, { size: 1 }), managed("gone")));
     const before = await byAddress();
     await sleep(5);

@@ -1,4 +1,4 @@
-/** GET /organizations/:organization_name/resources: what all workspaces manage, as far as the caller may read them. */
+/** GET /organizations/:organization_name/resources: the resources of all workspaces that the caller can read. */
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Caller, type Json, useApi } from "../../../support/api.ts";
 import { data, inProject, type Org } from "../../../support/builders.ts";
@@ -88,7 +88,7 @@ describe("listOrganizationResources", () => {
     expect(pages).toEqual(all);
   });
 
-  it("only of workspaces that the caller may read, also in the total: by a project, one by one, or none", async () => {
+  it("only of workspaces that the caller can read, also in the total: by project, individually, or none", async () => {
     const team = (await api.makeTeam(org.name)).id;
     const member = await api.makeMember(org.name, [team]);
     const seen = async (query = "") => {
@@ -129,7 +129,7 @@ describe("listOrganizationResources", () => {
     expect(await count(`/organizations/${own.name}/resources?filter[type]=aws_vpc`)).toBe(1);
   });
 
-  it("is about the state in force: neither what is written under a lock, nor what was before, nor what nobody can read", async () => {
+  it("covers only the current state: not one written under a lock, an earlier or an encrypted one", async () => {
     const own = await api.makeOrganization();
     const { id } = await api.makeWorkspace(own.name);
     const addresses = async () => {

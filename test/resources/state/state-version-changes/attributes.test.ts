@@ -174,7 +174,7 @@ describe("listStateVersionChanges: attribute-changes", () => {
     expect(change.attributes["attribute-changes"][0].before).toBe("9007199254740993");
   });
 
-  it("a value that is too long for a page is told as such; a large state is compared by resource alone", async () => {
+  it("marks a value that is too long; compares a large state only by resource", async () => {
     const { changes } = await compared(
       instance("aws_x", { text: "a" }),
       instance("aws_x", { text: "b".repeat(30_000), other: 1 }),

@@ -1,4 +1,4 @@
-/** GET /state-versions/:state_version_id/changes: what differs between two states. */
+/** GET /state-versions/:state_version_id/changes: the differences between two states. */
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Caller, type Json, useApi } from "../../../support/api.ts";
 import { data, details, type Org, resource } from "../../../support/builders.ts";
@@ -101,7 +101,7 @@ describe("listStateVersionChanges: 200", () => {
 });
 
 describe("listStateVersionChanges: refused", () => {
-  it("400: since a version of another workspace, or one that nobody has, alike", async () => {
+  it("400: the same for a version of another workspace and an unknown one", async () => {
     const other = (await api.makeWorkspace(org.name)).id;
     const theirs = await writeState(org.owner, other, stateOf());
     for (const id of [theirs.id, "sv-none"]) {
@@ -116,14 +116,17 @@ describe("listStateVersionChanges: refused", () => {
     const open = await writeState(org.owner, id, stateOf());
     const sealed = await writeState(org.owner, id, encryptedStateOf({ serial: 2 }));
     for (const answer of [await org.owner.get(path(sealed)), await org.owner.get(`${path(open)}?since=${sealed.id}`)])
-      expect([answer.status, ...details(answer)]).toEqual([409, expect.stringContaining("encrypted by the engine")]);
+      expect([answer.status, ...details(answer)]).toEqual([
+        409,
+        expect.stringContaining("The engine encrypted the state version"),
+      ]);
     await lock(org.owner, id);
     const pending = data(await post(org.owner, id, announced(stateOf({ serial: 3 }))));
     const answer = await org.owner.get(path(pending));
     expect([answer.status, ...details(answer)]).toEqual([409, expect.stringContaining("it is pending")]);
   });
 
-  it("403: for whoever reads outputs alone; 404 for others", async () => {
+  it("403: for callers who can only read outputs; 404 for others", async () => {
     const team = await api.makeTeam(org.name);
     const relationships = {
       team: { data: { type: "teams", id: team.id } },

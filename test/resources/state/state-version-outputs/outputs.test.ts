@@ -1,4 +1,4 @@
-/** Outputs: read out of the state, of every type, with every digit; by three endpoints and beside workspaces. */
+/** Outputs of every type with full precision, from three endpoints and as includes of workspaces. */
 import { describe, expect, it } from "vitest";
 import { readLargeStates } from "../../../../src/resources/state/state-versions/upkeep/upkeep.ts";
 import { type Json, useApi } from "../../../support/api.ts";
@@ -117,7 +117,7 @@ describe("sensitive values", () => {
     open: { value: "x", type: "string", sensitive: false },
   };
 
-  it("are null in lists of the state in force and beside workspaces; shown by id, and in the version's own list", async () => {
+  it("are null in lists of the current state and in includes; shown by id, and in the version's own list", async () => {
     const version = await stage.write(stateOf({ outputs }));
     const values = (found: Json[]) =>
       found.map(({ attributes }) => [attributes.name, attributes.sensitive, attributes.value]);
@@ -149,14 +149,14 @@ describe("lists", () => {
     );
   const names = (found: Json[]) => found.map(({ attributes }) => attributes.name);
 
-  it("of the state in force: all at once, by name", async () => {
+  it("of the current state: all in one response, by name", async () => {
     await stage.write(stateOf({ outputs: many(45) }));
     const answer = await stage.owner.get(`${stage.path}/current-state-version-outputs`);
     expect(names(data(answer))).toEqual(Object.keys(many(45)));
     expect(answer.body).not.toHaveProperty("meta");
   });
 
-  it("of the state in force: empty without one, and while there is only an intermediate one", async () => {
+  it("of the current state: empty without one, and while there is only an intermediate one", async () => {
     expect(await current()).toEqual([]);
     await stage.lock();
     await stage.sent(stateOf({ outputs: many(1) }));
@@ -174,7 +174,7 @@ describe("lists", () => {
     expect(await listed(version.id, "?page[size]=100")).toHaveLength(45);
   });
 
-  it("of a version that is awaited or discarded: empty", async () => {
+  it("of a pending or discarded version: empty", async () => {
     await stage.lock();
     const version = await stage.announce(stateOf({ outputs: many(2) }));
     expect(await listed(version.id)).toEqual([]);
@@ -233,7 +233,7 @@ describe("workspace-outputs", () => {
     expect(namesOf(other.id)).toEqual(["two"]);
   });
 
-  it("are none without a state, and those of the state in force only", async () => {
+  it("are empty without a state, and otherwise only those of the current state", async () => {
     expect((await stage.shown("?include=outputs")).body.included).toEqual([]);
     await stage.write(stateOf({ outputs: { gone: { value: 1, type: "number" } } }));
     await stage.write(stateOf({ serial: 2 }));

@@ -1,6 +1,6 @@
 /**
- * Contents as they lie in the tables: compressed, sealed, in chunks; and never a wrong whole, whatever happens to
- * them. Large states take turns: a huge one keeps nobody waiting until it was read.
+ * Stored contents: compressed, encrypted and in chunks; damage is always detected. Processing a huge state does not
+ * delay smaller ones.
  */
 import { describe, expect, it } from "vitest";
 import { digestOf } from "../../../../src/resources/shared/contents/contents.ts";
@@ -170,7 +170,7 @@ describe("on read, what is damaged never arrives as a whole", () => {
     expect(await received(version.id)).toEqual({ status: 200, text: state });
   });
 
-  it("a small one: an error that tells nothing of the inside", async () => {
+  it("a small one: an error that reveals no details", async () => {
     const version = await stage.write(stateOf());
     await changeChunks(await contentId(version.id), () => []);
     const answer = await received(version.id);

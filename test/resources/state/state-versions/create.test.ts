@@ -1,4 +1,4 @@
-/** A state in the request itself, or announced: what is answered, what is refused, and by which sentence. */
+/** Creating state versions, with content in the request or announced: responses and refusals. */
 import { describe, expect, it } from "vitest";
 import { type Json, useApi } from "../../../support/api.ts";
 import { data, pointers } from "../../../support/builders.ts";
@@ -208,7 +208,7 @@ describe("createStateVersion: 422", () => {
     ["a serial with a fraction", "serial", { serial: 1.5 }, /^Serial must be /],
     ["no MD5", "md5", { md5: undefined }, "Md5 can't be blank"],
     ["an MD5 that is none", "md5", { md5: "abc" }, "Md5 must be the MD5 of the content as 32 hex digits"],
-    ["another MD5", "md5", { md5: md5("another") }, "Md5 is not the MD5 of the state that was sent; send it again"],
+    ["another MD5", "md5", { md5: md5("another") }, "Md5 does not match the sent state; send it again"],
     ["a state that is no base64", "state", { state: "%%%" }, "State must be base64"],
     ["a state that is a number", "state", { state: 5 }, /^State must be /],
     ["a state that is null", "state", { state: null }, /^State must be /],
@@ -217,7 +217,7 @@ describe("createStateVersion: 422", () => {
       "a JSON form alone",
       "json-state",
       { state: undefined, "json-state": base64("{}") },
-      "Json state can't be sent without the state itself",
+      "Json state can't be sent without 'state'",
     ],
     ["a lineage that is too long", "lineage", { lineage: "x".repeat(256) }, /^Lineage is too long/],
     ["a 'force' that is text", "force", { force: "yes" }, /^Force must be /],
@@ -227,13 +227,13 @@ describe("createStateVersion: 422", () => {
   });
 
   it.each<[string, string, RegExp]>([
-    ["no JSON", "no JSON", /^The state is not JSON: it has something unexpected at byte 1\.$/],
-    ["nothing", "", /^The state is not JSON: it ends too early, after 0 bytes\.$/],
-    ["half of it", '{"version":4', /^The state is not JSON: it ends too early/],
+    ["no JSON", "no JSON", /^The state is not valid JSON: it has an unexpected character at byte 1\.$/],
+    ["nothing", "", /^The state is not valid JSON: it ends unexpectedly after 0 bytes\.$/],
+    ["half of it", '{"version":4', /^The state is not valid JSON: it ends unexpectedly/],
     ["no object", "[]", /^The state must be a JSON object with a member "version"/],
     ["an object that is no state", '{"colour":"blue"}', /^The state must be a JSON object with a member "version"/],
     ["a format of text", '{"version":"4"}', /^The state must be a JSON object with a member "version"/],
-    ["no UTF-8", Buffer.from([0x22, 0xff, 0x22]).toString("latin1"), /^The state is not JSON: it is not UTF-8/],
+    ["no UTF-8", Buffer.from([0x22, 0xff, 0x22]).toString("latin1"), /^The state is not valid JSON: it is not UTF-8/],
   ])("a content that is %s", async (_, content, sentence) => {
     await stage.lock();
     const bytes = Buffer.from(content, "latin1");
@@ -245,7 +245,7 @@ describe("createStateVersion: 422", () => {
     expectFault(answer, "state", sentence);
   });
 
-  it("tells all faults at once", async () => {
+  it("reports all faults in one response", async () => {
     await stage.lock();
     const answer = await post(stage.owner, stage.workspace.id, { serial: -1, md5: "x", force: 1 });
     expect(answer.status).toBe(422);
@@ -263,7 +263,7 @@ describe("createStateVersion: 422", () => {
 describe("createStateVersion: 413", () => {
   const mebibyte = 1024 * 1024;
   const sentence =
-    "A state in the request itself can have at most 16777216 bytes. Create the state version without 'state', and send the content with PUT to its 'hosted-state-upload-url': up to 268435456 bytes.";
+    "A state in the request can have at most 16777216 bytes. Create the state version without 'state', then upload the content with PUT to its 'hosted-state-upload-url', which accepts up to 268435456 bytes.";
 
   it("for a content of more than 16 MiB, by a sentence that names the other way", async () => {
     await stage.lock();
@@ -303,11 +303,11 @@ describe("createStateVersion: 413", () => {
 });
 
 describe("createStateVersion: 409", () => {
-  it("of a workspace that nobody has locked", async () => {
+  it("of an unlocked workspace", async () => {
     expectRefused(
       await stage.send(stateOf()),
       409,
-      "Unable to write state. The workspace is not locked; lock it first.",
+      "Unable to write state. The workspace is not locked. Lock it first.",
     );
     expect((await post(stage.owner, stage.workspace.id, { serial: 1, md5: md5("") })).status).toBe(409);
   });

@@ -1,4 +1,4 @@
-/** States that OpenTofu encrypted before it sent them: kept and given back as they are, and nothing is said of their inside. */
+/** States that OpenTofu encrypted: stored and returned unchanged, without any data read from them. */
 import { describe, expect, it } from "vitest";
 import { useApi } from "../../../support/api.ts";
 import { base64, encryptedStateOf, fetchState, managed, md5, put, stateOf } from "../../../support/states.ts";
@@ -25,7 +25,7 @@ const ways: [string, (state: string, attributes?: object) => Promise<string>][] 
 
 const safeDelete = () => stage.owner.post(`${stage.path}/actions/safe-delete`);
 const unknown =
-  "Unable to delete workspace. The engine encrypted its state, so nobody can tell here whether it still manages resources. Make sure that they are destroyed, then force the deletion.";
+  "Unable to delete workspace. The engine encrypted its state, so the service can't tell whether it still manages resources. Make sure that they are destroyed, then force-delete the workspace.";
 
 describe.each(ways)("an encrypted state %s", (_, write) => {
   it("is given back byte for byte, and its document says why there is nothing else", async () => {
@@ -68,15 +68,19 @@ describe.each(ways)("an encrypted state %s", (_, write) => {
     const lineage = "5f1d6c1e-0000-0000-0000-000000000000";
     await write(encryptedStateOf({ serial: 5 }), { serial: 8 });
     await stage.lock();
-    expectRefused(await stage.send(encryptedStateOf({ serial: 7 })), 409, /serial 7 is older than the latest one, 8/);
-    expectRefused(await stage.send(encryptedStateOf({ serial: 9, lineage })), 409, /lineage .* is not the workspace's/);
+    expectRefused(await stage.send(encryptedStateOf({ serial: 7 })), 409, /serial 7 is older than the latest serial 8/);
+    expectRefused(
+      await stage.send(encryptedStateOf({ serial: 9, lineage })),
+      409,
+      /lineage .* does not match the workspace's lineage/,
+    );
     await stage.unlock();
     const id = await write(encryptedStateOf({ serial: 1, lineage }), { serial: 9, lineage: undefined, force: true });
     expect(await stage.currentId()).toBe(id);
     expect((await stage.show(id)).attributes.serial).toBe(9);
   });
 
-  it("of any size is there at once: nothing of it has to be read", async () => {
+  it("of any size is processed immediately, because nothing can be read from it", async () => {
     const state = encryptedStateOf({ bytes: 2 * 1024 * 1024 });
     const id = await write(state);
     expect((await stage.show(id)).attributes).toMatchObject({ encrypted: true, "resources-processed": true });
@@ -90,7 +94,7 @@ describe.each(ways)("an encrypted state %s", (_, write) => {
     expect((await stage.owner.delete(stage.path)).status).toBe(204);
   });
 
-  it("keeps it no longer than it is the state in force", async () => {
+  it("only while it is the current state", async () => {
     await write(encryptedStateOf());
     await write(stateOf({ serial: 2 }));
     expect((await safeDelete()).status).toBe(204);
@@ -118,7 +122,7 @@ describe("an encrypted state", () => {
     expect((await stage.events(version.id))[0]).toMatchObject({ after: { encrypted: true, serial: 1 } });
   });
 
-  it("is told apart from others, which are not", async () => {
+  it("is distinguished from plain states", async () => {
     expect((await stage.write(stateOf())).attributes.encrypted).toBe(false);
     await stage.lock();
     expect((await stage.announce(stateOf({ serial: 2 }))).attributes.encrypted).toBe(false);
@@ -128,14 +132,14 @@ describe("an encrypted state", () => {
 describe("what only resembles an encrypted state: 422", () => {
   const { meta, encryption_version } = JSON.parse(encryptedStateOf()) as Record<string, unknown>;
   it.each<[string, object, RegExp]>([
-    ["no base64", { meta, encryption_version, encrypted_data: "%" }, /"encrypted_data" is not text in base64\.$/],
-    ["a number", { meta, encryption_version, encrypted_data: 5 }, /"encrypted_data" is not text in base64\.$/],
+    ["no base64", { meta, encryption_version, encrypted_data: "%" }, /"encrypted_data" is not a base64 string\.$/],
+    ["a number", { meta, encryption_version, encrypted_data: 5 }, /"encrypted_data" is not a base64 string\.$/],
     ["no word of how", { encrypted_data: "QUFB" }, /has neither "meta" nor "encryption_version"/],
     ["a key that is none", { meta: "x", encrypted_data: "QUFB" }, /"meta" is not an object\.$/],
     [
       "resources in the open",
       { meta, encrypted_data: "QUFB", resources: [managed("a")] },
-      /has the member "resources" of one that is not\.$/,
+      /it has the member "resources" of a plain state\.$/,
     ],
     ["nothing encrypted", { meta, encryption_version }, /^The state must be a JSON object with a member "version"/],
   ])("%s", async (_, content, sentence) => {
@@ -149,6 +153,6 @@ describe("what only resembles an encrypted state: 422", () => {
 
   it("is refused by its MD5 like any other", async () => {
     await stage.lock();
-    expectFault(await stage.send(encryptedStateOf(), { md5: md5("another") }), "md5", /^Md5 is not the MD5/);
+    expectFault(await stage.send(encryptedStateOf(), { md5: md5("another") }), "md5", /^Md5 does not match/);
   });
 });

@@ -1,4 +1,4 @@
-/** Large states: taken at once, read later by a job, in steps that can be interrupted anywhere. */
+/** Large states: stored immediately, processed later by a job that can be interrupted at any step. */
 import { describe, expect, it } from "vitest";
 import {
   readLargeStates,
@@ -16,7 +16,7 @@ const stage = useStage(api);
 
 const outputs = { name: { value: "x", type: "string" }, other: { value: 2, type: "number" } };
 const filler = "x".repeat(1_100_000);
-/** Larger than what is read at once, with this many resources beside its filler. */
+/** Too large to be processed in the request, with this many resources in addition to its filler. */
 const large = (serial: number, count: number) =>
   stateOf({ serial, outputs, resources: [managed("many", count), managed("filler", 1, { filler })] });
 
@@ -27,7 +27,7 @@ const workspaceShows = async () => {
   return [attributes["resource-count"], relationships.outputs.data.length];
 };
 
-/** Work that is told to end after so many steps. */
+/** A job that is aborted after this many steps. */
 function interruptedAfter(steps: number): JobWork {
   const stop = new AbortController();
   const work = upkeepOf(api, { signal: stop.signal });
@@ -45,7 +45,7 @@ function interruptedAfter(steps: number): JobWork {
 describe.each(["in the request", "by upload"])("a large state %s", (how) => {
   const written = (state: string) => (how === "by upload" ? stage.upload(state) : stage.write(state));
 
-  it("is there at once; what is in it comes later", async () => {
+  it("is stored immediately and processed later", async () => {
     const { id } = await written(large(1, 10));
     const before = await stage.show(id);
     expect(before.attributes).toMatchObject({
@@ -65,7 +65,7 @@ describe.each(["in the request", "by upload"])("a large state %s", (how) => {
     expectRefused(
       await stage.owner.post(`${stage.path}/actions/safe-delete`),
       409,
-      "Unable to delete workspace. Its latest state is still being processed; try again shortly.",
+      "Unable to delete workspace. Its latest state is still being processed. Try again shortly.",
     );
 
     expect(await read()).toBe(1);
@@ -112,7 +112,7 @@ describe("what makes a state large", () => {
     }
   });
 
-  it("wakes the job that reads it; what is read at once wakes nobody", async () => {
+  it("wakes the processing job; a small state does not", async () => {
     woken.length = 0;
     await stage.write(stateOf({ serial: 1, resources: [managed("few", 3)] }));
     await stage.upload(stateOf({ serial: 2 }));
@@ -130,7 +130,7 @@ describe("what makes a state large", () => {
 });
 
 describe("when it is read", () => {
-  it("under the lock, before it is in force: the unlock takes it over", async () => {
+  it("under the lock, before it is current: the unlock uses the result", async () => {
     await stage.lock();
     const state = large(1, 5);
     const version = await stage.announce(state);
@@ -190,7 +190,7 @@ describe("when it is read", () => {
     expect(rows).toHaveLength(601);
   });
 
-  it("by two at once: once", async () => {
+  it("by two concurrent jobs: once", async () => {
     const { id } = await stage.write(large(1, 600));
     await Promise.allSettled([read(), read()]);
     await read();
@@ -211,7 +211,7 @@ describe("when it is read", () => {
     for (const id of kept) expect(ids).toContain(id);
   });
 
-  it("one that can't be read does not keep the others waiting, and is told", async () => {
+  it("one that can't be processed does not delay the others, and is reported", async () => {
     const lost = await stage.write(large(1, 1));
     const good = await stage.write(large(2, 2));
     await setVersion(api, lost.id, { createdAt: "2020-01-01T00:00:00.000Z" });

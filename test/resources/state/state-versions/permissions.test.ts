@@ -1,6 +1,6 @@
 /**
- * Who may do what with a workspace's state: every level, and strangers. Which phase of a run writes state: the apply
- * alone, over HTTP with the tokens that an agent is given.
+ * Access to a workspace's state for every level and for strangers. Only the apply phase of a run can write state;
+ * tested over HTTP with the tokens of agents.
  */
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type Api, type Caller, type Json, useApi } from "../../../support/api.ts";
@@ -40,7 +40,7 @@ describe("permissions", () => {
     [hiddenId, outputId] = found.map(({ id }: Json) => id);
   });
 
-  /** Everything that can be asked about state, with what it needs. */
+  /** Every request about state, with the permission that it needs. */
   const requests: Record<string, (caller: Caller) => Promise<number>> = {
     list: async (caller) => (await caller.get(`/workspaces/${workspace.id}/state-versions`)).status,
     "list by names": async (caller) =>
@@ -63,7 +63,7 @@ describe("permissions", () => {
 
   const state = ["list", "list by names", "show", "current", "download"];
   const outputs = ["list outputs", "list current outputs", "show output", "show sensitive output"];
-  /** 409 is what a caller gets who may write, without the lock. */
+  /** 409 means that the caller can write, but does not hold the lock. */
   const expected = (readsOutputs: boolean, readsState: boolean, writes: boolean): Record<string, number> => ({
     ...Object.fromEntries(state.map((name) => [name, readsState ? 200 : 403])),
     ...Object.fromEntries(outputs.map((name) => [name, readsOutputs ? 200 : 403])),
@@ -105,7 +105,7 @@ describe("permissions", () => {
     ])("documents promise what requests get: %s", async (_, attributes, writes, updates) => {
       const caller = await memberWith(attributes);
       const statuses = await all(caller);
-      // The content of the state in force stays, so whoever may remove contents is told that.
+      // The content of the current state can't be deleted, so callers with the permission get a 409.
       const removal = await caller.post(`/state-versions/${version.id}/actions/soft_delete_backing_data`);
       const promised = {
         "can-read-state-versions": statuses["download"] === 200,
@@ -133,7 +133,7 @@ describe("permissions", () => {
     });
   });
 
-  describe("nobody", () => {
+  describe("without a token", () => {
     const nothing = () => Object.fromEntries(Object.keys(requests).map((name) => [name, 404]));
 
     it("a member without access, another organization's owner and its token: 404", async () => {
@@ -147,19 +147,19 @@ describe("permissions", () => {
     const valuesOf = async (caller: Caller, path: string): Promise<unknown[]> =>
       data(await caller.get(path)).map(({ attributes }: Json) => attributes.value);
 
-    it("a version's outputs show them to whoever may read the state itself, and to nobody else", async () => {
+    it("a version's outputs show them only to callers who can read the state", async () => {
       const path = `/state-versions/${version.id}/outputs`;
       expect(await valuesOf(await memberWith({ access: "read" }), path)).toEqual(["hidden", "open"]);
       const lesser = await memberWith({ access: "custom", "state-versions": "read-outputs" });
       expect(await valuesOf(lesser, path)).toEqual([null, "open"]);
     });
 
-    it("an output by its id shows its value to whoever may read outputs", async () => {
+    it("an output by its id shows its value to callers who can read outputs", async () => {
       const lesser = await memberWith({ access: "custom", "state-versions": "read-outputs" });
       expect(data(await lesser.get(`/state-version-outputs/${hiddenId}`)).attributes.value).toBe("hidden");
     });
 
-    it("lists and includes show them to nobody", async () => {
+    it("lists and includes never show them", async () => {
       const path = `/workspaces/${workspace.id}/current-state-version-outputs`;
       for (const caller of [org.owner, api.admin]) expect(await valuesOf(caller, path)).toEqual([null, "open"]);
       for (const included of [
@@ -172,7 +172,7 @@ describe("permissions", () => {
       }
     });
 
-    it("include=outputs shows nothing to whoever may not read outputs", async () => {
+    it("include=outputs shows nothing to callers who can't read outputs", async () => {
       const blind = await memberWith({ access: "custom", "state-versions": "none" });
       for (const path of [`/workspaces/${workspace.id}`, `/organizations/${org.name}/workspaces`])
         expect((await blind.get(`${path}?include=outputs`)).body.included).toEqual([]);
@@ -180,7 +180,7 @@ describe("permissions", () => {
   });
 
   describe("custom write without the permission to lock", () => {
-    it("writes as soon as it holds the lock, which it can't get by itself", async () => {
+    it("can write once it holds the lock, which it can't get on its own", async () => {
       const own: Api = api;
       const place = await own.makeWorkspace(org.name);
       const team = await own.makeTeam(org.name);
@@ -300,7 +300,7 @@ describe("run phases", () => {
       return version.id;
     }
 
-    it("does not become current with the run's end, nor with the next lock, and is in nobody's way", async () => {
+    it("does not become current when the run ends, nor with the next lock, and blocks nothing", async () => {
       const left = await leftByPlan(await planning());
       expect(await currentId()).toBe(genuine);
       await lock(org.owner, workspace.id);
@@ -314,7 +314,7 @@ describe("run phases", () => {
       expect(await currentId()).toBe(next.id);
     });
 
-    it("does not become current where somebody else's lock follows it", async () => {
+    it("does not become current with another caller's next lock", async () => {
       await lock(org.owner, workspace.id);
       const version = data(await post(org.owner, workspace.id, inRequest(forged(2))));
       await setVersion(api, version.id, { createdByKind: "run", createdById: "run-1", createdByTokenId: "plan-1" });

@@ -1,4 +1,4 @@
-/** Many at once, through two servers on one database: nothing is lost, nothing is half, and exactly one wins. */
+/** Concurrent requests on two servers with one database: nothing is lost or partial, and exactly one wins. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openDatabase } from "../../../../src/database/engines/open.ts";
@@ -35,7 +35,9 @@ const elsewhere = (url: string): string => url.replace(api.url, second.url);
 const statuses = (answers: readonly Answer[]): number[] => answers.map(({ status }) => status).sort();
 const complete = async (id: string) => (await contentsOf(api, id)).filter((content) => content.complete === 1);
 
-/** Starts the work while somebody else holds the workspace's row, so that all of it has begun before any of it goes on. */
+/**
+ * Starts the requests while another transaction holds the workspace's row, so that all have begun before any continues.
+ */
 async function together<T>(...work: (() => Promise<T>)[]): Promise<T[]> {
   let release!: () => void;
   const released = new Promise<void>((resolve) => (release = resolve));
@@ -59,7 +61,7 @@ async function together<T>(...work: (() => Promise<T>)[]): Promise<T[]> {
   return all;
 }
 
-describe("lock, write, unlock, by four at once on three workspaces", () => {
+describe("lock, write, unlock, by four concurrent callers on three workspaces", () => {
   const rounds = deep(2, 30);
 
   async function until(expected: number, act: () => Promise<Answer>): Promise<Answer> {
@@ -71,7 +73,7 @@ describe("lock, write, unlock, by four at once on three workspaces", () => {
     }
   }
 
-  /** What an engine does, with a state that follows the one in force. */
+  /** What an engine does, with a state that follows the current one. */
   async function writeNext(caller: Caller, workspaceId: string, marker: string, uploads: boolean): Promise<void> {
     const path = `/workspaces/${workspaceId}`;
     await until(200, () => caller.post(`${path}/actions/lock`));
@@ -146,8 +148,8 @@ describe("lock, write, unlock, by four at once on three workspaces", () => {
   );
 });
 
-describe("two uploads to one URL at once", () => {
-  it("of the same bytes: both are told that it is there, and it is there once, whole", async () => {
+describe("two concurrent uploads to one URL", () => {
+  it("of the same bytes: both succeed, and the content is stored once", async () => {
     const state = stateOfSize(600_000);
     await stage.lock();
     const version = await stage.announce(state);
@@ -212,7 +214,7 @@ describe("an upload, and at the same time", () => {
     }
   });
 
-  it("a forced unlock: either it is there and in force, or it is discarded and its sender knows", async () => {
+  it("a force-unlock: either the state is current, or it is discarded and the upload fails", async () => {
     for (let serial = 1; serial <= 3; serial += 1) {
       await stage.lock();
       const state = stateOf({ serial });
@@ -253,7 +255,7 @@ describe("an upload, and at the same time", () => {
   });
 });
 
-describe("two about one content at once", () => {
+describe("two concurrent requests about one content", () => {
   const act = (caller: Caller, id: string, action: string) =>
     caller.post(`/state-versions/${id}/actions/${action}_backing_data`);
 
@@ -283,7 +285,7 @@ describe("two about one content at once", () => {
   });
 });
 
-describe("many creations under one lock at once", () => {
+describe("many concurrent creations under one lock", () => {
   it("each has its own place, and the serials go up", async () => {
     await stage.lock();
     const callers = [stage.owner, second.as(stage.owner.token)];

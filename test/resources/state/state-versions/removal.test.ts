@@ -1,7 +1,6 @@
 /**
- * What a deleted workspace or version leaves behind is removed in steps, however much it managed. Deleting a workspace
- * that has state: safely, not while it manages anything; by force, at once. The content of an old version: hidden,
- * restored, removed for good; and when not.
+ * Deleting workspaces that have state, safely or by force; cleaning up after deleted workspaces and versions in steps;
+ * soft-deleting, restoring and permanently deleting the content of old versions.
  */
 import { describe, expect, it } from "vitest";
 import {
@@ -134,7 +133,7 @@ describe("the resources of a version", () => {
     expect(await rowsOf(old.id)).toBe(0);
   });
 
-  it("stay while it is there, whatever uploads for it were given up", async () => {
+  it("stay while the version exists, even if other uploads were discarded", async () => {
     await stage.lock();
     const state = stateOf({ resources: [managed("a", 3)] });
     const version = await stage.announce(state);
@@ -151,9 +150,9 @@ const byName = () =>
   stage.owner.post(
     `/organizations/${stage.org.name}/workspaces/${stage.workspace.attributes.name}/actions/safe-delete`,
   );
-const locked = "Unable to delete workspace. The workspace is locked; unlock it first.";
+const locked = "Unable to delete workspace. The workspace is locked. Unlock it first.";
 const manages = (count: number) =>
-  `Unable to delete workspace. The workspace manages ${count} resource${count === 1 ? "" : "s"}; destroy what it manages first, or force the deletion.`;
+  `Unable to delete workspace. The workspace manages ${count} resource${count === 1 ? "" : "s"}. Destroy them first, or force-delete the workspace.`;
 
 describe("safe delete", () => {
   it.each([
@@ -182,7 +181,7 @@ describe("safe delete", () => {
     expect((await safeDelete()).status).toBe(204);
   });
 
-  it("what was given up is in nobody's way", async () => {
+  it("discarded versions block nothing", async () => {
     await stage.lock();
     await stage.announce(stateOf({ resources: [managed("one")] }));
     await stage.forceUnlock();
@@ -191,7 +190,7 @@ describe("safe delete", () => {
 });
 
 describe("force delete", () => {
-  it("204 with resources, locked, and with a state that is awaited", async () => {
+  it("204 with resources, locked, and with a pending state", async () => {
     const version = await stage.write(stateOf({ serial: 1, resources: [managed("one")] }));
     await stage.lock();
     const awaited = await stage.announce(stateOf({ serial: 2 }));
@@ -217,7 +216,7 @@ const act = (id: string, action: string, caller: Caller = stage.owner): Promise<
 const download = (id: string) => fetchState(api, stage.owner, `/state-versions/${id}/download`);
 
 const state = stateOf({ outputs: { a: { value: "x", type: "string" } } });
-/** A version that another has taken the place of. */
+/** A superseded version. */
 async function old(): Promise<Json> {
   const version = await stage.write(state, { "json-state": base64("{}") });
   await stage.write(stateOf({ serial: 2 }));
@@ -307,12 +306,12 @@ describe("the transitions", () => {
     }
   });
 
-  it("409: the state in force, and one that is about to be", async () => {
+  it("409: the current state, and one that becomes current with the unlock", async () => {
     const current = await stage.write(state);
     await stage.lock();
     const next = await stage.sent(stateOf({ serial: 2 }));
     const sentence =
-      "The content of the state in force, or of one that is about to be, can't be deleted. Write a newer state first.";
+      "The content of the current state version, or of one that becomes current with the unlock, can't be deleted. Write a newer state first.";
     for (const { id } of [current, next]) expectRefused(await act(id, "soft_delete"), 409, sentence);
     expect(await stage.status(current.id)).toBe("finalized");
   });
@@ -333,7 +332,7 @@ describe("the transitions", () => {
 });
 
 describe("who may", () => {
-  it("an admin of the workspace: 204; whoever may only write: 403; whoever may not read the state: 403; strangers: 404", async () => {
+  it("an admin of the workspace: 204; a writer: 403; a member who can't read the state: 403; strangers: 404", async () => {
     const version = await old();
     const callers: [number, Caller][] = [];
     for (const [access, status] of [

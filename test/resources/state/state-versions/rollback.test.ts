@@ -1,4 +1,4 @@
-/** PATCH /workspaces/:workspace_id/state-versions: going back to an earlier state. */
+/** PATCH /workspaces/:workspace_id/state-versions: rolling back to an earlier state. */
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Answer, type Caller, type Json, useApi } from "../../../support/api.ts";
 import { data, details, type Member, type Org, pointers } from "../../../support/builders.ts";
@@ -89,7 +89,7 @@ describe("rollBackState: 201", () => {
     expect((await post(writer, id, inRequest(next))).status).toBe(201);
   });
 
-  it("tells the trail which version it goes back to", async () => {
+  it("records in the audit log which version it rolls back to", async () => {
     const id = await makeStateful();
     const old = await writeState(writer, id, stateOf());
     await lock(writer, id);
@@ -106,7 +106,7 @@ describe("rollBackState: 201", () => {
     expect(JSON.parse(events[0]?.after ?? "")).toMatchObject({ workspace: id, "rollback-state-version": old.id });
   });
 
-  it("what was announced under the lock and not sent is given up", async () => {
+  it("discards pending versions of the same lock", async () => {
     const id = await makeStateful();
     const old = await writeState(writer, id, stateOf());
     await lock(writer, id);
@@ -134,7 +134,7 @@ describe("rollBackState: refused", () => {
     const id = await makeStateful();
     const old = await writeState(writer, id, stateOf());
     const free = await rollBack(writer, id, old.id);
-    expect([free.status, ...details(free)]).toEqual([409, expect.stringContaining("not locked; lock it first")]);
+    expect([free.status, ...details(free)]).toEqual([409, expect.stringContaining("not locked. Lock it first")]);
     await lock(org.owner, id);
     const held = await rollBack(writer, id, old.id);
     expect([held.status, ...details(held)]).toEqual([409, expect.stringContaining("is locked by User")]);
@@ -142,7 +142,7 @@ describe("rollBackState: refused", () => {
     expect(list.data).toHaveLength(1);
   });
 
-  it("422: a version of another workspace, and one that nobody has, alike", async () => {
+  it("422: the same for a version of another workspace and an unknown one", async () => {
     const [id, other] = [await makeStateful(), await makeStateful()];
     const theirs = await writeState(writer, other, stateOf());
     await lock(writer, id);
@@ -154,7 +154,7 @@ describe("rollBackState: refused", () => {
     }
   });
 
-  it("422: one whose content is awaited, was given up or hidden, and one that the engine encrypted", async () => {
+  it("422: a version that is pending, discarded or soft-deleted, and one that the engine encrypted", async () => {
     const id = await makeStateful();
     const old = await writeState(writer, id, stateOf());
     const sealed = await writeState(writer, id, encryptedStateOf({ serial: 2 }));
@@ -167,8 +167,8 @@ describe("rollBackState: refused", () => {
       expect(answer.status).toBe(422);
       return details(answer)[0];
     };
-    expect(await refused(old.id)).toContain("it is backing_data_soft_deleted");
-    expect(await refused(pending.id)).toContain("it is pending");
+    expect(await refused(old.id)).toContain("its status is backing_data_soft_deleted");
+    expect(await refused(pending.id)).toContain("its status is pending");
     expect(await refused(sealed.id)).toContain("was encrypted by the engine");
   });
 
@@ -180,7 +180,7 @@ describe("rollBackState: refused", () => {
     expect(pointers(answer)).toEqual(["/data/relationships"]);
   });
 
-  it("403: for whoever reads states and does not write them, and with an organization's token; 404 for others", async () => {
+  it("403: for callers who can only read states, and with an organization's token; 404 for others", async () => {
     const id = await makeStateful();
     const old = await writeState(writer, id, stateOf());
     const readers = (await api.makeTeam(org.name)).id;

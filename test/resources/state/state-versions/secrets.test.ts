@@ -1,4 +1,4 @@
-/** Neither a signed URL nor anything of a state's content is in the log, in the audit trail, or in plain in any table. */
+/** Signed URLs and state contents appear neither in the log, nor in the audit log, nor unencrypted in any table. */
 import pino from "pino";
 import { expect, it } from "vitest";
 import { readLargeStates } from "../../../../src/resources/state/state-versions/upkeep/upkeep.ts";

@@ -1,7 +1,4 @@
-/**
- * What may follow what: serial, lineage and MD5; and who may write at all. What is written under a lock, and what the
- * lock's release makes of it.
- */
+/** Succession of state versions by serial, lineage and MD5, and the effect of locking and unlocking on them. */
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Caller, type Json, useApi } from "../../../support/api.ts";
 import { data, type Member } from "../../../support/builders.ts";
@@ -12,16 +9,16 @@ const api = useApi();
 const stage = useStage(api);
 
 const other = "00000000-e579-fb7c-ffdd-f0c858a647a7";
-/** What the CLI shows to somebody who pushed with '-force', which it does not pass on with a 'cloud' block. */
+/** The CLI shows this after a push with '-force', which it does not send with a 'cloud' block. */
 const byForce =
-  "and push it without '-force', or send 'force': true to the API: with a 'cloud' block the CLI never sends it.";
+  "and push it without '-force', or send 'force': true to the API. With a 'cloud' block the CLI never sends 'force'.";
 const remedy = (latest: number) =>
-  `Pull the latest state and start from it. To replace it, raise 'serial' in yours above ${latest}, ${byForce}`;
+  `Pull the latest state and start from it. To replace it, set 'serial' in your state above ${latest}, ${byForce}`;
 const older = (serial: number, latest: number) =>
-  `The state's serial ${serial} is older than the latest one, ${latest}: somebody wrote state since. ${remedy(latest)}`;
-const twice = (serial: number) => `There is another state with the serial ${serial} already. ${remedy(serial)}`;
+  `The state's serial ${serial} is older than the latest serial ${latest}: a newer state was written. ${remedy(latest)}`;
+const twice = (serial: number) => `A different state with the serial ${serial} already exists. ${remedy(serial)}`;
 const foreign = (latest = 1) =>
-  `The state's lineage ${other} is not the workspace's, ${lineage}: it is the state of something else. Check which workspace you write to. To replace its state, set 'lineage' in yours to the workspace's and 'serial' above ${latest}, ${byForce}`;
+  `The state's lineage ${other} does not match the workspace's lineage ${lineage}, so it belongs to another workspace. Check that you are writing to the right workspace. To replace its state, set 'lineage' in your state to the workspace's and 'serial' above ${latest}, ${byForce}`;
 
 describe("the serial", () => {
   it("goes up, by any number", async () => {
@@ -46,14 +43,14 @@ describe("the serial", () => {
     );
   });
 
-  it("of the same state once more is accepted, as whoever tries again would have it", async () => {
+  it("of the same state again is accepted as a retry", async () => {
     const first = await stage.write(stateOf({ serial: 5 }));
     const second = await stage.write(stateOf({ serial: 5 }));
     expect(second.id).not.toBe(first.id);
     expect(await stage.currentId()).toBe(second.id);
   });
 
-  it("is compared with what was written under the same lock, and with what is awaited", async () => {
+  it("is compared with versions written under the same lock, and with pending ones", async () => {
     await stage.lock();
     await stage.sent(stateOf({ serial: 3 }));
     expectRefused(await stage.send(stateOf({ serial: 2 })), 409, older(2, 3));
@@ -133,9 +130,9 @@ describe("force", () => {
 
   it("never passes over the MD5", async () => {
     await stage.lock();
-    expectFault(await stage.send(stateOf(), { force: true, md5: md5("another") }), "md5", /^Md5 is not the MD5/);
+    expectFault(await stage.send(stateOf(), { force: true, md5: md5("another") }), "md5", /^Md5 does not match/);
     const version = await stage.announce(stateOf(), { force: true });
-    expectFault(await put(uploadUrlOf(version), stateOf({ serial: 2 })), "md5", /^Md5 is not the MD5/);
+    expectFault(await put(uploadUrlOf(version), stateOf({ serial: 2 })), "md5", /^Md5 does not match/);
   });
 
   it("that is false passes over nothing", async () => {
@@ -160,7 +157,7 @@ describe("only the holder of the lock writes", () => {
   });
   const allow = () => api.grantWorkspace(stage.workspace.id, team.id, "write");
   const heldBy = (name: string) =>
-    `Unable to write state. The workspace is locked by ${name}, who alone may write state until it is unlocked.`;
+    `Unable to write state. The workspace is locked by ${name}. Only the lock holder can write state until the workspace is unlocked.`;
 
   it.each<[string, () => Caller, () => Caller, () => string]>([
     ["a colleague", () => writer, () => colleague, () => `User ${writer.username}`],
@@ -209,7 +206,7 @@ describe("only the holder of the lock writes", () => {
 });
 
 const pendingSentence =
-  "Unable to unlock workspace. The workspace's latest state version is still pending: its content has not arrived. Try again shortly, or force the unlock to give it up.";
+  "Unable to unlock workspace. The workspace's latest state version is still pending: its content has not been uploaded. Try again shortly, or force-unlock the workspace to discard it.";
 
 describe("while the lock is held", () => {
   it("the current version stays what it was", async () => {
@@ -226,7 +223,7 @@ describe("while the lock is held", () => {
     expect((await stage.show(before.id)).attributes.intermediate).toBe(false);
   });
 
-  it("latest-change-at is when the latest one was made", async () => {
+  it("latest-change-at is when the latest one was created", async () => {
     expect(data(await stage.shown()).attributes["latest-change-at"]).toBe(stage.workspace.attributes["created-at"]);
     await stage.lock();
     const version = await stage.announce(stateOf());
@@ -268,7 +265,7 @@ describe("unlock", () => {
     expect(await stage.currentId()).toBe(version.id);
   });
 
-  it("503 while the latest is awaited, and the lock is still held", async () => {
+  it("503 while the latest is pending, and the lock stays", async () => {
     await stage.lock();
     await stage.sent(stateOf({ serial: 1 }));
     const version = await stage.announce(stateOf({ serial: 2 }));
@@ -295,7 +292,7 @@ describe("unlock", () => {
   });
 });
 
-describe("a newer version that is finalized discards older ones that are awaited", () => {
+describe("finalizing a version discards older pending ones", () => {
   it.each(["in a request", "by upload"])("%s", async (how) => {
     await stage.lock();
     const older = await stage.announce(stateOf({ serial: 1 }));
@@ -328,7 +325,7 @@ describe("a newer version that is finalized discards older ones that are awaited
 });
 
 describe("force-unlock", () => {
-  it("discards what is awaited and settles the latest that is there", async () => {
+  it("discards pending versions and makes the latest finalized one current", async () => {
     await stage.lock();
     const there = await stage.sent(stateOf({ serial: 1, resources: [managed("a", 2)] }));
     const awaited = await stage.announce(stateOf({ serial: 2 }));

@@ -1,4 +1,4 @@
-/** What jobs do for states: retention, what was never sent or is left over, and lists that serve nobody any more. */
+/** Background jobs for states: retention, abandoned uploads, and resources of superseded states. */
 import { beforeEach, describe, expect, it } from "vitest";
 import { ofStateVersion } from "../../../../src/resources/state/state-versions/kinds.ts";
 import { appendChunk, beginContent } from "../../../../src/resources/shared/contents/store.ts";
@@ -42,7 +42,7 @@ describe("enforceRetention", () => {
     await api.database.write((tx) => tx.db.deleteFrom("stateVersions").execute());
   });
 
-  /** Versions made so many days ago; the last is in force. */
+  /** Versions created this many days ago; the last is the current one. */
   async function versions(...ages: number[]): Promise<string[]> {
     const made: string[] = [];
     for (const [index, age] of ages.entries()) {
@@ -73,7 +73,7 @@ describe("enforceRetention", () => {
     expect(await enforce()).toBe(0);
   });
 
-  it("never removes the state in force, however old", async () => {
+  it("never removes the current state, however old", async () => {
     data(await stage.owner.post(ofOrganization(), deleteOlder(1)));
     const [, , current] = await versions(30, 20, 10);
     expect(await enforce()).toBe(2);
@@ -81,7 +81,7 @@ describe("enforceRetention", () => {
     expect((await fetchState(api, stage.owner, `/state-versions/${current}/download`)).status).toBe(200);
   });
 
-  it("nor what was written under a lock that is held, or is awaited", async () => {
+  it("nor states written under a lock that is still held, nor pending ones", async () => {
     data(await stage.owner.post(ofOrganization(), deleteOlder(1)));
     const [current] = await versions(30);
     await stage.lock();
@@ -124,12 +124,12 @@ describe("enforceRetention", () => {
     expect(await left()).toEqual(made);
   });
 
-  it("a policy of more days than a calendar has keeps nobody else's from being enforced", async () => {
+  it("a policy with too many days does not prevent the enforcement of others", async () => {
     data(await stage.owner.post(ofOrganization(), deleteOlder(10)));
     const elsewhere = await makeWorkspace(api, stage.org.name);
     const policy = `/workspaces/${elsewhere.id}/relationships/data-retention-policy`;
     const { id } = data(await stage.owner.post(policy, deleteOlder(10)));
-    // As it was possible before there was a limit.
+    // Possible before the limit existed.
     await api.database.write((tx) =>
       tx.db
         .updateTable("dataRetentionPolicies")
@@ -217,7 +217,7 @@ describe("removeAbandonedUploads", () => {
     expectSent(await put(uploadUrlOf(version), state));
   });
 
-  it("removes at once what broke off or was not what it should have been", async () => {
+  it("immediately removes interrupted and refused uploads", async () => {
     await stage.lock();
     const state = stateOfSize(700_000);
     const version = await stage.announce(state);
@@ -284,7 +284,7 @@ describe("removeSupersededResources", () => {
         .execute()
     ).length;
 
-  it("removes the lists of states that are not in force any more; their summary stays", async () => {
+  it("removes the resources of states that are no longer current; their summary stays", async () => {
     const first = await stage.write(stateOf({ serial: 1, resources: [managed("a", 700)] }));
     await stage.lock();
     const between = await stage.sent(stateOf({ serial: 2, resources: [managed("a", 3)] }));
@@ -300,7 +300,7 @@ describe("removeSupersededResources", () => {
     expect(await removeSupersededResources(upkeepOf(api))).toBe(0);
   });
 
-  it("keeps them while the one in force is not read yet: its ids come from them", async () => {
+  it("keeps them until the current state is processed, because its ids come from them", async () => {
     const first = await stage.write(stateOf({ serial: 1, resources: [managed("a", 2)] }));
     const second = await stage.write(stateOfSize(1_100_000, { serial: 2 }));
     expect(await removeSupersededResources(upkeepOf(api))).toBe(0);

@@ -1,4 +1,6 @@
-/** Upload URLs are permissions: only ours count, only for what they were signed for, and not for long. */
+/**
+ * Upload URLs are credentials: only signed ones work, only for what they were signed for, and only until they expire.
+ */
 import { describe, expect, it, vi } from "vitest";
 import { type Json, useApi } from "../../../support/api.ts";
 import { data, type Member, resource } from "../../../support/builders.ts";
@@ -13,7 +15,7 @@ const stage = useStage(api);
 
 const hourMs = 60 * 60 * 1000;
 const noUpload = /^There is no such upload, or you are not allowed to see it\./;
-const expired = "This upload URL has expired. Create the state version again, and use its new URL.";
+const expired = "This upload URL has expired. Create the state version again and use its new upload URL.";
 
 /** As a server with this key would sign it. */
 const signed = (id: string, kind: "state" | "json", expiresAt: Date, by = vault): string =>
@@ -174,13 +176,13 @@ describe("a URL works as long as its holder may write the state", () => {
   });
 });
 
-describe("a URL of something that is gone", () => {
+describe("a URL of a deleted version or workspace", () => {
   it("409: the version was discarded", async () => {
     await stage.lock();
     const version = await stage.announce(stateOf());
     await stage.forceUnlock();
     const sentence =
-      "This content is not awaited any more: the state version is discarded. Lock the workspace and create a new one.";
+      "This state version can't be uploaded to: its status is discarded. Lock the workspace and create a new state version.";
     expectRefused(await put(uploadUrlOf(version), stateOf()), 409, sentence);
     expectRefused(await put(jsonUploadUrlOf(version), "{}"), 409, sentence);
   });
@@ -189,7 +191,7 @@ describe("a URL of something that is gone", () => {
     const version = await stage.upload(stateOf());
     await stage.write(stateOf({ serial: 2 }));
     data(await stage.owner.post(`/state-versions/${version.id}/actions/soft_delete_backing_data`));
-    const sentence = /^This content is not awaited any more: the state version is backing_data_soft_deleted\./;
+    const sentence = /^This state version can't be uploaded to: its status is backing_data_soft_deleted\./;
     expectRefused(await put(uploadUrlOf(version), stateOf()), 409, sentence);
     expectRefused(await put(jsonUploadUrlOf(version), "{}"), 409, sentence);
   });
@@ -204,7 +206,7 @@ describe("a URL of something that is gone", () => {
 });
 
 describe("who is shown a URL", () => {
-  it("whoever made the version, with any token; nobody else, whatever they may do", async () => {
+  it("only the creator of the version, with any token", async () => {
     const team = await api.makeTeam(stage.org.name);
     await api.grantWorkspace(stage.workspace.id, team.id, "write");
     const [maker, colleague] = [

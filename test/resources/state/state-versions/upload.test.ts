@@ -1,4 +1,4 @@
-/** Contents that are sent to the upload URL: whole, broken off, slowly, twice, and what is refused. */
+/** Uploads to the upload URL: complete, interrupted, slow, repeated and refused. */
 import { describe, expect, it } from "vitest";
 import { useApi } from "../../../support/api.ts";
 import { data, makeWorkspace, resource, unique } from "../../../support/builders.ts";
@@ -99,7 +99,7 @@ describe("uploadState: 204", () => {
     expect(await complete(version.id)).toHaveLength(2);
   });
 
-  it("leaves an event in the name of whoever made the version", async () => {
+  it("records an event in the name of the version's creator", async () => {
     const version = await stage.upload(stateOf());
     expectSent(await put(jsonUploadUrlOf(version), "{}"));
     const events = await stage.events(version.id);
@@ -115,12 +115,12 @@ describe("uploadState: 204", () => {
 
 describe("uploadState: refused, and the version waits on", () => {
   it.each<[string, string, string, RegExp]>([
-    ["another MD5", stateOf({ serial: 99 }), "md5", /^Md5 is not the MD5 of the content that was sent; send it again$/],
-    ["no JSON", "no JSON", "state", /^The state is not JSON: it has something unexpected at byte 1\.$/],
-    ["half of it", '{"version":4', "state", /^The state is not JSON: it ends too early, after 12 bytes\.$/],
-    ["nothing", "", "state", /^The state is not JSON: it ends too early/],
+    ["another MD5", stateOf({ serial: 99 }), "md5", /^Md5 does not match the uploaded content; upload it again$/],
+    ["no JSON", "no JSON", "state", /^The state is not valid JSON: it has an unexpected character at byte 1\.$/],
+    ["half of it", '{"version":4', "state", /^The state is not valid JSON: it ends unexpectedly after 12 bytes\.$/],
+    ["nothing", "", "state", /^The state is not valid JSON: it ends unexpectedly/],
     ["no state", '{"colour":"blue"}', "state", /^The state must be a JSON object with a member "version"/],
-    ["much that is no state", "x".repeat(3_000_000), "state", /^The state is not JSON/],
+    ["much that is no state", "x".repeat(3_000_000), "state", /^The state is not valid JSON/],
   ])("422: %s", async (_, content, attribute, sentence) => {
     await stage.lock();
     const version = await stage.announce(stateOf(), content.startsWith("{") ? {} : { md5: md5(stateOf()) });
@@ -154,7 +154,7 @@ describe("uploadState: refused, and the version waits on", () => {
     const version = await stage.announce(stateOf());
     expectSent(await put(uploadUrlOf(version), stateOf()));
     expectSent(await put(jsonUploadUrlOf(version), "{}"));
-    const sentence = "This state version has its content already, and it is another one. Create a new state version.";
+    const sentence = "This state version already has different content. Create a new state version.";
     expectRefused(await put(uploadUrlOf(version), stateOf({ serial: 2 })), 409, sentence);
     expectRefused(await put(jsonUploadUrlOf(version), "[]"), 409, sentence);
     expect(await download(version.id)).toEqual({ status: 200, text: stateOf() });
@@ -192,7 +192,7 @@ describe("an upload without a body", () => {
   });
 });
 
-describe("too many uploads at once", () => {
+describe("too many concurrent uploads", () => {
   it("429 for the next one, until one of them has ended", async () => {
     await stage.lock();
     const version = await stage.announce(stateOf());
@@ -209,7 +209,7 @@ describe("too many uploads at once", () => {
 });
 
 describe("a slow upload", () => {
-  it("holds up nobody, and arrives whole", async () => {
+  it("blocks no other request, and arrives complete", async () => {
     const state = stateOfSize(700_000);
     await stage.lock();
     const version = await stage.announce(state);
@@ -233,7 +233,7 @@ describe("a slow upload", () => {
     expect(data(await stage.shown()).attributes.description).toBe("changed meanwhile");
   });
 
-  it("that is overtaken by a newer version is told so", async () => {
+  it("of a version that a newer one has replaced is refused", async () => {
     await stage.lock();
     const state = stateOfSize(400_000);
     const version = await stage.announce(state);
@@ -244,7 +244,7 @@ describe("a slow upload", () => {
     const answer = await sending.end(state.slice(300_000));
     expect(answer.status).toBe(409);
     expect(answer.body.errors[0].detail).toBe(
-      "This content is not awaited any more: the state version is discarded. Lock the workspace and create a new one.",
+      "This state version can't be uploaded to: its status is discarded. Lock the workspace and create a new state version.",
     );
     await stage.unlock();
     expect(await stage.currentId()).toBe(newer.id);

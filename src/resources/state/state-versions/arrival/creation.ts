@@ -1,4 +1,4 @@
-/** A new state version: with its content in the request, or announced, to be sent to its upload URL. */
+/** Creates a state version, with its content in the request or to be uploaded to a signed URL. */
 import { setImmediate } from "node:timers/promises";
 import type { Granted } from "../../../../access/granted.ts";
 import type { Tx } from "../../../../database/database.ts";
@@ -26,8 +26,8 @@ type Relationships = { readonly run?: string | null | undefined };
 type Writable = Granted<WorkspaceView, "can-create-state-versions">;
 
 /**
- * What is asked → may the caller → does it follow → the version → its content → what was read out of it and the workspace →
- * the trail. Raises `too-large`, `invalid` for what is no state, and `conflict` without the lock or out of turn.
+ * Raises `too-large`, `invalid` for content that is not a state, and `conflict` if the caller does not hold the lock or
+ * the version does not follow the latest one.
  */
 export async function createStateVersion(
   context: Context,
@@ -37,32 +37,32 @@ export async function createStateVersion(
   refuseTooLarge(attributes);
   refuseIfAny(runFaults(context.actor, relationships.run));
   const id = newId("state-versions");
-  // Read, packed and sealed before the transaction: nobody has to wait for the workspace's row meanwhile.
-  const brought = await broughtBy(context, id, attributes);
+  // Parsed, compressed and encrypted before the transaction, which locks the workspace's row.
+  const inline = await broughtBy(context, id, attributes);
   const view = await context.database.write(async (tx) => {
     const workspace = await loadWritable(tx, context, workspaceId, true);
-    const { position, previous, latest, predecessorId, awaits } = await findSuccession(tx, workspace.id);
-    const facts = { id, position, workspace, ownLineage: brought?.read.file.lineage, createdAt: now() };
+    const { position, previous, latest, predecessorId, hasPending } = await findSuccession(tx, workspace.id);
+    const facts = { id, position, workspace, ownLineage: inline?.read.file.lineage, createdAt: now() };
     const announced = newStateVersion(attributes, facts, context.actor);
     const obstacle = attributes.force ? undefined : successionObstacle(latest, announced);
     if (obstacle !== undefined) throw obstacle;
 
-    const rows = brought && rowsOf(context.vault, announced, brought.read);
-    const version: StateVersionTable = { ...announced, ...rows?.columns, ...arrivalOf(brought?.contents) };
+    const rows = inline && rowsOf(context.vault, announced, inline.read);
+    const version: StateVersionTable = { ...announced, ...rows?.columns, ...arrivalOf(inline?.contents) };
     await insertStateVersion(tx, workspace, version);
-    if (brought !== undefined && rows !== undefined) {
-      await insertContents(tx, workspace, brought.contents);
-      await writeOutcome(tx, context, workspace, { version, rows, predecessorId, awaits });
+    if (inline !== undefined && rows !== undefined) {
+      await insertContents(tx, workspace, inline.contents);
+      await writeOutcome(tx, context, workspace, { version, rows, predecessorId, hasPending });
     }
     const shown = inWorkspace({ ...version, ...previous }, workspace, context);
     await recordChange(tx, context, stateVersions, { after: shown }, { after: { workspace: workspace.id } });
     return shown;
   });
-  if (brought !== undefined && view.resourcesProcessed === 0) context.wake?.(processingJob);
+  if (inline !== undefined && view.resourcesProcessed === 0) context.wake?.(processingJob);
   return { view };
 }
 
-/** Only whoever could write the state is let send one that is large. Raises what the creation itself would. */
+/** Checks access before a large request body is read. Raises what the creation itself would raise. */
 export async function admitWriter(request: {
   readonly context: Context;
   readonly params: { readonly workspaceId: string };
@@ -73,13 +73,13 @@ export async function admitWriter(request: {
 
 /** Raises `not-found`, `forbidden`, and `conflict` unless the caller holds the workspace's lock. */
 export async function loadWritable(tx: Tx, context: Context, workspaceId: string, lock = false): Promise<Writable> {
-  const found = await loadWorkspace(tx, context, { workspaceId }, lock);
-  const workspace = grantWorkspace(found, "can-create-state-versions");
+  const visible = await loadWorkspace(tx, context, { workspaceId }, lock);
+  const workspace = grantWorkspace(visible, "can-create-state-versions");
   if (workspace.lockedByType === null)
-    throw conflict("Unable to write state. The workspace is not locked; lock it first.");
+    throw conflict("Unable to write state. The workspace is not locked. Lock it first.");
   if (!holdsLock(context.actor, workspace))
     throw conflict(
-      `Unable to write state. The workspace is locked by ${nameOfHolder(workspace)}, who alone may write state until it is unlocked.`,
+      `Unable to write state. The workspace is locked by ${nameOfHolder(workspace)}. Only the lock holder can write state until the workspace is unlocked.`,
     );
   return workspace;
 }
@@ -91,27 +91,27 @@ interface Brought {
 
 const sliceBytes = 64 * 1024;
 
-/** Undefined where the content comes later. Raises `invalid` for what is no state. */
+/** Undefined if the request has no content. Raises `invalid` for content that is not a state. */
 async function broughtBy(
   { vault }: Context,
   stateVersionId: string,
   { state, jsonState }: Attributes,
 ): Promise<Brought | undefined> {
   if (state === undefined) return undefined;
-  const passing = new PassingState();
+  const parser = new PassingState();
   for (let start = 0; start < state.length; start += sliceBytes) {
-    passing.write(state.subarray(start, start + sliceBytes));
-    // Others have their turn.
+    parser.write(state.subarray(start, start + sliceBytes));
+    // Yields to other requests.
     if (start + sliceBytes < state.length) await setImmediate();
   }
-  const read = passing.end();
+  const read = parser.end();
   const owner = ofStateVersion(stateVersionId);
   const contents = [await prepareContent(vault, { owner, kind: "state" }, state)];
   if (jsonState) contents.push(await prepareContent(vault, { owner, kind: "json" }, jsonState));
   return { read, contents };
 }
 
-/** What a version says of a content that is there; nothing while it is awaited. */
+/** The columns of a version that has its content; none while it is pending. */
 function arrivalOf(contents: readonly PreparedContent[] | undefined): Partial<StateVersionTable> {
   if (contents === undefined) return {};
   const [state, json] = contents;

@@ -1,7 +1,7 @@
 /**
- * States that were written elsewhere, brought as history: in their order, each with the serial, the lineage and the time that it has
- * there. Only into a workspace that nobody here writes to: it is unlocked, and its latest version is the one that was brought last.
- * Two steps, so that whoever is interrupted knows what there is: the version is announced, then its content comes.
+ * Imports state versions from another installation in order, each with its original serial, lineage and time. The
+ * workspace must be unlocked, and its latest version must be the one imported last. The import announces a version
+ * before it sends the content, so that an interrupted import can resume.
  */
 import { type Granted, madeIn } from "../../../../access/granted.ts";
 import type { Tx } from "../../../../database/database.ts";
@@ -23,23 +23,25 @@ import { findInWorkspace, findSuccession, insertStateVersion, updateStateVersion
 import { findPreviousVersion } from "../reads.ts";
 import { PassingState, type ReadState, rowsOf } from "./reading.ts";
 
-/** What is known of a state before its content comes. */
+/** What the importer knows before it sends the content. */
 export interface HistoricState {
   readonly serial: number;
-  /** Null: what the content says. */
+  /** Null to use the lineage in the content. */
   readonly lineage: string | null;
   readonly createdAt: string;
-  /** Who wrote it, where that is somebody here; else only the name. */
+  /** The author: a user of this installation, or only a name. */
   readonly maker: { readonly userId: string | null; readonly name: string };
-  /** The run that wrote it, where that was brought too. */
+  /** The run that wrote it, if that was imported too. */
   readonly runId: string | null;
-  /** The version that was brought before it. */
+  /** The version that was imported before it. */
   readonly after: string | undefined;
 }
 
 type Writable = Granted<WorkspaceView, "can-create-state-versions">;
 
-/** Gives its id. `note` is part of the transaction. Raises `conflict` where the workspace is used here. */
+/**
+ * Returns the new version's id. `note` is called in the same transaction. Raises `conflict` if the workspace is in use.
+ */
 export async function announceHistoricState(
   context: Context,
   workspaceId: string,
@@ -58,7 +60,7 @@ export async function announceHistoricState(
   return id;
 }
 
-/** Raises `conflict` where the workspace is used here, and `invalid` for what is no state. */
+/** Raises `conflict` if the workspace is in use, and `invalid` for content that is not a state. */
 export async function receiveHistoricState(
   context: Context,
   workspaceId: string,
@@ -66,11 +68,11 @@ export async function receiveHistoricState(
   bytes: AsyncIterable<Uint8Array>,
 ): Promise<void> {
   const { organizationId } = await loadUnused(context.database.reader, context, workspaceId);
-  const passing = new PassingState();
-  const place = { organizationId, owner: ofStateVersion(id), kind: "state" };
-  const content = await receiveContent(context, place, bytes, (piece) => passing.write(piece), stateLimit);
+  const parser = new PassingState();
+  const location = { organizationId, owner: ofStateVersion(id), kind: "state" };
+  const content = await receiveContent(context, location, bytes, (piece) => parser.write(piece), stateLimit);
   try {
-    const read = passing.end();
+    const read = parser.end();
     await context.database.write((tx) => finalize(tx, context, workspaceId, id, content, read));
   } catch (error) {
     await giveUp(context, content.id);
@@ -78,7 +80,7 @@ export async function receiveHistoricState(
   }
 }
 
-/** Nothing usable came: the version is awaited no more, and others can follow the one before it. */
+/** Call it if the content can't be imported, so that other versions can follow the previous one. */
 export async function discardHistoricState(context: Context, workspaceId: string, id: string): Promise<void> {
   await context.database.write(async (tx) => {
     const workspace = await loadUnused(tx, context, workspaceId);
@@ -89,7 +91,6 @@ export async function discardHistoricState(context: Context, workspaceId: string
   });
 }
 
-/** The content becomes its version's, and the version the workspace's current one. */
 async function finalize(
   tx: Tx,
   context: Context,
@@ -128,20 +129,22 @@ async function finalize(
   await record(tx, context, workspace, { id, verb: "import", after: { serial: version.serial, size: content.size } });
 }
 
-/** Raises `not-found`, `forbidden`, and `conflict` where somebody holds the workspace. */
+/** Raises `not-found`, `forbidden`, and `conflict` for a locked workspace. */
 async function loadUnused(tx: Tx, context: Context, workspaceId: string): Promise<Writable> {
   const lock = tx !== context.database.reader;
-  const found = await loadWorkspace(tx, context, { workspaceId }, lock);
-  const workspace = grantWorkspace(found, "can-create-state-versions");
+  const visible = await loadWorkspace(tx, context, { workspaceId }, lock);
+  const workspace = grantWorkspace(visible, "can-create-state-versions");
   if (workspace.lockedByType !== null)
     throw conflict(
-      `The workspace is locked here by ${nameOfHolder(workspace)}. Unlock it, or leave it be, and import again.`,
+      `The destination workspace is locked by ${nameOfHolder(workspace)}. Unlock it and import again, or exclude it from the import.`,
     );
   return workspace;
 }
 
 const hasOwnStates = () =>
-  conflict("The workspace has states of its own here, written since: what the source has beside them is not brought.");
+  conflict(
+    "The destination workspace has state versions that were not imported. The remaining state versions of the source can't be imported into it.",
+  );
 
 function rowFor(
   id: string,
@@ -161,13 +164,13 @@ function rowFor(
     runId,
     md5: "",
     status: "pending",
-    // It is under nobody's lock, and no upload URL of it expires.
+    // Not written under a lock, and without an upload URL.
     intermediate: 0,
     uploadExpiresAt: null,
     size: 0,
     superseded: 0,
     hasJson: 0,
-    // Nobody here: shown as what no person wrote.
+    // An unknown author is stored as a run, so that documents show no user.
     createdByKind: maker.userId === null ? "run" : "user",
     createdById: maker.userId ?? runId ?? "",
     createdByName: maker.name,

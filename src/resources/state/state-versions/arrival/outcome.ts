@@ -1,4 +1,4 @@
-/** What the arrival of a state leads to, in the transaction in which its version is told of its content. */
+/** Records the consequences of a state's arrival, in the transaction that finalizes its version. */
 import type { Tx } from "../../../../database/database.ts";
 import type { StateVersionTable } from "../../../../database/schema/state.ts";
 import { noteStateWritten } from "../../../register/workspaces/writes.ts";
@@ -13,21 +13,21 @@ import type { ReadRows } from "./reading.ts";
 export interface Arrived {
   readonly version: StateVersionTable;
   readonly rows: ReadRows;
-  /** The version that it follows, whose resources go on in it. */
+  /** The previous version, from which resources keep their ids and times. */
   readonly predecessorId: string | undefined;
-  /** Whether others may still be awaited. */
-  readonly awaits: boolean;
+  /** Whether other versions may be pending. */
+  readonly hasPending: boolean;
 }
 
-/** Its outputs and resources are written, older versions are awaited no more, and the workspace is not idle. */
+/** Inserts outputs and resources, discards older pending versions, and records the workspace's activity. */
 export async function writeOutcome(
   tx: Tx,
   context: Pick<Context, "actor" | "requestId">,
   by: StateArrival,
-  { version, rows, predecessorId, awaits }: Arrived,
+  { version, rows, predecessorId, hasPending }: Arrived,
 ): Promise<void> {
   await insertOutputs(tx, by, rows.outputs);
   await insertResources(tx, by, rows.resources, predecessorId);
-  if (awaits) await recordDiscarded(tx, context, await discardVersions(tx, by, version));
+  if (hasPending) await recordDiscarded(tx, context, await discardVersions(tx, by, version));
   await noteStateWritten(tx, by, version.workspaceId, version.createdAt);
 }

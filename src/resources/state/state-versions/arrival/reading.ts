@@ -1,6 +1,6 @@
 /**
- * What is read out of a state on its way: its outputs and its resources. Those of a small one are written together with it; the
- * resources of a large one by a job, in short transactions, and its document says so meanwhile (`resources-processed`).
+ * Parses the outputs and resources of a state while it is received. Those of a small state are written with its
+ * version; a job writes the resources of a large one, and until then `resources-processed` is false.
  */
 import type {
   StateResourceTable,
@@ -14,37 +14,37 @@ import { newResources } from "../../resources/rules.ts";
 import { namedIds, newOutputs } from "../../state-version-outputs/rules.ts";
 import { type ReadColumns, unread } from "../rules.ts";
 
-/** The job that reads large states. */
+/** The job that processes large states. */
 export const processingJob = "state-processing";
 
-/** A state up to this size, with at most so many of each, is read within its request. */
+/** States within these limits are processed in their request. */
 const inlineBytesMax = 1024 * 1024;
 const inlineRowsMax = 1000;
 
 export interface ReadState {
   readonly file: StateFile;
-  /** Undefined where they are too many to be written with the state: they are left to the job. */
+  /** Undefined if they are too many and left to the job. */
   readonly instances: readonly StateInstance[] | undefined;
 }
 
-/** Reads a state that passes, in bounded memory: instances are kept only while there are few. */
+/** Parses a state in bounded memory: keeps instances only while they are few. */
 export class PassingState {
   readonly #reader = new StateFileReader();
   #instances: StateInstance[] | undefined = [];
   #size = 0;
 
-  /** Raises `invalid` as soon as it shows that this is no state. */
+  /** Raises `invalid` as soon as the content can't be a state. */
   write(piece: Uint8Array): void {
     this.#reader.write(piece);
     this.#size += piece.length;
     this.#gather();
   }
 
-  /** Raises `invalid` where what has passed is no state. */
+  /** Raises `invalid` if the content is not a state. */
   end(): ReadState {
     const file = this.#reader.end();
     this.#gather();
-    // There is nothing to be read in it, whatever its size.
+    // An encrypted state has nothing for the job to read, whatever its size.
     if (file.encrypted) return { file, instances: [] };
     return { file, instances: file.outputs.length > inlineRowsMax ? undefined : this.#instances };
   }
@@ -58,7 +58,7 @@ export class PassingState {
   }
 }
 
-/** What the head of a state tells, whether or not its outputs and resources are written yet. */
+/** The columns that don't depend on stored outputs and resources. */
 export function headOf(file: StateFile): Omit<ReadColumns, "resourcesProcessed" | "resourceCount" | "outputIds"> {
   return {
     encrypted: Number(file.encrypted),
@@ -70,14 +70,14 @@ export function headOf(file: StateFile): Omit<ReadColumns, "resourcesProcessed" 
   };
 }
 
-/** What a state adds to the register together with its version. */
+/** The rows to write with a version. */
 export interface ReadRows {
   readonly columns: ReadColumns;
   readonly outputs: readonly StateVersionOutputTable[];
   readonly resources: readonly StateResourceTable[];
 }
 
-/** The outputs of a large state too, unless they are very many: an engine asks for them as soon as it has written it. */
+/** Includes the outputs of a large state unless they are very many: engines read them right after writing the state. */
 export function rowsOf(
   vault: Vault,
   version: Pick<StateVersionTable, "id" | "organizationId" | "createdAt">,

@@ -1,6 +1,6 @@
 /**
- * Going back to an earlier state: its content once more, as a new version with the next serial. The content streams from the one to
- * the other, so that a large one needs the memory of a few chunks; meanwhile the new version is awaited, as one that is uploaded.
+ * Rolls back to an earlier state: copies its content to a new version with the next serial. The content is streamed, so
+ * memory stays bounded; until the copy is complete the new version is pending, like an upload.
  */
 import { madeIn } from "../../../../access/granted.ts";
 import type { StateVersionTable } from "../../../../database/schema/state.ts";
@@ -29,32 +29,35 @@ import { PassingState, processingJob, type ReadState } from "./reading.ts";
 import { finalize, uploads } from "./upload.ts";
 import type { UploadRight } from "./upload-urls.ts";
 
-/** The new version, and whose content it is to have. */
+/** The new version and the version whose content it gets. */
 interface Begun {
   readonly version: StateVersionTable;
   readonly source: StateVersionTable;
   readonly right: UploadRight;
 }
 
-/** Raises `conflict` without the lock, and `invalid` for a version that this workspace does not have, or without a content that can be used. */
+/**
+ * Raises `conflict` if the caller does not hold the lock, and `invalid` for a version that is not in this workspace or
+ * has no usable content.
+ */
 export async function rollBack(
   context: Context,
   workspaceId: string,
   sourceId: string,
 ): Promise<DocumentAnswer<StateVersionView>> {
-  const begun = await begin(context, workspaceId, sourceId);
-  const { id, organizationId } = begun.version;
+  const rollback = await begin(context, workspaceId, sourceId);
+  const { id, organizationId } = rollback.version;
   const isRead = await uploads
-    .among({ organization: organizationId, version: id }, () => copy(context, begun))
+    .among({ organization: organizationId, version: id }, () => copy(context, rollback))
     .catch(async (error: unknown) => {
-      await abandon(context, begun);
+      await abandon(context, rollback);
       throw error;
     });
   if (!isRead) context.wake?.(processingJob);
   return { view: await loadStateVersion(context.database.reader, context, id) };
 }
 
-/** The version, awaited: nobody can unlock in the middle, or write another one before it. */
+/** Creates the pending version, which blocks unlocking and other writes until the copy is complete. */
 function begin(context: Context, workspaceId: string, sourceId: string): Promise<Begun> {
   return context.database.write(async (tx) => {
     const workspace = await loadWritable(tx, context, workspaceId, true);
@@ -64,9 +67,10 @@ function begin(context: Context, workspaceId: string, sourceId: string): Promise
       throw invalid([relationshipFault("rollback-state-version", fault ?? "")]);
     const { position, latest } = await findSuccession(tx, workspace.id);
     const serial = Math.max(latest?.serial ?? 0, source.serial) + 1;
-    if (!Number.isSafeInteger(serial)) throw conflict("There is no serial after the latest one. Write a new lineage.");
+    if (!Number.isSafeInteger(serial))
+      throw conflict("The latest serial is the largest possible one. Start a new lineage.");
     const facts = { id: newId("state-versions"), position, workspace, ownLineage: source.lineage, createdAt: now() };
-    // Its digest is known when it was copied; until then no upload has it.
+    // The digest is known after the copy. An empty one matches no upload.
     const attributes = { serial, md5: "", lineage: source.lineage, force: true };
     const version = newStateVersion(attributes, facts, context.actor);
     await insertStateVersion(tx, workspace, version);
@@ -87,15 +91,14 @@ function begin(context: Context, workspaceId: string, sourceId: string): Promise
 
 function faultOf(source: StateVersionView | undefined): string | undefined {
   if (source === undefined) return "Rollback state version does not exist in this workspace";
-  if (source.status !== "finalized")
-    return `Rollback state version has no content to go back to: it is ${source.status}`;
-  // Its serial is also inside what is sealed, where only the engine can raise it.
+  if (source.status !== "finalized") return `Rollback state version has no content: its status is ${source.status}`;
+  // The serial is also in the encrypted part, which only the engine can change.
   if (source.encrypted === 1)
-    return "Rollback state version was encrypted by the engine, which alone can raise its serial: fetch it with 'tofu state pull', and push it with a higher serial";
+    return "Rollback state version was encrypted by the engine, so only the engine can raise its serial; download it with 'tofu state pull', and push it with a higher serial";
   return undefined;
 }
 
-/** Tells whether all that is in it was read. */
+/** Returns whether the state was processed completely. */
 async function copy(context: Context, { version, source, right }: Begun): Promise<boolean> {
   const { content, read } = await copyState(context, version, source);
   const json = source.hasJson === 1 ? await copyContent(context, version, source, "json") : undefined;
@@ -104,15 +107,15 @@ async function copy(context: Context, { version, source, right }: Begun): Promis
 }
 
 async function copyState(context: Context, version: StateVersionTable, source: StateVersionTable) {
-  const passing = new PassingState();
+  const parser = new PassingState();
   const renumbering = new Renumbering(version.serial);
   async function* renumbered(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
     for await (const piece of bytes) yield* renumbering.write(piece);
   }
-  const look = (piece: Uint8Array) => passing.write(piece);
-  const content = await copyContent(context, version, source, "state", { through: renumbered, look });
+  const inspect = (piece: Uint8Array) => parser.write(piece);
+  const content = await copyContent(context, version, source, "state", { transform: renumbered, inspect });
   try {
-    const read: ReadState = passing.end();
+    const read: ReadState = parser.end();
     return { content, read };
   } catch (error) {
     await giveUp(context, content.id);
@@ -121,8 +124,8 @@ async function copyState(context: Context, version: StateVersionTable, source: S
 }
 
 interface Passage {
-  readonly through: (bytes: AsyncIterable<Uint8Array>) => AsyncIterable<Uint8Array>;
-  readonly look: (piece: Uint8Array) => void;
+  readonly transform: (bytes: AsyncIterable<Uint8Array>) => AsyncIterable<Uint8Array>;
+  readonly inspect: (piece: Uint8Array) => void;
 }
 
 async function copyContent(
@@ -130,20 +133,20 @@ async function copyContent(
   { id, organizationId }: StateVersionTable,
   source: StateVersionTable,
   kind: ContentKind,
-  { through, look }: Passage = { through: (bytes) => bytes, look: () => {} },
+  { transform, inspect }: Passage = { transform: (bytes) => bytes, inspect: () => {} },
 ): Promise<StoredContent> {
   const content = await findContent(context.database.reader, ofStateVersion(source.id), kind);
-  // Somebody has removed it this very moment.
-  if (content === undefined) throw conflict("The content of the state version to go back to is gone.");
-  const place = { organizationId, owner: ofStateVersion(id), kind };
-  return receiveContent(context, place, through(readContent(context, content)), look, stateLimit);
+  // Deleted concurrently.
+  if (content === undefined) throw conflict("The content of the rollback state version was deleted.");
+  const location = { organizationId, owner: ofStateVersion(id), kind };
+  return receiveContent(context, location, transform(readContent(context, content)), inspect, stateLimit);
 }
 
-/** Nobody waits for it: whoever asked is told what went wrong. */
+/** Discards the pending version after an error. */
 async function abandon(context: Context, { version, right }: Begun): Promise<void> {
   const { workspaceId, position } = version;
   await context.database.write(async (tx) => {
-    const given = await discardVersions(tx, right, { workspaceId, position: position + 1 });
-    await recordDiscarded(tx, context, given);
+    const discarded = await discardVersions(tx, right, { workspaceId, position: position + 1 });
+    await recordDiscarded(tx, context, discarded);
   });
 }

@@ -1,13 +1,13 @@
 /**
- * URLs that carry their own permission: whoever holds one may send one content of one state version, until it expires. Engines
- * send their state without a token, so the URL is signed. It is never logged.
+ * Signed upload URLs: the holder can upload one content of one state version until the URL expires. Engines upload
+ * without a token, so the URL is the credential and must never be logged.
  */
 import type { Granted } from "../../../../access/granted.ts";
 import type { Context } from "../../../shared/context.ts";
 import { checkSignedUrl, type Signed, signUrl } from "../../../shared/signed-urls.ts";
 import type { ContentKind } from "../kinds.ts";
 
-/** For one content of the version with this id: by a URL of ours that has not expired, or by who may create the version. */
+/** Permission to upload one content of a state version: a valid signed URL, or the permission to create the version. */
 export type UploadRight = Granted<
   { readonly id: string; readonly kind: ContentKind },
   "can-upload" | "can-create-state-versions"
@@ -28,7 +28,7 @@ export function uploadUrl(
   return `${context.options.publicUrl}/api/v2/state-versions/${id}/${paths[kind]}?expires=${expires}&signature=${signature}`;
 }
 
-/** Raises `not-found` for a URL that we did not make, and `forbidden` for one that has expired. */
+/** Raises `not-found` for an invalid signature, and `forbidden` for an expired URL. */
 export function checkUploadUrl(
   context: Pick<Context, "vault">,
   id: string,
@@ -39,6 +39,6 @@ export function checkUploadUrl(
     right: { id, kind },
     permission: "can-upload",
     thing: "upload",
-    expired: "This upload URL has expired. Create the state version again, and use its new URL.",
+    expired: "This upload URL has expired. Create the state version again and use its new upload URL.",
   });
 }

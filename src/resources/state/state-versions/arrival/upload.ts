@@ -1,4 +1,7 @@
-/** Contents that are sent to a signed URL: streamed into chunks, then given to their version in one short transaction. */
+/**
+ * Receives uploads to signed URLs: streams the content into chunks, then attaches it to its version in a short
+ * transaction.
+ */
 import { type Granted, madeIn } from "../../../../access/granted.ts";
 import type { Tx } from "../../../../database/database.ts";
 import type { StateVersionTable } from "../../../../database/schema/state.ts";
@@ -31,8 +34,8 @@ type Version = Granted<StateVersionTable, "can-upload" | "can-create-state-versi
 export const uploads = crowdOfUploads("states");
 
 /**
- * Raises `conflict` for a version that awaits nothing any more, `invalid` for what is no state or not the announced one, and
- * `forbidden` or `not-found` where the holder of the URL may not write the state any more.
+ * Raises `conflict` for a version that is not pending, `invalid` for content that is not a state or not the announced
+ * one, and `forbidden` or `not-found` if the version's creator can no longer write the state.
  */
 export async function receiveState(context: Context, right: UploadRight, bytes: Bytes): Promise<void> {
   const version = await load(context.database.reader, right);
@@ -40,15 +43,15 @@ export async function receiveState(context: Context, right: UploadRight, bytes: 
     if (version.status === "finalized") return refuseOther(version.md5, bytes);
     refuseUnawaited(version);
     await requireWriter(context.database.reader, context, version);
-    const passing = new PassingState();
+    const parser = new PassingState();
     const content = await receiveContent(
       context,
       placeOf(version, right),
       bytes,
-      (piece) => passing.write(piece),
+      (piece) => parser.write(piece),
       stateLimit,
     );
-    const read = await readOrGiveUp(context, version, content, passing);
+    const read = await readOrGiveUp(context, version, content, parser);
     await context.database.write(async (tx) => {
       await requireWriter(tx, context, version);
       await finalize(tx, context, right, { content, read });
@@ -57,17 +60,17 @@ export async function receiveState(context: Context, right: UploadRight, bytes: 
   });
 }
 
-/** Raises `invalid` for what is no state, or not the one that was announced; nothing of it is kept. */
+/** Raises `invalid` for content that is not a state or not the announced one, and removes it. */
 async function readOrGiveUp(
   context: Context,
   { md5 }: Version,
   content: StoredContent,
-  passing: PassingState,
+  parser: PassingState,
 ): Promise<ReadState> {
   try {
-    const read = passing.end();
+    const read = parser.end();
     if (content.md5 === md5) return read;
-    throw invalid([attributeFault("md5", "Md5 is not the MD5 of the content that was sent; send it again")]);
+    throw invalid([attributeFault("md5", "Md5 does not match the uploaded content; upload it again")]);
   } catch (error) {
     await giveUp(context, content.id);
     throw error;
@@ -77,11 +80,10 @@ async function readOrGiveUp(
 interface Received {
   readonly content: StoredContent;
   readonly read: ReadState;
-  /** The engine's JSON form, where it comes together with the state. */
+  /** The JSON form, if it was copied together with the state. */
   readonly json?: StoredContent | undefined;
 }
 
-/** The content becomes its version's: version → content → what was read out of it and the workspace → the trail. */
 export async function finalize(
   tx: Tx,
   context: Context,
@@ -89,7 +91,7 @@ export async function finalize(
   { content, read, json }: Received,
 ): Promise<void> {
   const version = await load(tx, right, true);
-  // Somebody sent the same content at the same time.
+  // A concurrent request uploaded the same content.
   if (version.status === "finalized") return;
   refuseUnawaited(version);
   const predecessor = await findPreviousVersion(tx, version);
@@ -103,12 +105,12 @@ export async function finalize(
   await updateStateVersion(tx, version, { ...rows.columns, ...arrived });
   await completeContent(tx, content);
   if (json !== undefined) await completeContent(tx, json);
-  const maker = inNameOfMaker(context, version);
-  await writeOutcome(tx, maker, version, { version, rows, predecessorId: predecessor?.id, awaits: true });
-  await record(tx, maker, version, "upload", { status: "finalized", size: content.size });
+  const creator = inNameOfMaker(context, version);
+  await writeOutcome(tx, creator, version, { version, rows, predecessorId: predecessor?.id, hasPending: true });
+  await record(tx, creator, version, "upload", { status: "finalized", size: content.size });
 }
 
-/** The same for the engine's JSON form, which a finalized version takes too. */
+/** Receives the JSON form, which a finalized version accepts too. */
 export async function receiveJsonState(context: Context, right: UploadRight, bytes: Bytes): Promise<void> {
   const version = await load(context.database.reader, right);
   await uploads.among({ organization: version.organizationId, version: version.id }, async () => {
@@ -134,22 +136,22 @@ export async function receiveJsonState(context: Context, right: UploadRight, byt
   });
 }
 
-/** Raises `not-found`: the version has gone since its URL was signed. */
+/** Raises `not-found` if the version was deleted after its URL was signed. */
 async function load(tx: Tx, right: UploadRight, lock = false): Promise<Version> {
   const version = await findForUpload(tx, right, lock);
   if (version === undefined) throw notFound("upload");
-  // What was to be written under a lock is given up when its lease ends, also before somebody comes by and says so.
+  // An expired lease discards pending versions, even before that is written to the database.
   return version.status === "pending" && hasLeaseEnded(version)
     ? madeIn(version, { ...version, status: "discarded" })
     : version;
 }
 
-/** Raises `forbidden` or `not-found` where the creator of the version may not write the workspace's state any more. */
+/** Raises `forbidden` or `not-found` if the version's creator can no longer write the workspace's state. */
 async function requireWriter(tx: Tx, context: Context, { workspaceId, createdByTokenId }: Version): Promise<void> {
   const actor = await actorOfToken(tx, createdByTokenId ?? "");
   if (actor === undefined)
     throw forbidden(
-      "This upload URL was given to a token that has expired or was revoked, or to a run that has ended. Create the state version again with a valid token.",
+      "This upload URL was issued to a token that has expired or was revoked, or to a run that has ended. Create the state version again with a valid token.",
     );
   const workspace = await loadWorkspace(tx, { ...context, actor }, { workspaceId });
   grantWorkspace(workspace, "can-create-state-versions");
@@ -161,26 +163,26 @@ const placeOf = ({ organizationId, id }: Version, { kind }: UploadRight) => ({
   kind,
 });
 
-/** The same content once more is no mistake: the answer to the first was lost. */
+/** Accepts the same content again: the client may have lost the first response. */
 async function refuseOther(md5: string, bytes: Bytes): Promise<void> {
   if ((await digestOf(bytes, stateLimit)) !== md5) throw anotherContent();
 }
 
 const anotherContent = (): AppError =>
-  conflict("This state version has its content already, and it is another one. Create a new state version.");
+  conflict("This state version already has different content. Create a new state version.");
 
 function refuseUnawaited({ status }: Version): void {
   if (status !== "pending")
     throw conflict(
-      `This content is not awaited any more: the state version is ${status}. Lock the workspace and create a new one.`,
+      `This state version can't be uploaded to: its status is ${status}. Lock the workspace and create a new state version.`,
     );
 }
 
-/** Nobody but whoever made the version was given the URL. */
+/** Only the version's creator gets the URL, so audit events name the creator. */
 const inNameOfMaker = (context: Context, version: Version): Context => ({ ...context, actor: makerOf(version) });
 
-async function record(tx: Tx, maker: Context, version: Version, verb: string, after: object): Promise<void> {
-  await recordEvent(tx, maker, {
+async function record(tx: Tx, creator: Context, version: Version, verb: string, after: object): Promise<void> {
+  await recordEvent(tx, creator, {
     organizationId: version.organizationId,
     verb,
     subject: { type: "state-versions", id: version.id },

@@ -1,4 +1,4 @@
-/** SQL of what is done for state versions by jobs. Each look-up has its index, and takes a batch. */
+/** SQL of the background jobs for state versions. Each query uses an index and returns a batch. */
 import type { Capability } from "../../../../access/capability.ts";
 import { sql } from "kysely";
 import type { Tx } from "../../../../database/database.ts";
@@ -11,19 +11,17 @@ import type { DiscardedVersion } from "../writes.ts";
 
 export interface Waiting {
   readonly bytesMax: number;
-  /** Those that are being read. */
-  readonly underWay: readonly string[];
-  /** Those that could not be. */
+  readonly inProgress: readonly string[];
   readonly failed: readonly string[];
 }
 
 /**
- * The oldest state that waits to be read, of those that have at most so many bytes. An older one of the same workspace comes
- * first, whatever its size: it is what the other is compared with.
+ * The oldest unprocessed state of at most `bytesMax` bytes. An older one of the same workspace comes first, whatever
+ * its size, because the newer one is compared with it.
  */
 export async function findUnread(
   tx: Tx,
-  { bytesMax, underWay, failed }: Waiting,
+  { bytesMax, inProgress, failed }: Waiting,
 ): Promise<StateVersionTable | undefined> {
   const isNone = (column: string, ids: readonly string[]) =>
     sql<boolean>`not ${tx.dialect.isOneOf(sql.ref(column), ids)}`;
@@ -33,7 +31,7 @@ export async function findUnread(
     .where("v.resourcesProcessed", "=", 0)
     .where("v.status", "=", "finalized")
     .where("v.size", "<=", Math.floor(bytesMax))
-    .where(isNone("v.id", [...underWay, ...failed]))
+    .where(isNone("v.id", [...inProgress, ...failed]))
     .where(({ not, exists, selectFrom }) =>
       not(
         exists(
@@ -53,7 +51,7 @@ export async function findUnread(
     .executeTakeFirst();
 }
 
-/** Whether it still waits to be read; nobody else changes it, or what its workspace keeps of it, from now on. */
+/** Whether the state is still unprocessed. Locks it and its workspace. */
 export async function lockUnread(tx: Tx, id: string): Promise<boolean> {
   const row = await tx.db
     .selectFrom("stateVersions as v")
@@ -69,7 +67,7 @@ export async function lockUnread(tx: Tx, id: string): Promise<boolean> {
   return row !== undefined;
 }
 
-/** Whether a version is gone, for good, and its resources are not. */
+/** Whether a version was deleted but its resources were not. */
 export async function hasLeftResources(tx: Tx, id: string): Promise<boolean> {
   const row = await tx.db
     .selectFrom("stateResources as r")
@@ -86,7 +84,7 @@ export async function finishReading(tx: Tx, _by: Capability<"job">, id: string, 
   await updateRow(tx, "stateVersions", id, read);
 }
 
-/** Versions whose upload URL has expired are awaited no more. Gives them. */
+/** Returns the discarded versions. */
 export async function discardExpiredUploads(
   tx: Tx,
   _by: Capability<"job">,
@@ -115,9 +113,9 @@ export async function discardExpiredUploads(
 }
 
 /**
- * Versions under a policy that were made before a time. A workspace's own policy comes before the organization's. The state in
- * force and those under a lock are not among them; nor, for now, those of workspaces that somebody holds: in the order of their
- * age their workspaces can't be waited for.
+ * Versions that a policy covers and that were created before a time. A workspace's own policy overrides the
+ * organization's. Excludes the current state and those written under a lock, and skips locked workspaces: the order by
+ * age does not allow waiting for them without a risk of deadlock.
  */
 export async function findOutlived(
   tx: Tx,
@@ -125,7 +123,7 @@ export async function findOutlived(
   before: string,
   limit: number,
 ): Promise<StateVersionTable[]> {
-  const found = tx.db
+  const candidates = tx.db
     .selectFrom("stateVersions as v")
     .innerJoin("workspaces as w", "w.id", "v.workspaceId")
     .selectAll("v")
@@ -136,14 +134,14 @@ export async function findOutlived(
     .where(sql<boolean>`(w.current_state_version_id is null or w.current_state_version_id <> v.id)`);
   const governed =
     workspaceId === null
-      ? found.where(({ not, exists, selectFrom }) =>
+      ? candidates.where(({ not, exists, selectFrom }) =>
           not(
             exists(
               selectFrom("dataRetentionPolicies as own").select("own.id").whereRef("own.workspaceId", "=", "w.id"),
             ),
           ),
         )
-      : found.where("v.workspaceId", "=", workspaceId);
+      : candidates.where("v.workspaceId", "=", workspaceId);
   return governed
     .orderBy("v.createdAt")
     .orderBy("v.id")
@@ -153,7 +151,7 @@ export async function findOutlived(
     .execute();
 }
 
-/** Their outputs go with them; contents and resources are left for the clean-up of what nothing leads to. */
+/** Outputs are deleted with their versions. A job removes the contents and resources later. */
 export async function deleteVersions(tx: Tx, _by: Capability<"job">, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return;
   await tx.db
@@ -162,7 +160,7 @@ export async function deleteVersions(tx: Tx, _by: Capability<"job">, ids: readon
     .execute();
 }
 
-/** A version that another has taken the place of, once that one was read: until then it is what the other is compared with. */
+/** A superseded version, once the current one is processed: until then that is compared with it. */
 export async function findSuperseded(tx: Tx): Promise<string | undefined> {
   const row = await tx.db
     .selectFrom("stateVersions as v")
@@ -177,7 +175,7 @@ export async function findSuperseded(tx: Tx): Promise<string | undefined> {
   return row?.id;
 }
 
-/** Holds it, and its workspace before it, as for every change of a version. */
+/** Locks the workspace and then the version, like every change of a version. */
 export async function lockVersion(tx: Tx, id: string): Promise<void> {
   await tx.db
     .selectFrom("stateVersions as v")
@@ -190,7 +188,7 @@ export async function lockVersion(tx: Tx, id: string): Promise<void> {
     .execute();
 }
 
-/** Its resources are gone; its document never showed them, so its version stays. */
+/** The resources were never part of the document, so the version number stays. */
 export async function finishSuperseded(tx: Tx, _by: Capability<"job">, stateVersionId: string): Promise<void> {
   await tx.db.updateTable("stateVersions").set({ superseded: 0 }).where("id", "=", stateVersionId).execute();
 }

@@ -1,6 +1,6 @@
 /**
- * What is done for state versions without anybody asking: reading large states, and removing what has had its time. Each
- * function works in short steps, so that no writer waits for it and whatever interrupts it leaves whole steps behind.
+ * Background jobs for state versions: processing large states, and removing expired data. Each works in short
+ * transactions, so that it delays no writer and can be interrupted between them.
  */
 import type { Tx } from "../../../../database/database.ts";
 import type { StateVersionTable } from "../../../../database/schema/state.ts";
@@ -37,25 +37,25 @@ import type { JobWork } from "../../../shared/job-work.ts";
 const resourcesPerStep = 500;
 const versionsPerStep = 100;
 
-/** So many pieces and steps of one state, and others have their turn. */
+/** After this many steps of one state, smaller states are processed. */
 const turnsAtOnce = 16;
 
 /**
- * Reads the states that were too large for their request, the oldest first; but now and then those go first that are much
- * smaller, so that a huge one keeps nobody waiting. Raises what the last one that failed raised.
+ * Processes the states that were too large for their request, oldest first. In between it processes much smaller ones,
+ * so that a huge state does not delay them. Raises the error of the last state that failed.
  */
 export async function readLargeStates(work: JobWork): Promise<number> {
   const { context, signal } = work;
-  const underWay: string[] = [];
-  /** One that can't be read must not keep the others waiting. */
+  const inProgress: string[] = [];
+  /** Skipped, so that a broken state does not block the others. */
   const failed: string[] = [];
   let handled = 0;
   let failure: unknown;
   const readAll = async (bytesMax: number): Promise<void> => {
     while (!signal.aborted) {
-      const version = await findUnread(context.database.reader, { bytesMax, underWay, failed });
+      const version = await findUnread(context.database.reader, { bytesMax, inProgress, failed });
       if (version === undefined) return;
-      underWay.push(version.id);
+      inProgress.push(version.id);
       try {
         await readState(work, version, () => readAll(version.size / 2));
         handled += 1;
@@ -63,7 +63,7 @@ export async function readLargeStates(work: JobWork): Promise<number> {
         failed.push(version.id);
         failure = error;
       }
-      underWay.pop();
+      inProgress.pop();
     }
   };
   await readAll(Number.MAX_SAFE_INTEGER);
@@ -74,37 +74,37 @@ export async function readLargeStates(work: JobWork): Promise<number> {
 async function readState(
   { context, capability, step, signal }: JobWork,
   version: StateVersionTable,
-  letOthersPass: () => Promise<void>,
+  processSmaller: () => Promise<void>,
 ): Promise<void> {
   const content = await findContent(context.database.reader, ofStateVersion(version.id), "state");
   if (content === undefined) throw new Error(`the state version ${version.id} has no content`);
   const predecessor = await findPreviousVersion(context.database.reader, version);
   const reader = new StateFileReader();
   let waiting = reader.takeInstances();
-  let turns = 0;
-  const takeTurn = async () => {
-    if (++turns % turnsAtOnce === 0) await letOthersPass();
+  let steps = 0;
+  const yieldNow = async () => {
+    if (++steps % turnsAtOnce === 0) await processSmaller();
     signal.throwIfAborted();
   };
   const write = async () => {
     const rows = newResources(version, waiting.splice(0, resourcesPerStep));
     await step(async (tx) => {
-      // Nobody would remove those of a version that is gone.
+      // Nothing would remove the resources of a deleted version.
       if (await lockUnread(tx, version.id)) await insertResources(tx, capability, rows, predecessor?.id);
     });
-    await takeTurn();
+    await yieldNow();
   };
   for await (const piece of readContent(context, content)) {
     reader.write(piece);
-    // Not spread into a call: one resource can have more instances than a call takes arguments.
+    // `concat` instead of spreading into `push`: a resource can have more instances than a call can have arguments.
     waiting = waiting.concat(reader.takeInstances());
     while (waiting.length >= resourcesPerStep) await write();
-    await takeTurn();
+    await yieldNow();
   }
   const file = reader.end();
   waiting = waiting.concat(reader.takeInstances());
   while (waiting.length > 0) await write();
-  // Unless they were written with the version.
+  // Empty if the outputs were written with the version.
   const outputs = version.outputIds === "" ? newOutputs(context.vault, version, file.outputs) : [];
   await step(async (tx) => {
     if (!(await lockUnread(tx, version.id))) return;
@@ -116,29 +116,29 @@ async function readState(
   });
 }
 
-/** Gives up what was announced and never sent, and removes what versions that are gone have left behind. */
+/** Discards versions that were never uploaded, and removes the contents and resources of deleted versions. */
 export async function removeAbandonedUploads(work: JobWork): Promise<number> {
   const { database } = work.context;
   const discarded = await discardExpired(work);
   const before = new Date(nowMs() - uploadLifetimeMs).toISOString();
-  const leftBy = async (versionId: string) => {
+  const removeOrphans = async (versionId: string) => {
     if (!(await hasLeftResources(database.reader, versionId))) return;
     await removeResources(work, versionId);
   };
-  return discarded + (await removeAbandonedContents(database, work, before, leftBy));
+  return discarded + (await removeAbandonedContents(database, work, before, removeOrphans));
 }
 
-/** In steps, each of which may have to hold something first. */
+/** `lock` runs first in each transaction. */
 async function removeResources(
   { capability, step }: JobWork,
   versionId: string,
-  hold: (tx: Tx, versionId: string) => Promise<void> = async () => {},
+  lock: (tx: Tx, versionId: string) => Promise<void> = async () => {},
 ): Promise<void> {
   let next: string | undefined = "";
   do {
     const some: { after: string; limit: number } = { after: next, limit: resourcesPerStep };
     next = await step(async (tx) => {
-      await hold(tx, versionId);
+      await lock(tx, versionId);
       return deleteSomeResources(tx, capability, versionId, some);
     });
   } while (next !== undefined);
@@ -156,7 +156,7 @@ async function discardExpired({ context, capability, signal, step }: JobWork): P
   return handled;
 }
 
-/** Removes versions that are older than the policy of their workspace or organization allows; never the state in force. */
+/** Removes versions that exceed the retention policy, except the current one. */
 export const enforceRetention = (work: JobWork): Promise<number> =>
   underPolicies(work, (policy, before) => enforce(work, policy, before));
 
@@ -168,14 +168,14 @@ async function enforce(
   let handled = 0;
   for (let found = versionsPerStep; found === versionsPerStep && !signal.aborted; handled += found) {
     found = await step(async (tx) => {
-      const outlived = await findOutlived(tx, policy, before, versionsPerStep);
+      const expired = await findOutlived(tx, policy, before, versionsPerStep);
       await deleteVersions(
         tx,
         capability,
-        outlived.map((version) => version.id),
+        expired.map((version) => version.id),
       );
-      await recordEvents(tx, context, outlived.map(removal));
-      return outlived.length;
+      await recordEvents(tx, context, expired.map(removal));
+      return expired.length;
     });
   }
   return handled;
@@ -186,7 +186,7 @@ function removal({ id, organizationId, workspaceId, serial, createdAt }: StateVe
   return { organizationId, verb: "delete", subject: { type: "state-versions", id }, before };
 }
 
-/** Removes the resources of states that are no longer in force: their versions keep the summary. */
+/** Removes the resources of states that are no longer current; their versions keep the summary. */
 export async function removeSupersededResources(work: JobWork): Promise<number> {
   const { context, capability, signal, step } = work;
   let handled = 0;
