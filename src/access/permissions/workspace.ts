@@ -1,4 +1,4 @@
-/** What a caller may do to a workspace and to the records of team access: the flags of documents, and the rights that only checks ask for. */
+/** What a caller can do to a workspace and to team access records: the permissions in documents, and the rights that only checks use. */
 import type { Access } from "../effective.ts";
 import { holds, sharedState } from "../permission-set.ts";
 
@@ -30,7 +30,7 @@ export type WorkspacePermission = (typeof workspacePermissionNames)[number];
 const workspaceAdmin = "admin access to the workspace";
 const seeing = "read access to the workspace's runs";
 
-/** What each needs, in the words that a refusal uses. */
+/** What each permission needs, as errors name it. */
 export const workspacePermissionNeeds: Record<WorkspacePermission, string> = {
   "can-read-settings": seeing,
   "can-read-run": seeing,
@@ -59,11 +59,11 @@ export const workspacePermissionNeeds: Record<WorkspacePermission, string> = {
 export interface WorkspaceFacts {
   readonly access: Access;
   readonly owner: boolean;
-  /** Whether the organization lets workspace admins force the deletion of theirs. */
+  /** Whether the organization lets workspace admins force-delete their workspaces. */
   readonly allowForceDeleteWorkspaces: number;
 }
 
-/** There are few different ones, and a page asks for each of its workspaces several times. */
+/** Cached: there are few different results, and a page needs those of each of its workspaces several times. */
 const knownPermissions = new Map<number, Readonly<Record<WorkspacePermission, boolean>>>();
 const knownMax = 4096;
 
@@ -113,11 +113,10 @@ function decideWorkspace({
   };
 }
 
-/** What may be done to the team access of a workspace. Its project's admins are workspace admins, so they may too. */
+/** Rights on a workspace's team access. Its project's admins are workspace admins, so they have them too. */
 const workspaceRights = ["can-manage-team-access", "can-read-team-access"] as const;
 export type WorkspaceRight = (typeof workspaceRights)[number];
 
-/** What seeing a workspace at all needs. */
 export function seesWorkspace({ mask }: Access): boolean {
   return holds(mask, "runs", "read") || (mask & sharedState) !== 0;
 }
@@ -130,18 +129,18 @@ export function workspaceRightsOf({ mask }: Access): Record<WorkspaceRight, bool
   };
 }
 
-/** A record of team access as the decision about it needs to see it. */
+/** What the decision about a team access record depends on. */
 export interface TeamRecordFacts {
-  /** Whether the caller may read the project or workspace that it is about. */
+  /** Whether the caller can read the record's project or workspace. */
   readonly readsThing: boolean;
   readonly rights: Record<WorkspaceRight, boolean>;
   readonly seesSecretTeams: boolean;
   readonly teamVisibility: string;
-  /** 1 when the caller is in the team, or is the team. */
+  /** 1 if the caller is in the team, or is the team. */
   readonly includesActor: number;
 }
 
-/** Members see the records of the teams that they may know of; whoever manages access, or may see all of it, sees all. */
+/** Members see the records of the teams that are visible to them; callers who manage access, or can read all of it, see every record. */
 export function teamRecordPermissions(record: TeamRecordFacts): Record<"can-read" | "can-manage", boolean> {
   const seesTeam = record.teamVisibility === "organization" || record.includesActor === 1 || record.seesSecretTeams;
   return {
