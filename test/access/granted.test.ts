@@ -27,7 +27,7 @@ describe("grant", () => {
     "not-found",
     expect.stringMatching(/^There is no such workspace, or you are not allowed to see it\./),
   ];
-  const sentence = "You may see this workspace but not do this to it: it needs the permission to lock (can-lock).";
+  const sentence = "You can see this workspace, but this action needs the permission to lock (can-lock).";
 
   it("gives the row back where it is allowed", () => {
     expect(grant(row, check)).toBe(row);

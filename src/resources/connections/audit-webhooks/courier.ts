@@ -19,14 +19,14 @@ export const openedToken = (vault: Vault, { id, token }: Pick<AuditWebhookTable,
 
 /** What is told was written down when it happened; what was deleted meanwhile is not told. */
 export const auditCourier: Courier = {
-  async deliver(context, notice) {
-    const row = await findWebhookToCall(context.database.reader, notice.subjectId);
+  async deliver(context, notification) {
+    const row = await findWebhookToCall(context.database.reader, notification.subjectId);
     if (row === undefined) return "gone";
     const [url, token] = [openedUrl(context.vault, row), openedToken(context.vault, row)];
-    const body = { payload_version: 1, delivery_id: notice.id, ...(JSON.parse(notice.content) as object) };
-    return sendWebhook(context.options, { url, token, id: notice.id, eventName: notice.eventName, body });
+    const body = { payload_version: 1, delivery_id: notification.id, ...(JSON.parse(notification.content) as object) };
+    return sendWebhook(context.options, { url, token, id: notification.id, eventName: notification.eventName, body });
   },
-  noted: (tx, by, notice, response) => noteDelivery(tx, by, notice.subjectId, JSON.stringify(response)),
+  noted: (tx, by, notification, response) => noteDelivery(tx, by, notification.subjectId, JSON.stringify(response)),
 };
 
 interface Asked {
@@ -37,8 +37,8 @@ interface Asked {
 }
 
 /** Whether somebody listens. Raises `bad-request` with what was answered, or with why nothing was. */
-export async function verify({ options }: Context, asked: Asked): Promise<Verification> {
-  const { id: webhookId, organizationName, url, token } = asked;
+export async function verify({ options }: Context, request: Asked): Promise<Verification> {
+  const { id: webhookId, organizationName, url, token } = request;
   const [id, eventName] = [newId("deliveries"), verificationEvent];
   const body = {
     payload_version: 1,

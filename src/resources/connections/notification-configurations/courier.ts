@@ -30,24 +30,24 @@ export interface Destination {
 type Sending = Pick<Context, "options">;
 
 /** One attempt. Raises nothing: who can't be reached has not answered. */
-async function tell(
+async function send(
   { options }: Sending,
   destination: Destination,
-  told: Told,
+  event: Told,
   deliveryId: string,
 ): Promise<DeliveryResponse> {
   const { id, name, destinationType, url } = destination;
   const sender = { configurationId: id, configurationName: name, publicUrl: options.publicUrl };
   if (destinationType === "email")
-    return mailNotice(options, { id: deliveryId, to: destination.recipients, ...mailOf(sender, told) });
-  const body = bodyOf(destinationType, sender, told);
+    return mailNotice(options, { id: deliveryId, to: destination.recipients, ...mailOf(sender, event) });
+  const body = bodyOf(destinationType, sender, event);
   const token = destinationType === "generic" ? destination.token : null;
-  return sendWebhook(options, { url: url ?? "", token, id: deliveryId, eventName: told.trigger, body });
+  return sendWebhook(options, { url: url ?? "", token, id: deliveryId, eventName: event.trigger, body });
 }
 
-function bodyOf(destinationType: string, sender: Sender, told: Told): object {
-  if (destinationType === "slack") return slackMessageOf(sender, told);
-  return destinationType === "microsoft-teams" ? teamsMessageOf(sender, told) : payloadOf(sender, told);
+function bodyOf(destinationType: string, sender: Sender, event: Told): object {
+  if (destinationType === "slack") return slackMessageOf(sender, event);
+  return destinationType === "microsoft-teams" ? teamsMessageOf(sender, event) : payloadOf(sender, event);
 }
 
 const opened = (vault: Vault, owner: string, sealed: Uint8Array | null): string | null =>
@@ -58,11 +58,11 @@ export const openedUrl = (vault: Vault, row: Pick<NotificationConfigurationTable
 export const openedToken = (vault: Vault, row: Pick<NotificationConfigurationTable, "id" | "token">): string | null =>
   opened(vault, tokenOwner(row.id), row.token);
 
-/** What was posted while it was enabled is told even if it is not any more: it happened. What was deleted tells nobody. */
+/** What was posted while it was enabled is event even if it is not any more: it happened. What was deleted tells nobody. */
 export const notificationCourier: Courier = {
-  async deliver(context, notice) {
+  async deliver(context, notification) {
     const tx = context.database.reader;
-    const row = await findConfiguration(tx, notice.subjectId);
+    const row = await findConfiguration(tx, notification.subjectId);
     if (row === undefined) return "gone";
     const isMail = row.destinationType === "email";
     const addresses = JSON.parse(row.emailAddresses) as string[];
@@ -74,18 +74,18 @@ export const notificationCourier: Courier = {
       token: openedToken(context.vault, row),
       recipients: isMail ? [...new Set([...addresses, ...(await findRecipients(tx, row.id))])] : [],
     };
-    const [organizationName = "", workspaceName = ""] = (notice.place ?? "").split("/");
-    const told = { ...(JSON.parse(notice.content) as Told), organizationName, workspaceName };
-    return tell(context, destination, told, notice.id);
+    const [organizationName = "", workspaceName = ""] = (notification.place ?? "").split("/");
+    const event = { ...(JSON.parse(notification.content) as Told), organizationName, workspaceName };
+    return send(context, destination, event, notification.id);
   },
-  noted: (tx, by, notice, response) => noteDelivery(tx, by, notice.subjectId, JSON.stringify(response)),
+  noted: (tx, by, notification, response) => noteDelivery(tx, by, notification.subjectId, JSON.stringify(response)),
 };
 
 /** Raises `bad-request` with what was answered, or with why nothing was. */
 export async function verify(context: Context, destination: Destination): Promise<Verification> {
-  const told = { about: "verification", trigger: verificationEvent } as const;
+  const event = { about: "verification", trigger: verificationEvent } as const;
   const id = newId("deliveries");
-  const response = await tell(context, destination, told, id);
+  const response = await send(context, destination, event, id);
   if (response.successful === "true") return { id, response };
   const detail = refusalOf(response);
   throw new AppError("bad-request", [

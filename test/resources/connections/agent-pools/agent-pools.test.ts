@@ -256,7 +256,7 @@ describe("deleteAgentPool", () => {
     const answer = await org.owner.delete(at());
     expect(answer.status).toBe(409);
     expect(details(answer)[0]).toBe(
-      "The agent pool is the default of 1 project. Give them another one, then delete it.",
+      "The agent pool is the default of 1 project. Choose another default for them, then delete the pool.",
     );
     data(await org.owner.patch(`/projects/${project.id}`, resource("projects", { "default-execution-mode": "local" })));
     expect((await org.owner.delete(at())).status).toBe(204);
