@@ -81,9 +81,13 @@ export function deletionObstacle(use: PoolUse): AppError | undefined {
     return conflict("The agent pool is the organization's default. Choose another default, then delete the pool.");
   if (use.projectCount > 0) {
     const projects = `of ${counted(use.projectCount, "project")}`;
-    return conflict(`The agent pool is the default ${projects}. Choose another default for them, then delete the pool.`);
+    return conflict(
+      `The agent pool is the default ${projects}. Choose another default for them, then delete the pool.`,
+    );
   }
   if (use.workspaceCount === 0) return undefined;
   const workspaces = counted(use.workspaceCount, "workspace uses", "workspaces use");
-  return conflict(`${workspaces} this agent pool. Choose another pool or execution mode for them, then delete the pool.`);
+  return conflict(
+    `${workspaces} this agent pool. Choose another pool or execution mode for them, then delete the pool.`,
+  );
 }

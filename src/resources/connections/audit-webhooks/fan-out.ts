@@ -1,6 +1,6 @@
 /**
- * Parts of the job of the job that delivers: which webhook wants which event of the trail, and which locks are held for too long.
- * A trigger has noted the events in the transactions that left them, so none is missed, whoever left it.
+ * The part of the delivery job that turns audit events, and locks that are held too long, into notifications for the webhooks that
+ * subscribe to them. A database trigger queues the events in the transactions that record them, so that none is missed.
  */
 import type { Tx } from "../../../database/database.ts";
 import type { Context } from "../../shared/context.ts";
@@ -20,7 +20,7 @@ import type { JobWork } from "../../shared/job-work.ts";
 
 const batch = 200;
 
-/** Gives how many notifications were enqueued. */
+/** Returns how many notifications were enqueued. */
 export async function postAuditNotices(job: JobWork): Promise<number> {
   const { context, signal, step } = job;
   let enqueued = 0;
@@ -68,7 +68,7 @@ function notificationFor(event: WaitingEvent, { id, organizationId, destination,
       created_at: event.createdAt,
     },
   };
-  // Two servers may have looked at the same time: each event is told to each once.
+  // Two servers may run this at the same time: each webhook gets each event once.
   return [
     { organizationId, kind: auditKind, subjectId: id, eventName, destination, content, onceKey: `${id} ${event.id}` },
   ];

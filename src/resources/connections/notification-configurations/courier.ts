@@ -1,4 +1,4 @@
-/** Brings what happened to those who have subscribed, and asks whether they listen. */
+/** Sends notifications to the destinations of configurations, and verifies destinations. */
 import type { NotificationConfigurationTable } from "../../../database/schema/notices.ts";
 import type { Vault } from "../../../database/vault.ts";
 import { AppError, attributeFault } from "../../../kernel/errors.ts";
@@ -17,7 +17,7 @@ import { tokenOwner, urlOwner } from "./rules.ts";
 import { findConfiguration, findRecipients, noteDelivery } from "./store.ts";
 import type { Told } from "./triggers.ts";
 
-/** Where to, opened. */
+/** Decrypted. */
 export interface Destination {
   readonly id: string;
   readonly name: string;
@@ -29,7 +29,7 @@ export interface Destination {
 
 type Sending = Pick<Context, "options">;
 
-/** One attempt. Raises nothing: who can't be reached has not answered. */
+/** Makes one attempt. Does not raise: an unreachable destination is a failed attempt. */
 async function send(
   { options }: Sending,
   destination: Destination,
@@ -58,7 +58,7 @@ export const openedUrl = (vault: Vault, row: Pick<NotificationConfigurationTable
 export const openedToken = (vault: Vault, row: Pick<NotificationConfigurationTable, "id" | "token">): string | null =>
   opened(vault, tokenOwner(row.id), row.token);
 
-/** What was posted while it was enabled is event even if it is not any more: it happened. What was deleted tells nobody. */
+/** An event that happened while the configuration was enabled is sent even if it is disabled now, but not if it was deleted. */
 export const notificationCourier: Courier = {
   async deliver(context, notification) {
     const tx = context.database.reader;
@@ -81,7 +81,7 @@ export const notificationCourier: Courier = {
   noted: (tx, by, notification, response) => noteDelivery(tx, by, notification.subjectId, JSON.stringify(response)),
 };
 
-/** Raises `bad-request` with what was answered, or with why nothing was. */
+/** Raises `bad-request` with the response, or with the reason for getting none. */
 export async function verify(context: Context, destination: Destination): Promise<Verification> {
   const event = { about: "verification", trigger: verificationEvent } as const;
   const id = newId("deliveries");

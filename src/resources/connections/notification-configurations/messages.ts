@@ -1,4 +1,7 @@
-/** What is sent when something happens: a heading, facts and links in the forms of Slack, Microsoft Teams and mail, and the JSON of `generic`, as receivers of the public API expect it. Pure. */
+/**
+ * The text of notifications: a heading, facts and a link for Slack, Microsoft Teams and mail, and the JSON of `generic` in the
+ * public API's format. Pure.
+ */
 import type { AssessmentFigures, AssessmentHappening, AutoDestroyHappening, RunHappening, Told } from "./triggers.ts";
 
 type Fact = readonly [label: string, value: string];
@@ -16,37 +19,36 @@ function factsOf(event: Told): readonly Fact[] {
         ["Run", event.runId],
         ["Message", event.runMessage],
         ["Status", event.runStatus],
-        ["Created by", event.runCreatedBy ?? "nobody: it was caused"],
+        ["Created by", event.runCreatedBy ?? "the service (automatic)"],
         ["Created at", event.runCreatedAt],
-        ["Changed at", event.runUpdatedAt],
-        ...(event.runUpdatedBy === null ? [] : [["Changed by", event.runUpdatedBy] as const]),
+        ["Updated at", event.runUpdatedAt],
+        ...(event.runUpdatedBy === null ? [] : [["Updated by", event.runUpdatedBy] as const]),
       ];
     case "assessment":
       return [
         ...place,
-        ["Resources that drifted", String(event.now.resourcesDrifted)],
-        ["Checks that failed", String(event.now.checksFailed + event.now.checksErrored)],
+        ["Drifted resources", String(event.now.resourcesDrifted)],
+        ["Failed checks", String(event.now.checksFailed + event.now.checksErrored)],
         ["Assessed at", event.now.createdAt],
       ];
     case "auto-destroy":
       return [
         ...place,
         ...(event.runId === null ? [] : [["Run", event.runId] as const]),
-        ...(event.autoDestroyAt === null ? [] : [["To be destroyed at", event.autoDestroyAt] as const]),
-        ...(event.error === null ? [] : [["Why not", event.error] as const]),
+        ...(event.autoDestroyAt === null ? [] : [["Will be destroyed at", event.autoDestroyAt] as const]),
+        ...(event.error === null ? [] : [["Error", event.error] as const]),
       ];
   }
 }
 
-/** People's own words may be long; a message is not the place for all of them. */
+/** Texts of users can be long, so messages truncate them. */
 const valueMax = 500;
 const short = (text: string): string => (text.length > valueMax ? `${text.slice(0, valueMax)}…` : text);
 
-/** Slack takes these three for its own marks. */
+/** Escapes the characters that are markup in Slack. */
 const slackText = (text: string): string =>
   short(text).replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 
-/** For an incoming webhook of Slack. */
 export function slackMessageOf(sender: Sender, event: Told): object {
   const heading = slackText(headingOf(sender, event));
   const lines = factsOf(event).map(([label, value]) => `*${label}:* ${slackText(value)}`);
@@ -81,7 +83,6 @@ export function mailOf(sender: Sender, event: Told): { subject: string; text: st
   };
 }
 
-/** One line, whatever it is sent in. */
 function headingOf({ configurationName }: { readonly configurationName: string }, event: Told): string {
   switch (event.about) {
     case "verification":
@@ -112,7 +113,7 @@ const statusWords: Readonly<Record<string, string>> = {
 };
 
 const assessmentWords = {
-  "assessment:drifted": "What is there has drifted from the configuration",
+  "assessment:drifted": "The infrastructure has drifted from the configuration",
   "assessment:check_failure": "Checks have failed",
   "assessment:failed": "The assessment failed",
 } as const;
@@ -136,7 +137,6 @@ const workspaceUrlOf = (publicUrl: string, { organizationName, workspaceName }: 
 const runUrlOf = ({ publicUrl }: Sender, place: Somewhere & { readonly runId: string }): string =>
   `${workspaceUrlOf(publicUrl, place)}/runs/${place.runId}`;
 
-/** Where to look. */
 function linkOf(sender: Sender, event: Told): string {
   if (event.about === "verification") return sender.publicUrl;
   const url = workspaceUrlOf(sender.publicUrl, event);
@@ -169,7 +169,7 @@ export function payloadOf(sender: Sender, event: Told): object {
   }
 }
 
-/** Where nothing has happened yet, and somebody is only asked whether they listen, all of it is null. */
+/** `event` is undefined for a verification, where everything else is null. */
 function runPayload(sender: Sender, message: string, event: About<RunHappening> | undefined): object {
   return {
     payload_version: 1,

@@ -14,7 +14,7 @@ import { countOf, fetchPage } from "../../shared/paging.ts";
 import { updateRow } from "../../shared/versions.ts";
 import type { OauthClientView } from "./definition.ts";
 
-type Changeable = Granted<OauthClientView, "can-update-oauth">;
+export type Changeable = Granted<OauthClientView, "can-update-oauth">;
 
 /** Everything but the secret, and the ids of tokens and projects as one text each: ids hold no commas. */
 function clients(db: Kysely<Schema>) {

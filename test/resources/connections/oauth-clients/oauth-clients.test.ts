@@ -136,7 +136,7 @@ describe("createOauthClient", () => {
     expect(made.relationships["oauth-tokens"].data).toEqual([]);
   });
 
-  const address = "must be an address that begins with http:// or https://, without a user name";
+  const address = "must begin with http:// or https:// and contain no user name";
   it.each([
     ["oauth-token-string", undefined, "Oauth token string can't be blank"],
     ["oauth-token-string", "", "Oauth token string can't be blank"],
@@ -237,7 +237,7 @@ describe("updateOauthClient: a value, null, absent", () => {
 
   it.each([null, ""])("key: %j is refused where the provider is connected by keys", async (key) => {
     client = await makeClient(org, { "service-provider": "bitbucket_data_center", key: "its own" });
-    expectRefused(await update({ key }), "key", "Key can't be blank: this service provider is connected by keys");
+    expectRefused(await update({ key }), "key", "Key can't be blank, because this service provider is connected by keys");
     expect(data(await update({ key: "another" })).attributes.key).toBe("another");
   });
 
