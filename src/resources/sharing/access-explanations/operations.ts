@@ -1,4 +1,4 @@
-/** Operations on explanations. They only read, in a constant number of statements. */
+/** Operations on access explanations. They only read, in a constant number of statements. */
 import { principalOf } from "../../../access/actor.ts";
 import { notFound } from "../../../kernel/errors.ts";
 import type { Page } from "../../../jsonapi/query.ts";
@@ -21,13 +21,13 @@ export const accessExplanationResource = implement(accessExplanations, {
 
 async function explainAccess(context: Context, reference: ThingReference, filters: SubjectFilters) {
   const { actor, database } = context;
-  const asked = askedBy(actor, filters.filterTeamId, filters.filterUserId);
-  const principal = asked.who === "caller" ? principalOf(actor) : asked.id;
+  const query = queryBy(actor, filters.filterTeamId, filters.filterUserId);
+  const principal = query.who === "caller" ? principalOf(actor) : query.id;
   const found = await findThingWithHoldings(database.reader, actor, reference, principal);
   if (found === undefined) throw notFound("workspaceId" in reference ? "workspace" : "project");
   const { thing, person, holdings } = found;
-  grantExplanation(thing, asked);
-  const subject = subjectOf(actor, asked, thing, person, holdings);
+  grantExplanation(thing, query);
+  const subject = subjectOf(actor, query, thing, person, holdings);
   return { view: explanationOf(thing, subject, holdings, person.personIsMember) };
 }
 

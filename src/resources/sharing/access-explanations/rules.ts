@@ -1,4 +1,4 @@
-/** Pure rules of explanations: who may ask about whom, and what an explanation tells. */
+/** Pure rules of access explanations: who can query whose access, and what an explanation contains. */
 import type { Actor } from "../../../access/actor.ts";
 import { explain, grantsOf, standingFrom, type TeamHolding } from "../../../access/explain.ts";
 import { grant } from "../../../access/granted.ts";
@@ -13,13 +13,13 @@ import { AppError, notFound } from "../../../kernel/errors.ts";
 import type { ExplanationView, Subject } from "./definition.ts";
 import type { AskedHolding, PersonFacts, Thing } from "./store.ts";
 
-/** Whom a request asks about: its caller, or a team or person that it names. */
+/** The subject of a request: its caller, or a team or user that it names. */
 export type Asked = { readonly who: "caller" } | { readonly who: "team" | "user"; readonly id: string };
 
-/** Raises `bad-request` where both are named. */
+/** Raises `bad-request` if both are named. */
 export function askedBy(actor: Actor, teamId: string | undefined, userId: string | undefined): Asked {
   if (teamId !== undefined && userId !== undefined) {
-    const detail = "Name either a team by filter[team][id] or a person by filter[user][id], not both.";
+    const detail = "Send either filter[team][id] or filter[user][id], not both.";
     throw new AppError("bad-request", [{ parameter: "filter[user][id]", detail }]);
   }
   const isCaller =
@@ -31,15 +31,15 @@ export function askedBy(actor: Actor, teamId: string | undefined, userId: string
 
 const managing = "can-manage-team-access";
 
-/** Raises `not-found` where the caller may not read the thing, `forbidden` where it asks about others without the right. */
-export function grantExplanation(thing: Thing, asked: Asked): void {
-  const about = thing.workspaceId === null ? "project" : "workspace";
+/** Raises `not-found` if the caller can't read the target, and `forbidden` if they query others without permission. */
+export function grantExplanation(thing: Thing, query: Asked): void {
+  const noun = thing.workspaceId === null ? "project" : "workspace";
   grant(thing, {
-    thing: about,
+    thing: noun,
     permission: managing,
-    visible: about === "project" ? projectPermissions(thing.held)["can-read"] : seesWorkspace(thing.held),
-    allowed: asked.who === "caller" || rightsOn(thing)[managing],
-    needs: about === "project" ? projectRightNeeds[managing] : workspacePermissionNeeds["can-update"],
+    visible: noun === "project" ? projectPermissions(thing.held)["can-read"] : seesWorkspace(thing.held),
+    allowed: query.who === "caller" || rightsOn(thing)[managing],
+    needs: noun === "project" ? projectRightNeeds[managing] : workspacePermissionNeeds["can-update"],
   });
 }
 
@@ -48,21 +48,21 @@ export function rightsOn(thing: Thing) {
 }
 
 /**
- * The subject as one who could call. Raises `not-found` for a team or person that the organization does not have, and for a
- * secret team that has nothing to do with the thing.
+ * The subject in the form of a caller. Raises `not-found` for a team or user that the organization does not have, and for a secret
+ * team without access to the target.
  */
 export function subjectOf(
   actor: Actor,
-  asked: Asked,
+  query: Asked,
   thing: Thing,
   person: PersonFacts,
   holdings: readonly AskedHolding[],
 ): Actor {
-  if (asked.who === "caller") return actor;
-  if (asked.who === "team") {
+  if (query.who === "caller") return actor;
+  if (query.who === "team") {
     const [team] = holdings;
     const known = thing.standing.seesSecretTeams || team?.knownToCaller === 1;
-    if (team === undefined || team.teamId !== asked.id || !known) throw notFound("team");
+    if (team === undefined || team.teamId !== query.id || !known) throw notFound("team");
     return teamAsActor(thing, team);
   }
   if (person.personId === null || person.personIsMember === 0) throw notFound("user");
@@ -87,7 +87,7 @@ export function teamAsActor(thing: Thing, team: TeamHolding): Actor {
   };
 }
 
-/** What a subject may do to a thing, and why; by the same functions that decide about a request of its own. */
+/** What a subject can do to a target, and why; decided by the functions that decide about its requests. */
 export function explanationOf(
   thing: Thing,
   subject: Actor,
@@ -105,10 +105,10 @@ export function explanationOf(
           ...workspacePermissions({ access, owner: standing.owner, allowForceDeleteWorkspaces }),
           ...workspaceRightsOf(access),
         };
-  return { subject: named(subject, thing), organizationName, projectId, workspaceId, explanation, can };
+  return { subject: subjectViewOf(subject, thing), organizationName, projectId, workspaceId, explanation, can };
 }
 
-function named(subject: Actor, thing: Thing): Subject {
+function subjectViewOf(subject: Actor, thing: Thing): Subject {
   switch (subject.kind) {
     case "user":
       return { type: "users", id: subject.userId, name: subject.name };

@@ -1,4 +1,4 @@
-/** SQL of explanations: what the caller holds on a thing, and the teams of a subject with their records there, one by one. */
+/** SQL of access explanations: the caller's access to a target, and the subject's teams with their records there. */
 import { type Kysely, type RawBuilder, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
 import { type Access, effective } from "../../../access/effective.ts";
@@ -21,7 +21,7 @@ import { teamIsVisible } from "../../identity/teams/visibility.ts";
 
 export type ThingReference = { readonly projectId: string } | { readonly workspaceId: string };
 
-/** A project or a workspace, with what the caller holds on it. */
+/** A project or workspace, with the caller's access to it. */
 export interface Thing {
   readonly projectId: string;
   /** Null for a project. */
@@ -71,12 +71,12 @@ export async function findThing(tx: Tx, actor: Actor, reference: ThingReference)
   return row && toThing(actor, row as ThingRow);
 }
 
-/** A person that is asked about; null where no such person exists. */
+/** The queried user; null if there is none. */
 export interface PersonFacts {
   readonly personId: string | null;
   readonly personName: string | null;
   readonly personIsSiteAdmin: number | null;
-  /** 1 when the person has an active membership in the thing's organization. */
+  /** 1 if the user has an active membership in the target's organization. */
   readonly personIsMember: number;
 }
 
@@ -97,13 +97,13 @@ function recordsOf(projectId: RawBuilder<unknown>, workspaceId: RawBuilder<unkno
         and ${inForce("tw")}`;
 }
 
-/** A team that is asked about. */
+/** One of the subject's teams. */
 export interface AskedHolding extends TeamHolding {
-  /** 1 when it is no secret to whoever manages access here: it is visible, the caller's own, or has access to this very thing. */
+  /** 1 if the team is no secret to those who manage access here: it is visible, the caller's own, or has access to this target. */
   readonly knownToCaller: number;
 }
 
-/** One statement: the thing with what the caller holds on it, and every team of the subject with its records there. */
+/** The target with the caller's access to it, and every team of the subject with its records there, in one statement. */
 export async function findThingWithHoldings(
   tx: Tx,
   actor: Actor,
@@ -137,7 +137,7 @@ export async function findThingWithHoldings(
   };
 }
 
-/** A page of the teams that have any access to a thing, from wherever it comes, as far as the caller may know of them. */
+/** A page of the teams with any access to a target that are visible to the caller. */
 export async function pageOfHoldings(
   tx: Tx,
   actor: Actor,

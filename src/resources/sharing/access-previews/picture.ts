@@ -1,6 +1,6 @@
 /**
- * Whom changes concern, and what they hold before and after: taken twice in the transaction in which the changes are made. What the
- * changes can't have touched is looked at once. A constant number of statements, whatever there is of anything.
+ * Snapshots of the affected subjects and their grants before and after the changes, both in the transaction that makes them. What
+ * the changes can't affect is read once. A constant number of statements.
  */
 import type { Tx } from "../../../database/database.ts";
 import type { OrganizationView } from "../../identity/organizations/definition.ts";
@@ -27,17 +27,17 @@ import {
   type WorkspaceRow,
 } from "./store.ts";
 
-/** What changes are about, as far as that is known beforehand. */
+/** What changes affect, as far as that is known beforehand. */
 export interface Concern {
   readonly teamIds: readonly string[];
-  /** People who are named themselves. */
+  /** Users who are named directly. */
   readonly userIds: readonly string[];
-  /** Workspaces that are to move. */
+  /** Workspaces that would move. */
   readonly workspaceIds: readonly string[];
   readonly within: Within;
 }
 
-/** Records and moves matter in their projects; who is in a team, and what a team may in the organization, matters everywhere. */
+/** Records and moves matter in their projects; team memberships and organization-level permissions matter everywhere. */
 export async function concernOf(
   tx: Tx,
   organization: OrganizationView,
@@ -80,7 +80,7 @@ async function findRecords(tx: Tx, organizationId: string, teamIds: readonly str
   };
 }
 
-/** What the concerned teams are and hold, and who is in them. */
+/** The affected teams, their grants and their members. */
 export interface Before {
   readonly teams: readonly TeamRow[];
   readonly seats: readonly SeatRow[];
@@ -105,7 +105,7 @@ export async function pictureBefore(
   };
 }
 
-/** The same afterwards, with all other teams of the people concerned. */
+/** After the changes, also with the other teams of the affected users. */
 export interface After extends Before {
   readonly projects: readonly ProjectRow[];
 }
@@ -132,21 +132,21 @@ export async function pictureAfter(
   };
 }
 
-/** Somebody whom the changes concern. */
+/** A team or user that the changes affect. */
 export interface Subject {
   readonly type: "teams" | "users";
   readonly id: string;
   readonly name: string;
   readonly isSiteAdmin: boolean;
-  /** Whether the caller may know of what happens to it. */
+  /** Whether the caller can see the effects on it. */
   readonly isVisible: boolean;
-  /** Equal for those who are in the same teams: the change does the same to them. */
+  /** Equal for users in the same teams: the changes have the same effects on them. */
   readonly likeness: string;
   readonly before: Position;
   readonly after: Position;
 }
 
-/** A workspace that is singled out, by name. */
+/** A workspace that is counted individually. */
 export interface KnownWorkspace extends WorkspaceRow {
   readonly projectBefore: string;
 }
@@ -158,7 +158,7 @@ export interface Picture {
   readonly known: ReadonlyMap<string, KnownWorkspace>;
 }
 
-/** Puts what was seen twice side by side. Pure. */
+/** Combines the two snapshots. Pure. */
 export function compose(
   organization: OrganizationView,
   concern: Concern,
@@ -187,13 +187,13 @@ export function compose(
 
 type GrantsOf = (teamId: string) => TeamGrants | undefined;
 
-/** Teams that are not concerned are before what they are after. */
+/** Teams that are not affected are the same before and after. */
 interface Sides {
   readonly grantsBefore: GrantsOf;
   readonly grantsAfter: GrantsOf;
   readonly seatsBefore: ReadonlyMap<string, readonly string[]>;
   readonly seatsAfter: ReadonlyMap<string, readonly string[]>;
-  /** Concerned, and no secret to the caller. */
+  /** Affected, and visible to the caller. */
   readonly visibleTeams: ReadonlySet<string>;
 }
 
@@ -227,7 +227,7 @@ function teamsOf({ grantsBefore, grantsAfter, visibleTeams }: Sides, before: Bef
   }));
 }
 
-/** Who is named is no secret; of others the caller may know who is in a concerned team that it may see. */
+/** Users who are named are visible; others are visible through an affected team that the caller can see. */
 function peopleOf(sides: Sides, named: ReadonlySet<string>, before: Before, after: After): Subject[] {
   const known = new Map(before.people.map((person) => [person.id, person]));
   return after.people.map((person) => {
