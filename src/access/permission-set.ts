@@ -105,7 +105,7 @@ export function holds<P extends Permission>(mask: Mask, permission: P, value: Va
 
 /** The permissions in `requested` that `granted` lacks. */
 export function missingFrom(granted: Mask, requested: Mask): Permission[] {
-  const missing = held~requested & ~granted~held;
+  const missing = requested & ~granted;
   return permissionNames.filter((permission) => (maskOf({ [permission]: ladders[permission].at(-1) }) & missing) !== 0);
 }
 

@@ -24,12 +24,18 @@ export const siteAgentPools = defineResource<SiteAgentPoolView>()(({ required, r
   hasExpiring: true,
   attributes: {
     name: required(agentPoolName, "Unique among the pools of the site, ignoring case.", { folded: true }),
-    "organization-scoped": readOnly(flag(), "Always true, because it serves every organization.", { from: () => true, audited: false }),
+    "organization-scoped": readOnly(flag(), "Always true, because it serves every organization.", {
+      from: () => true,
+      audited: false,
+    }),
     "agent-count": readOnly(wholeNumber(), "The number of agents that are idle or busy.", { audited: false }),
     "created-at": readOnly(timestamp(), "When it was created."),
   },
   relationships: {
-    organization: toOne("organizations", "Always null, because it belongs to none.", { nullable: true, id: () => null }),
+    organization: toOne("organizations", "Always null, because it belongs to none.", {
+      nullable: true,
+      id: () => null,
+    }),
   },
   links: (pool) => ({ self: `/api/v2/admin/agent-pools/${pool.id}` }),
   operations: {

@@ -68,10 +68,7 @@ const batch = 500;
 /** Returns the number of attempts. */
 export async function deliverNotices(job: JobWork, senders: Couriers, limits: Pace = defaultLimits): Promise<number> {
   const before = new Date(nowMs() - retentionMs).toISOString();
-  while (
-    !job.signal.aborted &&
-    (await job.step((tx) => deleteFinished(tx, job.capability, before, batch))) === batch
-  );
+  while (!job.signal.aborted && (await job.step((tx) => deleteFinished(tx, job.capability, before, batch))) === batch);
   return new Deliveries(job, senders, limits).run();
 }
 

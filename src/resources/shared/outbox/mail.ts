@@ -10,7 +10,8 @@ export async function mailNotice({ mail: server }: ServiceOptions, mail: Mail): 
   const sentAt = now();
   if (server === undefined)
     return unanswered("This site can't send mail. Ask its operator to set CADASTRE_SMTP_URL.", sentAt);
-  if (mail.to.length === 0) return unanswered("There are no recipients. Add users or email addresses to the configuration.", sentAt);
+  if (mail.to.length === 0)
+    return unanswered("There are no recipients. Add users or email addresses to the configuration.", sentAt);
   try {
     const body = await sendMail(server, mail);
     return { code: body.slice(0, 3), body, headers: {}, "sent-at": sentAt, successful: "true" };

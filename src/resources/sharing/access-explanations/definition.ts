@@ -89,8 +89,12 @@ function shownPermissions(view: ExplanationView): Record<string, z.output<typeof
 }
 
 const subjectFilters = {
-  "filter[team][id]": textParameter("Explains the access of this team instead of the caller's; needs permission to manage access."),
-  "filter[user][id]": textParameter("Explains the access of this user instead of the caller's; needs permission to manage access."),
+  "filter[team][id]": textParameter(
+    "Explains the access of this team instead of the caller's; needs permission to manage access.",
+  ),
+  "filter[user][id]": textParameter(
+    "Explains the access of this user instead of the caller's; needs permission to manage access.",
+  ),
 };
 
 const explaining = {

@@ -21,7 +21,7 @@ export const accessExplanationResource = implement(accessExplanations, {
 
 async function explainAccess(context: Context, reference: ThingReference, filters: SubjectFilters) {
   const { actor, database } = context;
-  const query = queryBy(actor, filters.filterTeamId, filters.filterUserId);
+  const query = askedBy(actor, filters.filterTeamId, filters.filterUserId);
   const principal = query.who === "caller" ? principalOf(actor) : query.id;
   const found = await findThingWithHoldings(database.reader, actor, reference, principal);
   if (found === undefined) throw notFound("workspaceId" in reference ? "workspace" : "project");

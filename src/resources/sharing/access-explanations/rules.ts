@@ -37,14 +37,14 @@ export function grantExplanation(thing: Thing, query: Asked): void {
   grant(thing, {
     thing: noun,
     permission: managing,
-    visible: noun === "project" ? projectPermissions(thing.held)["can-read"] : seesWorkspace(thing.held),
+    visible: noun === "project" ? projectPermissions(thing.granted)["can-read"] : seesWorkspace(thing.granted),
     allowed: query.who === "caller" || rightsOn(thing)[managing],
     needs: noun === "project" ? projectRightNeeds[managing] : workspacePermissionNeeds["can-update"],
   });
 }
 
 export function rightsOn(thing: Thing) {
-  return thing.workspaceId === null ? projectRightsOf(thing.held) : workspaceRightsOf(thing.held);
+  return thing.workspaceId === null ? projectRightsOf(thing.granted) : workspaceRightsOf(thing.granted);
 }
 
 /**

@@ -29,11 +29,11 @@ export interface Thing {
   readonly organizationId: string;
   readonly organizationName: string;
   readonly allowForceDeleteWorkspaces: number;
-  readonly held: Access;
+  readonly granted: Access;
   readonly standing: Standing;
 }
 
-interface ThingRow extends Omit<Thing, "held" | "standing">, StandingFacts {
+interface ThingRow extends Omit<Thing, "granted" | "standing">, StandingFacts {
   readonly projectAccess: number | null;
   readonly workspaceAccess: number | null;
 }
@@ -63,7 +63,7 @@ function thingForActor(db: Kysely<Schema>, reference: ThingReference, principal:
 
 function toThing(actor: Actor, row: ThingRow): Thing {
   const standing = standingOf(actor, row);
-  return { ...row, standing, held: effective(standing.everywhere, row.projectAccess, row.workspaceAccess) };
+  return { ...row, standing, granted: effective(standing.everywhere, row.projectAccess, row.workspaceAccess) };
 }
 
 export async function findThing(tx: Tx, actor: Actor, reference: ThingReference): Promise<Thing | undefined> {

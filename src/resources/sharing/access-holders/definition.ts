@@ -49,7 +49,10 @@ export const accessHolders = defineResource<HolderView>()(({ readOnly, toOne }) 
       "Whether the holder has it on all of the organization's projects or workspaces, including future ones.",
     ),
     "projects-count": readOnly(count, "The number of projects, among the queried ones, on which the holder has it."),
-    "workspaces-count": readOnly(count, "The number of workspaces, among the queried ones, on which the holder has it."),
+    "workspaces-count": readOnly(
+      count,
+      "The number of workspaces, among the queried ones, on which the holder has it.",
+    ),
     permissions: readOnly(
       z.record(z.string(), z.boolean()),
       "Every `can-*` on the queried project or workspace; only if one is queried.",
@@ -86,7 +89,9 @@ export const accessHolders = defineResource<HolderView>()(({ readOnly, toOne }) 
       },
       answer: "list",
       meta: z.object({
-        hidden: z.object({ teams: count }).describe("The number of further teams with the permission that the caller can't see."),
+        hidden: z
+          .object({ teams: count })
+          .describe("The number of further teams with the permission that the caller can't see."),
       }),
     },
   },

@@ -23,12 +23,12 @@ const anyOwning = { owner: false, allowForceDeleteWorkspaces: 0 };
 /** For callers who manage teams or memberships, and for those who manage the access to the queried target. Raises `not-found`. */
 export function grantHolders(scope: Scope | undefined, { projectId, workspaceId }: Narrowing): Scope {
   if (scope === undefined || !scope.standing.member) throw notFound("organization");
-  const { held, standing } = scope;
+  const { granted, standing } = scope;
   const isNamed = projectId !== undefined || workspaceId !== undefined;
   const kind = workspaceId === undefined ? "project" : "workspace";
   const isThere = (kind === "project" ? scope.projectId : scope.workspaceId) !== null;
-  if (isNamed && !(isThere && fulfils(held.mask, wantedOn(kind, undefined, anyOwning)))) throw notFound(kind);
-  const rights = kind === "project" ? projectRightsOf(held) : workspaceRightsOf(held);
+  if (isNamed && !(isThere && fulfils(granted.mask, wantedOn(kind, undefined, anyOwning)))) throw notFound(kind);
+  const rights = kind === "project" ? projectRightsOf(granted) : workspaceRightsOf(granted);
   return grant(scope, {
     thing: isNamed ? kind : "organization",
     permission: "can-manage-team-access",

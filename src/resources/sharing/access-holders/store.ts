@@ -31,11 +31,14 @@ export interface Scope {
   /** Null if none is named, or if it does not exist. */
   readonly projectId: string | null;
   readonly workspaceId: string | null;
-  readonly held: Access;
+  readonly granted: Access;
 }
 
 type ScopeRow = StandingRow &
-  Omit<Scope, "standing" | "held"> & { readonly projectAccess: number | null; readonly workspaceAccess: number | null };
+  Omit<Scope, "standing" | "granted"> & {
+    readonly projectAccess: number | null;
+    readonly workspaceAccess: number | null;
+  };
 
 /** Undefined if the organization does not exist. */
 export async function findScope(
@@ -58,7 +61,7 @@ export async function findScope(
   const [row] = result.rows;
   if (row === undefined) return undefined;
   const standing = standingOf(actor, row);
-  return { ...row, standing, held: effective(standing.everywhere, row.projectAccess, row.workspaceAccess) };
+  return { ...row, standing, granted: effective(standing.everywhere, row.projectAccess, row.workspaceAccess) };
 }
 
 /** One row for each team, record kind and level from which a holder has access; a holder can have several rows. */

@@ -140,12 +140,13 @@ export function changeReader(resources: readonly Resource<Context>[]): ChangeRea
     }),
   );
   const missing = Object.keys(kinds).filter((id) => previewable.every((one) => one.id !== id));
-  if (missing.length > 0) throw new Error(`access previews list operations that no resource offers: ${missing.join(", ")}`);
+  if (missing.length > 0)
+    throw new Error(`access previews list operations that no resource offers: ${missing.join(", ")}`);
   return (changes) => {
     const faults: Fault[] = [];
     const read = changes.map((change, position) => {
       try {
-        return readChange(offered, change);
+        return readChange(previewable, change);
       } catch (error) {
         if (!(error instanceof AppError) || error.code !== "invalid") throw error;
         faults.push(...faultsOf(error, position));

@@ -50,7 +50,7 @@ export interface PreviewView {
   readonly unseenLosses: Unseen;
 }
 
-const toldChange = z.object({
+const previewedChange = z.object({
   method: z.string(),
   path: z.string(),
   allowed: z.boolean(),
@@ -114,15 +114,21 @@ export const accessPreviews = defineResource<PreviewView>()(({ readOnly, toOne }
     ),
     applied: readOnly(flag(), "Whether the changes were applied."),
     allowed: readOnly(flag(), "Whether the caller can make all of the changes."),
-    changes: readOnly(z.array(toldChange), "Each change: whether the caller can make it and, if not, why."),
+    changes: readOnly(z.array(previewedChange), "Each change: whether the caller can make it and, if not, why."),
     gains: readOnly(
       z.array(difference),
       `What each team and user would gain: permissions on the organization, and on how many projects and workspaces. The first ${namedMax} that the caller can see are named.`,
       { from: (view) => shown(view.gains) },
     ),
     losses: readOnly(z.array(difference), "The same for what each would lose.", { from: (view) => shown(view.losses) }),
-    "unseen-gains": readOnly(unseen, "The number of further teams and users that gain something and that the caller can't see."),
-    "unseen-losses": readOnly(unseen, "The number of further teams and users that lose something and that the caller can't see."),
+    "unseen-gains": readOnly(
+      unseen,
+      "The number of further teams and users that gain something and that the caller can't see.",
+    ),
+    "unseen-losses": readOnly(
+      unseen,
+      "The number of further teams and users that lose something and that the caller can't see.",
+    ),
   },
   relationships: {
     organization: toOne("organizations", "The organization.", {

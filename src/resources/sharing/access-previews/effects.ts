@@ -133,8 +133,8 @@ function comparer(before: Held, after: Held, flagsOf: (held: Held, mask: Mask) =
 }
 
 /** The effects on one subject: a team, or a user as the sum of their teams. */
-export function effectsOn(subject: Actor, world: World, was: Position, is: Position): Effects {
-  const { organizationId, allowForceDeleteWorkspaces } = world;
+export function effectsOn(subject: Actor, previewed: World, was: Position, is: Position): Effects {
+  const { organizationId, allowForceDeleteWorkspaces } = previewed;
   const [before, after] = [accessAt(subject, organizationId, was), accessAt(subject, organizationId, is)];
   const onProject = comparer(before, after, (_, mask) => ({
     ...projectPermissions({ mask }),
@@ -145,16 +145,16 @@ export function effectsOn(subject: Actor, world: World, was: Position, is: Posit
     ...workspaceRightsOf({ mask }),
   }));
   const [projects, workspaces] = [new Groups(), new Groups()];
-  const singled = new Set([...before.workspaces.keys(), ...after.workspaces.keys(), ...world.movedIds]);
+  const singled = new Set([...before.workspaces.keys(), ...after.workspaces.keys(), ...previewed.movedIds]);
   const singledIn = new Map<string, number>();
   for (const id of singled) {
-    const place = world.places.get(id);
-    if (place === undefined) continue;
-    singledIn.set(place.after, (singledIn.get(place.after) ?? 0) + 1);
+    const location = previewed.places.get(id);
+    if (location === undefined) continue;
+    singledIn.set(location.after, (singledIn.get(location.after) ?? 0) + 1);
     const held = (at: Held, projectId: string) => [at.projects.get(projectId), at.workspaces.get(id)];
-    workspaces.add(onWorkspace(held(before, place.before), held(after, place.after)), id);
+    workspaces.add(onWorkspace(held(before, location.before), held(after, location.after)), id);
   }
-  for (const { id, workspaceCount } of affectedProjects(world, before, after)) {
+  for (const { id, workspaceCount } of affectedProjects(previewed, before, after)) {
     const [had, has] = [[before.projects.get(id)], [after.projects.get(id)]];
     projects.add(onProject(had, has), id);
     const others = workspaceCount - (singledIn.get(id) ?? 0);

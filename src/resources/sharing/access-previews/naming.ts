@@ -23,11 +23,11 @@ export async function withNames(
   tx: Tx,
   context: Context,
   organization: OrganizationView,
-  picture: Picture,
-  told: readonly Told[],
+  comparison: Picture,
+  subjectEffects: readonly Told[],
   isApplied: boolean,
 ): Promise<Difference[]> {
-  const lookup = await nameLookupFor(tx, context, organization, picture, told, isApplied);
+  const lookup = await nameLookupFor(tx, context, organization, comparison, subjectEffects, isApplied);
   // Subjects in the same teams share their groups.
   const known = new Map<Group, Share>();
   const named = (group: Group, name: (group: Group) => Share["named"]): Share => {
@@ -35,10 +35,10 @@ export async function withNames(
     known.set(group, share);
     return share;
   };
-  return told.map(({ subject, effect }): Difference => {
+  return subjectEffects.map(({ subject, effect }): Difference => {
     const { type, id, name, before, after } = subject;
     const isSingled = (workspaceId: string) =>
-      picture.world.movedIds.has(workspaceId) ||
+      comparison.previewed.movedIds.has(workspaceId) ||
       [before, after].some(({ teams }) => teams.some((team) => team.workspaces.has(workspaceId)));
     return {
       subject: { type, id, name },
@@ -61,7 +61,7 @@ async function nameLookupFor(
   context: Context,
   organization: OrganizationView,
   { known, projects }: Picture,
-  told: readonly Told[],
+  subjectEffects: readonly Told[],
   isApplied: boolean,
 ): Promise<Sight> {
   const names = new Map(projects.map(({ id, name }) => [id, name]));
@@ -70,7 +70,7 @@ async function nameLookupFor(
   );
   const sizes = new Map(projects.map(({ id, workspaceCount }) => [id, workspaceCount]));
   const seesAll = (id: string) => seesWorkspace(held.get(id) ?? nothing);
-  const groups = new Set(told.flatMap(({ effect }) => effect.workspaces));
+  const groups = new Set(subjectEffects.flatMap(({ effect }) => effect.workspaces));
   const open = new Map([...groups].map((group) => [group, lookedInto(group, sizes, seesAll)]));
   const looked = [...new Set([...open.values()].flat())];
   const closed = groups.size === 0 ? [] : [...sizes.keys()].filter((id) => !seesAll(id));

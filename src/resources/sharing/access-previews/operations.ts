@@ -35,8 +35,8 @@ interface Asked {
 interface Found {
   readonly organization: OrganizationView;
   readonly accessVersion: string;
-  readonly outcomes: readonly Outcome[];
-  readonly picture: Picture;
+  readonly results: readonly Outcome[];
+  readonly comparison: Picture;
 }
 
 /**
@@ -74,19 +74,19 @@ async function run(
   );
   const missing = missingIn(organization, changes, named);
   const there = changes.filter((_, position) => !missing.has(position));
-  const concern = await concernOf(tx, organization, there, named);
-  const before = await pictureBefore(tx, context, organization, concern);
+  const affected = await concernOf(tx, organization, there, named);
+  const before = await pictureBefore(tx, context, organization, affected);
   const mayRead = mayReadIn(tx, context, organization);
-  const { outcomes, faults } = await carryOut(tx, context, changes, missing, mayRead);
-  const refuseUnseenFirst = () => refuseUnseen(tx, context, changes, outcomes, missing, mayRead);
+  const { results, faults } = await carryOut(tx, context, changes, missing, mayRead);
+  const refuseUnseenFirst = () => refuseUnseen(tx, context, changes, results, missing, mayRead);
   // Other faults are reported only afterwards, because they would reveal what exists.
   if (apply || faults.length > 0) await refuseUnseenFirst();
   if (faults.length > 0) throw invalid([...faults]);
-  if (apply) refuseRefused(outcomes);
-  const after = await pictureAfter(tx, context, organization, concern, before);
+  if (apply) refuseRefused(results);
+  const after = await pictureAfter(tx, context, organization, affected, before);
   if (!apply) await refuseUnseenFirst();
-  const picture = compose(organization, concern, before, after, principalOf(context.actor));
-  return { organization, accessVersion, outcomes, picture };
+  const comparison = compose(organization, affected, before, after, principalOf(context.actor));
+  return { organization, accessVersion, results, comparison };
 }
 
 const changedMeanwhile = (): AppError =>
@@ -124,23 +124,23 @@ function mayReadIn(tx: Tx, context: Context, organization: OrganizationView): Ma
 }
 
 /** When applying: raises the first refusal. */
-function refuseRefused(outcomes: readonly Outcome[]): void {
-  for (const [position, { refusal }] of outcomes.entries()) if (refusal !== undefined) throw at(refusal, position);
+function refuseRefused(results: readonly Outcome[]): void {
+  for (const [position, { refusal }] of results.entries()) if (refusal !== undefined) throw at(refusal, position);
 }
 
 async function viewOf(
   context: Context,
   sent: readonly SentChange[],
-  { organization, accessVersion, outcomes, picture }: Found,
+  { organization, accessVersion, results, comparison }: Found,
   applied: boolean,
 ): Promise<PreviewView> {
   const { reader } = context.database;
-  const effects = [...(await effectsOnAll(picture))];
+  const effects = [...(await effectsOnAll(comparison))];
   const [gains, losses] = (["gains", "losses"] as const).map((side) => sideOf(effects, side)) as [Side, Side];
   const visible = [...gains.visible, ...losses.visible];
-  const named = await withNames(reader, context, organization, picture, visible, applied);
+  const named = await withNames(reader, context, organization, comparison, visible, applied);
   const changes = sent.map(({ method, path }, position) => {
-    const refusal = outcomes[position]?.refusal;
+    const refusal = results[position]?.refusal;
     return { method, path, allowed: refusal === undefined, refusal: refusal?.message ?? null };
   });
   return {
@@ -180,14 +180,14 @@ const bySubject = ({ subject: a }: Told, { subject: b }: Told): number =>
   a.type === b.type ? (fold(a.name) < fold(b.name) ? -1 : 1) : a.type < b.type ? -1 : 1;
 
 /** Computed once for all subjects in the same teams, yielding to other work in between. */
-async function effectsOnAll({ world, subjects }: Picture): Promise<Map<Subject, Effects>> {
+async function effectsOnAll({ previewed, subjects }: Picture): Promise<Map<Subject, Effects>> {
   const known = new Map<string, Effects>();
   const all = new Map<Subject, Effects>();
   for (const subject of subjects) {
     const key = `${subject.type} ${subject.likeness}`;
     let effects = known.get(key);
     if (effects === undefined) {
-      effects = effectsOn(asActor(subject, world.organizationId), world, subject.before, subject.after);
+      effects = effectsOn(asActor(subject, previewed.organizationId), previewed, subject.before, subject.after);
       known.set(key, effects);
       await new Promise(setImmediate);
     }

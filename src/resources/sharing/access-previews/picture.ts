@@ -114,21 +114,21 @@ export async function pictureAfter(
   tx: Tx,
   context: Context,
   organization: OrganizationView,
-  concern: Concern,
+  affected: Concern,
   before: Before,
 ): Promise<After> {
   const { id } = organization;
-  const joined = await findSeats(tx, id, "teamId", concern.teamIds);
+  const joined = await findSeats(tx, id, "teamId", affected.teamIds);
   const userIds = distinct([...before.people.map((person) => person.id), ...joined.map(({ userId }) => userId)]);
   const seats = await findSeats(tx, id, "userId", userIds);
-  const teamIds = distinct([...concern.teamIds, ...seats.map(({ teamId }) => teamId)]);
+  const teamIds = distinct([...affected.teamIds, ...seats.map(({ teamId }) => teamId)]);
   return {
     seats,
     people: await findPeople(tx, id, userIds),
     teams: await findTeams(tx, context, organization, teamIds),
-    records: await findRecords(tx, id, teamIds, concern.within),
-    places: await findPlaces(tx, id, concern.workspaceIds),
-    projects: await findProjects(tx, context, id, concern.within),
+    records: await findRecords(tx, id, teamIds, affected.within),
+    places: await findPlaces(tx, id, affected.workspaceIds),
+    projects: await findProjects(tx, context, id, affected.within),
   };
 }
 
@@ -152,7 +152,7 @@ export interface KnownWorkspace extends WorkspaceRow {
 }
 
 export interface Picture {
-  readonly world: World;
+  readonly previewed: World;
   readonly subjects: readonly Subject[];
   readonly projects: readonly ProjectRow[];
   readonly known: ReadonlyMap<string, KnownWorkspace>;
@@ -161,21 +161,21 @@ export interface Picture {
 /** Combines the two snapshots. Pure. */
 export function compose(
   organization: OrganizationView,
-  concern: Concern,
+  affected: Concern,
   before: Before,
   after: After,
   callerId: string,
 ): Picture {
-  const sides = sidesOf(concern, before, after);
+  const sides = sidesOf(affected, before, after);
   const known = knownWorkspaces(before, after);
   const places = [...known].map(
     ([id, { projectBefore, projectId }]) => [id, { before: projectBefore, after: projectId }] as const,
   );
   return {
-    subjects: [...teamsOf(sides, before), ...peopleOf(sides, new Set([...concern.userIds, callerId]), before, after)],
+    subjects: [...teamsOf(sides, before), ...peopleOf(sides, new Set([...affected.userIds, callerId]), before, after)],
     projects: after.projects,
     known,
-    world: {
+    previewed: {
       organizationId: organization.id,
       allowForceDeleteWorkspaces: organization.allowForceDeleteWorkspaces,
       projects: after.projects,

@@ -35,25 +35,25 @@ export async function carryOut(
   changes: readonly ReadChange[],
   missing: ReadonlySet<number>,
   mayRead: MayRead,
-): Promise<{ outcomes: readonly Outcome[]; faults: readonly Fault[] }> {
+): Promise<{ results: readonly Outcome[]; faults: readonly Fault[] }> {
   const inside: Context = { ...context, database: within(context.database, tx), ifMatch: noIfMatch };
-  const outcomes: Outcome[] = [];
+  const results: Outcome[] = [];
   const faults: Fault[] = [];
   await sql`savepoint beginning`.execute(tx.db);
   for (const [position, change] of changes.entries()) {
     if (missing.has(position)) {
-      outcomes.push({ refusal: unseen(), isUnseen: true });
+      results.push({ refusal: unseen(), isUnseen: true });
       continue;
     }
     const refusal = await attempt(tx, inside, change, change.input);
     if (refusal !== undefined && isBad(refusal)) faults.push(...faultsOf(refusal, position, "/body"));
-    const outcome = await resultOf(refusal, change, mayRead);
-    outcomes.push(outcome);
+    const result = await resultOf(refusal, change, mayRead);
+    results.push(result);
     // As the operator; a change that fails for everybody has no effect.
-    if (outcome.refusal !== undefined)
+    if (result.refusal !== undefined)
       await attempt(tx, { ...inside, actor: { kind: "operator" } }, change, change.essence);
   }
-  return { outcomes, faults };
+  return { results, faults };
 }
 
 async function resultOf(refusal: AppError | undefined, change: ReadChange, mayRead: MayRead): Promise<Outcome> {
@@ -71,13 +71,13 @@ export async function refuseUnseen(
   tx: Tx,
   context: Context,
   changes: readonly ReadChange[],
-  outcomes: readonly Outcome[],
+  results: readonly Outcome[],
   missing: ReadonlySet<number>,
   mayRead: MayRead,
 ): Promise<void> {
   const inside: Context = { ...context, database: within(context.database, tx), ifMatch: noIfMatch };
   for (const [position, change] of changes.entries()) {
-    if (!outcomes[position]?.isUnseen) continue;
+    if (!results[position]?.isUnseen) continue;
     if (missing.has(position)) throw at(unseen(), position);
     await sql`rollback to savepoint beginning`.execute(tx.db);
     const { isUnseen } = await resultOf(await attempt(tx, inside, change, change.input), change, mayRead);
