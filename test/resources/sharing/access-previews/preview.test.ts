@@ -330,7 +330,7 @@ describe("what the caller can't see", () => {
           404,
           [`/data/attributes/changes/${position}`],
         ]);
-        expect(details(answer)[0]).toContain("names something that is not there, or that you are not allowed to see");
+        expect(details(answer)[0]).toContain("names something that does not exist, or that you are not allowed to see");
       }
     }
     const version = (await preview(reader, fine))["access-version"];

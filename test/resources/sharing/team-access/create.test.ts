@@ -222,7 +222,7 @@ describe("createTeamProject", () => {
     const teamId = await newTeam(twin.org);
     const answer = await twin.create(attributes, teamId, fresh.id, manager);
     expect(answer.status).toBe(403);
-    expect(details(answer)[0]).toContain("You can't grant what you don't hold yourself");
+    expect(details(answer)[0]).toContain("You can't grant what you don't have yourself");
     expect((await twin.create(held, teamId, fresh.id, manager)).status).toBe(200);
   });
 });

@@ -250,7 +250,7 @@ describe("outlasting", () => {
     it("gives until that moment, and 403 for a later one and for ever", async () => {
       refused(
         await giveOn(caller, {}),
-        /^You can't grant this for ever, because your own access ends before: .*settings/,
+        /^You can't grant this without expiry, because your own access expires earlier: .*settings/,
       );
       refused(
         await giveOn(caller, { "expires-at": later }),
@@ -268,10 +268,10 @@ describe("outlasting", () => {
         by.patch(`/team-projects/${id}`, resource("team-projects", attributes));
       expect((await change({ "expires-at": before(end), reason: "shorter" })).status).toBe(200);
       expect((await change({ "expires-at": end })).status).toBe(200);
-      refused(await change({ "expires-at": null }), /for ever, because your own access ends before/);
-      refused(await change({ "expires-at": later }), /because your own access ends before/);
+      refused(await change({ "expires-at": null }), /without expiry, because your own access expires earlier/);
+      refused(await change({ "expires-at": later }), /because your own access expires earlier/);
       expect((await change({ "expires-at": later }, org.owner)).status).toBe(200);
-      refused(await change({ access: "write" }), /because your own access ends before/);
+      refused(await change({ access: "write" }), /because your own access expires earlier/);
       expect((await change({ reason: "it lasts" })).status).toBe(200);
       expect((await org.owner.delete(`/team-projects/${id}`)).status).toBe(204);
     });
