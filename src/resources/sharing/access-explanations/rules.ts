@@ -32,19 +32,19 @@ export function askedBy(actor: Actor, teamId: string | undefined, userId: string
 const managing = "can-manage-team-access";
 
 /** Raises `not-found` if the caller can't read the target, and `forbidden` if they query others without permission. */
-export function grantExplanation(thing: Thing, query: Asked): void {
-  const noun = thing.workspaceId === null ? "project" : "workspace";
-  grant(thing, {
+export function grantExplanation(target: Thing, query: Asked): void {
+  const noun = target.workspaceId === null ? "project" : "workspace";
+  grant(target, {
     thing: noun,
     permission: managing,
-    visible: noun === "project" ? projectPermissions(thing.granted)["can-read"] : seesWorkspace(thing.granted),
-    allowed: query.who === "caller" || rightsOn(thing)[managing],
+    visible: noun === "project" ? projectPermissions(target.granted)["can-read"] : seesWorkspace(target.granted),
+    allowed: query.who === "caller" || rightsOn(target)[managing],
     needs: noun === "project" ? projectRightNeeds[managing] : workspacePermissionNeeds["can-update"],
   });
 }
 
-export function rightsOn(thing: Thing) {
-  return thing.workspaceId === null ? projectRightsOf(thing.granted) : workspaceRightsOf(thing.granted);
+export function rightsOn(target: Thing) {
+  return target.workspaceId === null ? projectRightsOf(target.granted) : workspaceRightsOf(target.granted);
 }
 
 /**
@@ -54,16 +54,16 @@ export function rightsOn(thing: Thing) {
 export function subjectOf(
   actor: Actor,
   query: Asked,
-  thing: Thing,
+  target: Thing,
   person: PersonFacts,
   holdings: readonly AskedHolding[],
 ): Actor {
   if (query.who === "caller") return actor;
   if (query.who === "team") {
     const [team] = holdings;
-    const known = thing.standing.seesSecretTeams || team?.knownToCaller === 1;
+    const known = target.standing.seesSecretTeams || team?.knownToCaller === 1;
     if (team === undefined || team.teamId !== query.id || !known) throw notFound("team");
-    return teamAsActor(thing, team);
+    return teamAsActor(target, team);
   }
   if (person.personId === null || person.personIsMember === 0) throw notFound("user");
   const { personId: userId, personName, personIsSiteAdmin } = person;
@@ -77,27 +77,27 @@ export function subjectOf(
   };
 }
 
-export function teamAsActor(thing: Thing, team: TeamHolding): Actor {
+export function teamAsActor(target: Thing, team: TeamHolding): Actor {
   return {
     kind: "team",
     teamId: team.teamId,
     name: team.teamName,
-    organizationId: thing.organizationId,
+    organizationId: target.organizationId,
     tokenId: "",
   };
 }
 
 /** What a subject can do to a target, and why; decided by the functions that decide about its requests. */
 export function explanationOf(
-  thing: Thing,
+  target: Thing,
   subject: Actor,
   holdings: readonly TeamHolding[],
   isMember = 0,
 ): ExplanationView {
-  const standing = standingFrom(subject, thing.organizationId, isMember, holdings);
+  const standing = standingFrom(subject, target.organizationId, isMember, holdings);
   const explanation = explain(grantsOf(subject, standing, holdings));
   const { access } = explanation;
-  const { organizationName, projectId, workspaceId, allowForceDeleteWorkspaces } = thing;
+  const { organizationName, projectId, workspaceId, allowForceDeleteWorkspaces } = target;
   const can =
     workspaceId === null
       ? { ...projectPermissions(access), ...projectRightsOf(access) }
@@ -105,16 +105,16 @@ export function explanationOf(
           ...workspacePermissions({ access, owner: standing.owner, allowForceDeleteWorkspaces }),
           ...workspaceRightsOf(access),
         };
-  return { subject: subjectViewOf(subject, thing), organizationName, projectId, workspaceId, explanation, can };
+  return { subject: subjectViewOf(subject, target), organizationName, projectId, workspaceId, explanation, can };
 }
 
-function subjectViewOf(subject: Actor, thing: Thing): Subject {
+function subjectViewOf(subject: Actor, target: Thing): Subject {
   switch (subject.kind) {
     case "user":
       return { type: "users", id: subject.userId, name: subject.name };
     case "team":
       return { type: "teams", id: subject.teamId, name: subject.name };
     default:
-      return { type: "organizations", id: thing.organizationName, name: thing.organizationName };
+      return { type: "organizations", id: target.organizationName, name: target.organizationName };
   }
 }

@@ -38,7 +38,7 @@ interface ThingRow extends Omit<Thing, "granted" | "standing">, StandingFacts {
   readonly workspaceAccess: number | null;
 }
 
-function thingForActor(db: Kysely<Schema>, reference: ThingReference, principal: string) {
+function targetForActor(db: Kysely<Schema>, reference: ThingReference, principal: string) {
   if ("workspaceId" in reference) {
     return db
       .selectFrom("workspaces as w")
@@ -61,14 +61,14 @@ function thingForActor(db: Kysely<Schema>, reference: ThingReference, principal:
     .where("p.id", "=", reference.projectId);
 }
 
-function toThing(actor: Actor, row: ThingRow): Thing {
+function toTarget(actor: Actor, row: ThingRow): Thing {
   const standing = standingOf(actor, row);
   return { ...row, standing, granted: effective(standing.everywhere, row.projectAccess, row.workspaceAccess) };
 }
 
 export async function findThing(tx: Tx, actor: Actor, reference: ThingReference): Promise<Thing | undefined> {
-  const row = await thingForActor(tx.db, reference, principalOf(actor)).executeTakeFirst();
-  return row && toThing(actor, row as ThingRow);
+  const row = await targetForActor(tx.db, reference, principalOf(actor)).executeTakeFirst();
+  return row && toTarget(actor, row as ThingRow);
 }
 
 /** The queried user; null if there is none. */
@@ -109,8 +109,8 @@ export async function findThingWithHoldings(
   actor: Actor,
   reference: ThingReference,
   subjectPrincipal: string,
-): Promise<{ thing: Thing; person: PersonFacts; holdings: AskedHolding[] } | undefined> {
-  const thing = thingForActor(tx.db, reference, principalOf(actor));
+): Promise<{ target: Thing; person: PersonFacts; holdings: AskedHolding[] } | undefined> {
+  const thing = targetForActor(tx.db, reference, principalOf(actor));
   const result = await sql<ThingRow & PersonFacts & { [K in keyof AskedHolding]: AskedHolding[K] | null }>`
     with thing as materialized ${thing}
     select thing.*, u.id as person_id, u.username as person_name, u.is_site_admin as person_is_site_admin,
@@ -131,7 +131,7 @@ export async function findThingWithHoldings(
   const [row] = result.rows;
   if (row === undefined) return undefined;
   return {
-    thing: toThing(actor, row),
+    target: toTarget(actor, row),
     person: row,
     holdings: result.rows.filter((holding): holding is typeof holding & AskedHolding => holding.teamId !== null),
   };
@@ -141,11 +141,11 @@ export async function findThingWithHoldings(
 export async function pageOfHoldings(
   tx: Tx,
   actor: Actor,
-  thing: Thing,
+  target: Thing,
   seesSecretTeams: boolean,
   page: Page,
 ): Promise<{ holdings: TeamHolding[]; totalCount: number }> {
-  const { organizationId, projectId, workspaceId } = thing;
+  const { organizationId, projectId, workspaceId } = target;
   const rows = tx.db
     .selectFrom("teams as t")
     .leftJoin("teamProjects as tp", (join) =>

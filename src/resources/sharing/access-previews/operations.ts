@@ -92,7 +92,7 @@ async function run(
 const changedMeanwhile = (): AppError =>
   new AppError(
     "precondition-failed",
-    "Access has changed since that access-version, so the preview may be out of date. Nothing was changed. Preview the changes again, then apply them with the access-version of the new answer.",
+    "Access has changed since that access-version, so the preview may be out of date. Nothing was changed. Preview the changes again, then apply them with the access-version of the new preview.",
   );
 
 /** The positions of changes that refer to what does not exist in the organization. */

@@ -45,7 +45,7 @@ async function listReach(context: Context, reference: SubjectReference, query: R
   const window = { descending, limit: page.size, offset: (page.number - 1) * page.size };
   const found = subject.refused === undefined ? await findReached(database.reader, search, window) : [];
   return {
-    views: found.map((thing) => viewOf(subject, thing)),
+    views: found.map((target) => viewOf(subject, target)),
     totalCount: visibleIn(subject.tallies),
     meta: metaOf(subject),
     until: subject.until,

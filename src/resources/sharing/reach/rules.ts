@@ -180,16 +180,16 @@ export function askedOf(caller: Actor, subject: ReachSubject, permission: string
  * Decided by the functions that decide about the subject's own requests. Grants from teams that the caller can't see count, but are
  * not named.
  */
-export function viewOf(subject: ReachSubject, { holdings, ...thing }: Reached): ReachView {
+export function viewOf(subject: ReachSubject, { holdings, ...target }: Reached): ReachView {
   const { standing, allowForceDeleteWorkspaces, organizationName } = subject;
   const grants = grantsOf(subject.actor, standing, holdings).filter(({ mask }) => mask !== 0);
   const access = effective(...grants);
   const known = new Set(holdings.filter((holding) => holding.isKnown === 1).map((holding) => holding.teamId));
   const named = grants.filter(({ source }) => !("team" in source) || known.has(source.team.id));
   return {
-    ...thing,
-    level: levelOf(thing.kind, access.mask),
-    permissions: permissionsOn(thing.kind, access, { owner: standing.owner, allowForceDeleteWorkspaces }),
+    ...target,
+    level: levelOf(target.kind, access.mask),
+    permissions: permissionsOn(target.kind, access, { owner: standing.owner, allowForceDeleteWorkspaces }),
     grants: named,
     hiddenSources: grants.length - named.length,
     subject: subject.shown,

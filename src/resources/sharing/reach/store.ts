@@ -103,26 +103,26 @@ function singlesTable(p: Values): RawBuilder<unknown> {
 }
 
 /** Whether the caller can see a target. */
-function isSeen({ hides }: Shape, kind: ThingKind, thing: "p" | "v"): RawBuilder<SqlBool>[] {
+function isSeen({ hides }: Shape, kind: ThingKind, alias: "p" | "v"): RawBuilder<SqlBool>[] {
   if (!hides[kind]) return [];
   const bit = sql.lit(seeingBits[kind]);
   const inProjects = sql`(select project_id from c_granted where (mask & ${bit}) <> 0)`;
-  if (kind === "project") return [sql<SqlBool>`${sql.ref(`${thing}.id`)} in ${inProjects}`];
+  if (kind === "project") return [sql<SqlBool>`${sql.ref(`${alias}.id`)} in ${inProjects}`];
   return [
-    sql<SqlBool>`(${sql.ref(`${thing}.project_id`)} in ${inProjects}
-      or ${sql.ref(`${thing}.id`)} in (select workspace_id from c_single where (mask & ${bit}) <> 0))`,
+    sql<SqlBool>`(${sql.ref(`${alias}.project_id`)} in ${inProjects}
+      or ${sql.ref(`${alias}.id`)} in (select workspace_id from c_single where (mask & ${bit}) <> 0))`,
   ];
 }
 
-function isAfter(shape: Shape, p: Values, thing: "p" | "v"): RawBuilder<SqlBool>[] {
+function isAfter(shape: Shape, p: Values, alias: "p" | "v"): RawBuilder<SqlBool>[] {
   if (!shape.isAfter) return [];
-  const [nameOf, idOf] = [sql.ref(`${thing}.name`), sql.ref(`${thing}.id`)];
+  const [nameOf, idOf] = [sql.ref(`${alias}.name`), sql.ref(`${alias}.id`)];
   return [sql<SqlBool>`(${nameOf}, ${idOf}) ${sql.raw(shape.descending ? "<" : ">")} (${p.afterName}, ${p.afterId})`];
 }
 
 const where = (conditions: readonly RawBuilder<SqlBool>[]) => sql`where ${sql.join(conditions, sql` and `)}`;
-const inOrganization = ({ organizationId }: Values, thing: "p" | "v") =>
-  sql<SqlBool>`${sql.ref(`${thing}.organization_id`)} = ${organizationId}`;
+const inOrganization = ({ organizationId }: Values, alias: "p" | "v") =>
+  sql<SqlBool>`${sql.ref(`${alias}.organization_id`)} = ${organizationId}`;
 
 function projectParts(shape: Shape, p: Values): RawBuilder<unknown>[] {
   const { project: search } = shape.search;
@@ -313,9 +313,9 @@ function groupByTarget(rows: readonly Row[]): Reached[] {
   const found = new Map<string, Reached & { readonly holdings: Reached["holdings"][number][] }>();
   for (const { id, name, projectId, projectName, workspaceId, ...holding } of rows) {
     const kind: ThingKind = workspaceId === null ? "project" : "workspace";
-    const thing = found.get(id) ?? { id, name, kind, projectId, projectName, holdings: [] };
-    found.set(id, thing);
-    if (holding.teamId !== null) thing.holdings.push(holding as Reached["holdings"][number]);
+    const target = found.get(id) ?? { id, name, kind, projectId, projectName, holdings: [] };
+    found.set(id, target);
+    if (holding.teamId !== null) target.holdings.push(holding as Reached["holdings"][number]);
   }
   return [...found.values()];
 }

@@ -47,7 +47,7 @@ async function* pieces(tx: Tx, subject: ReachSubject, search: Asked, descending:
   let after: Position | undefined;
   for (;;) {
     const found = await findReached(tx, search, { descending, limit: batchSize, after });
-    yield found.map((thing) => rowOf(viewOf(subject, thing)));
+    yield found.map((target) => rowOf(viewOf(subject, target)));
     after = found.at(-1);
     if (found.length < batchSize) return;
   }
