@@ -184,7 +184,7 @@ async function effectsOnAll({ previewed, subjects }: Picture): Promise<Map<Subje
   const known = new Map<string, Effects>();
   const all = new Map<Subject, Effects>();
   for (const subject of subjects) {
-    const key = `${subject.type} ${subject.likeness}`;
+    const key = `${subject.type} ${subject.equivalenceKey}`;
     let effects = known.get(key);
     if (effects === undefined) {
       effects = effectsOn(asActor(subject, previewed.organizationId), previewed, subject.before, subject.after);

@@ -141,7 +141,7 @@ export interface Subject {
   /** Whether the caller can see the effects on it. */
   readonly isVisible: boolean;
   /** Equal for users in the same teams: the changes have the same effects on them. */
-  readonly likeness: string;
+  readonly equivalenceKey: string;
   readonly before: Position;
   readonly after: Position;
 }
@@ -221,7 +221,7 @@ function teamsOf({ grantsBefore, grantsAfter, visibleTeams }: Sides, before: Bef
     name,
     isSiteAdmin: false,
     isVisible: visibleTeams.has(id),
-    likeness: id,
+    equivalenceKey: id,
     before: positionOf(0, [id], grantsBefore),
     after: positionOf(0, [id], grantsAfter),
   }));
@@ -234,7 +234,7 @@ function peopleOf(sides: Sides, named: ReadonlySet<string>, before: Before, afte
     const { id, name, isSiteAdmin, isMember } = person;
     const was = known.get(id) ?? person;
     const [teamsBefore, teamsAfter] = [sides.seatsBefore.get(id) ?? [], sides.seatsAfter.get(id) ?? []];
-    const likeness = [
+    const equivalenceKey = [
       isSiteAdmin,
       was.isMember,
       isMember,
@@ -246,7 +246,7 @@ function peopleOf(sides: Sides, named: ReadonlySet<string>, before: Before, afte
       name,
       isSiteAdmin: isSiteAdmin === 1,
       isVisible: named.has(id) || [...teamsBefore, ...teamsAfter].some((teamId) => sides.visibleTeams.has(teamId)),
-      likeness: likeness.join(" "),
+      equivalenceKey: equivalenceKey.join(" "),
       before: positionOf(was.isMember, teamsBefore, sides.grantsBefore),
       after: positionOf(isMember, teamsAfter, sides.grantsAfter),
     };
