@@ -14,7 +14,6 @@ export type Actor =
       /** The token's age, which organizations can limit; `interactiveSessionAge` for a session. */
       readonly tokenAgeMs: number;
     }
-  /** A team token. */
   | {
       readonly kind: "team";
       readonly teamId: string;
@@ -40,7 +39,6 @@ export type Actor =
       readonly site: boolean;
       /** Null for a site pool. */
       readonly organizationId: string | null;
-      /** The pool's name. */
       readonly name: string;
       readonly tokenId: string;
     }

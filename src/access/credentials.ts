@@ -45,7 +45,6 @@ export function signInTerm<EndsAt extends string | null>(
   return { endsAt } as CredentialTerm<EndsAt>;
 }
 
-/** Undefined for actors that can't create credentials. */
 function limitOf(actor: Actor): CredentialLimit | undefined {
   if (actor.kind === "team" || actor.kind === "organization") return actor.credentialsUntil;
   return actor.kind === "user" || actor.kind === "operator" ? null : undefined;

@@ -10,7 +10,6 @@ export interface Grant<Source = unknown> {
   readonly source?: Source;
 }
 
-/** What is granted on one project or workspace. */
 export interface Access {
   readonly mask: Mask;
 }

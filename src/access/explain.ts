@@ -20,7 +20,6 @@ export interface TeamName {
   readonly name: string;
 }
 
-/** How long a grant lasts, and why it was given. */
 export interface Lasting {
   /** Null: it never expires. */
   readonly until: string | null;
@@ -54,7 +53,6 @@ export interface TeamHolding {
   /** Of the subject's membership in the team; null if the subject is the team itself. */
   readonly placeUntil?: string | null;
   readonly placeReason?: string | null;
-  /** The identity provider's group that gave the membership. */
   readonly placeGroup?: string | null;
   readonly projectRecordId: string | null;
   readonly projectLevel: string | null;
@@ -135,7 +133,6 @@ function recordGrants(holding: TeamHolding, team: TeamName): SourcedGrant[] {
   ];
 }
 
-/** Every grant of a subject on a project or workspace, with its source. */
 export function grantsOf(subject: Actor, standing: Standing, holdings: readonly TeamHolding[]): SourcedGrant[] {
   const direct: SourcedGrant[] = [];
   if (isSiteAdmin(subject)) direct.push({ mask: standing.everywhere, source: { kind: "site-admin" } });

@@ -49,7 +49,6 @@ export function grant<Row extends object, Permission extends Checked>(
 
 const idColumns = ["id", "runId", "workspaceId", "projectId", "oauthClientId", "organizationId"];
 
-/** Whether a row has this id, or belongs to the resource with this id. */
 export const belongsTo = (row: object, id: string): boolean =>
   idColumns.some((column) => (row as Readonly<Record<string, unknown>>)[column] === id);
 

@@ -41,7 +41,6 @@ const workspaceLevelTable = {
   "workspace-admin":   [false,   false,  false,   true,    false],
 } as const;
 
-/** The permission behind each row of the tables. */
 export const permissionOfRow = {
   "project-access.settings": "settings",
   "project-access.teams": "teams",

@@ -34,7 +34,6 @@ export type OrganizationPermission = (typeof organizationPermissionNames)[number
 const ownersBit = 1;
 const allOrganizationBits = (1 << (organizationPermissionNames.length + 1)) - 1;
 
-/** The stored mask of the owners team. */
 export const ownersAccess: Mask = allOrganizationBits;
 
 export function organizationBit(permission: OrganizationPermission): Mask {
@@ -57,7 +56,6 @@ export function organizationMaskOf(chosen: Partial<OrganizationAccess>, base: Ma
   }, base);
 }
 
-/** Reads workspaces, without the project around them. */
 const readWorkspaces = maskOf({ runs: "read", stateVersions: "read", variables: "read" });
 
 /** Workspace admin without rights on the project; the same as a project maintainer. */
@@ -89,17 +87,13 @@ const organizationTokenMask =
   (everything & ~maskOf({ runs: "apply", stateVersions: "write", locking: true })) |
   maskOf({ runs: "read", stateVersions: "read" });
 
-/** An actor's role and access in one organization. */
 export interface Standing {
   /** Can know that the organization exists. */
   readonly member: boolean;
-  /** Has every permission. */
   readonly owner: boolean;
   /** In the owners team (as a user, or by the team's token), or a site admin: nobody else can change the owners team. */
   readonly ownerInPerson: boolean;
-  /** Can see secret teams without being in them. */
   readonly seesSecretTeams: boolean;
-  /** Organization-level permissions, as stored. */
   readonly organization: Mask;
   /** Granted on every project and workspace. */
   readonly everywhere: Mask;
@@ -112,7 +106,6 @@ export interface StandingRow {
   readonly organizationId: string;
   /** The organization-level permissions of the actor's teams, combined; null if the actor is in none. */
   readonly teamAccess: number | null;
-  /** 1 if the actor has an active membership. */
   readonly isMember: number;
   /** 1 if a site admin disabled the organization; null if the row belongs to none. */
   readonly organizationDisabled: number | null;
@@ -120,7 +113,6 @@ export interface StandingRow {
   readonly userTokenMaxMs: number | null;
 }
 
-/** The values for an organization without restrictions. */
 export const open: Pick<StandingRow, "organizationDisabled" | "userTokenMaxMs"> = {
   organizationDisabled: 0,
   userTokenMaxMs: null,
@@ -170,7 +162,6 @@ function standingFromGrants(actor: Actor, row: StandingRow): Standing {
   };
 }
 
-/** What organization-level permissions give on every project and workspace. */
 export function everywhereOf(access: Mask): Mask {
   if ((access & ownersBit) !== 0) return everything;
   let mask = 0;
@@ -184,7 +175,6 @@ export function holdsOrganization(standing: Standing, permission: OrganizationPe
   return (standing.organization & organizationBit(permission)) !== 0;
 }
 
-/** The requested organization-level permissions that the caller lacks. */
 export function missingOrganizationPermissions(standing: Standing, requested: Mask): OrganizationPermission[] {
   const missing = requested & ~standing.organization;
   return organizationPermissionNames.filter((name) => (missing & organizationBit(name)) !== 0);

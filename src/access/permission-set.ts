@@ -103,7 +103,6 @@ export function holds<P extends Permission>(mask: Mask, permission: P, value: Va
   return (mask & bit) === bit;
 }
 
-/** The permissions in `requested` that `granted` lacks. */
 export function missingFrom(granted: Mask, requested: Mask): Permission[] {
   const missing = requested & ~granted;
   return permissionNames.filter((permission) => (maskOf({ [permission]: ladders[permission].at(-1) }) & missing) !== 0);

@@ -32,7 +32,6 @@ export interface Owning {
   readonly allowForceDeleteWorkspaces: number;
 }
 
-/** Every `can-*` of a project or workspace, as in its document. */
 export function permissionsOn(kind: ThingKind, access: Access, owning: Owning): Readonly<Record<string, boolean>> {
   return kind === "project" ? projectPermissions(access) : workspacePermissions({ access, ...owning });
 }
@@ -42,12 +41,10 @@ const namesOn: Readonly<Record<ThingKind, readonly string[]>> = {
   workspace: workspacePermissionNames,
 };
 
-/** Every `can-*` that can be queried, of workspaces or projects. */
 export const reachPermissionNames: readonly string[] = [
   ...new Set([...workspacePermissionNames, ...projectPermissionNames]),
 ];
 
-/** The permission to see each kind of target at all. */
 const seeing: Readonly<Record<ThingKind, string>> = { project: "can-read", workspace: "can-read-settings" };
 
 const singleBits: readonly Mask[] = Array.from({ length: 31 }, (_, position) => 1 << position).filter(
@@ -67,7 +64,6 @@ export function bitsGiving(kind: ThingKind, permission: string, owning: Owning):
 
 const nonOwner: Owning = { owner: false, allowForceDeleteWorkspaces: 0 };
 
-/** The bits of which any one lets its holder see the target. */
 export const seeingBits: Readonly<Record<ThingKind, Mask>> = {
   project: bitsGiving("project", seeing.project, nonOwner),
   workspace: bitsGiving("workspace", seeing.workspace, nonOwner),
@@ -113,7 +109,6 @@ export function levelNames(kind: ThingKind): string[] {
   return [...levelsOn[kind].levels.map(([name]) => name), "custom"];
 }
 
-/** The level with exactly these permissions. */
 export function levelOf(kind: ThingKind, mask: Mask): string {
   const { counts, levels } = levelsOn[kind];
   return levels.find(([, gives]) => (mask & counts) === gives)?.[0] ?? "custom";
@@ -121,7 +116,6 @@ export function levelOf(kind: ThingKind, mask: Mask): string {
 
 // --- what organization-level permissions give, by bit
 
-/** The bit that only owners have. */
 export const ownersBit: Mask =
   ownersAccess & ~organizationPermissionNames.map(organizationBit).reduce((mask, bit) => mask | bit, 0);
 

@@ -14,7 +14,6 @@ import { Transform } from "node:stream";
 import { judgedLookup, judgeOf, OutgoingFault } from "./request.ts";
 
 export interface ProxyOptions {
-  /** As in OutgoingOptions. */
   readonly allowed: readonly string[];
   /** In total, over all responses. */
   readonly bytesMax: number;

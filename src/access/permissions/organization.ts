@@ -61,7 +61,6 @@ export function organizationPermissions(standing: Standing): Record<Organization
   };
 }
 
-/** What the decision about a variable set depends on. */
 export interface VariableSetFacts {
   readonly standing: Standing;
   /** Null for a set of the organization. */
@@ -76,7 +75,6 @@ export function managesVariableSets(standing: Standing): boolean {
   );
 }
 
-/** For a project's sets. */
 export function projectSetPermissions({ mask }: Access): Record<"can-read" | "can-manage", boolean> {
   return { "can-read": holds(mask, "variableSets", "read"), "can-manage": holds(mask, "variableSets", "write") };
 }
@@ -87,14 +85,12 @@ export function variableSetPermissions(set: VariableSetFacts): Record<"can-read"
   return { "can-read": standing.member, "can-manage": managesVariableSets(standing) };
 }
 
-/** What managing a set needs, as errors name it. */
 export function variableSetNeeds(parentProjectId: string | null | undefined): string {
   return parentProjectId
     ? "'write' on the variable sets of the project that owns the set"
     : "the organization permission 'manage-workspaces' or 'manage-projects'";
 }
 
-/** What the decision about a team depends on. */
 export interface TeamFacts {
   readonly isOwners: number;
   readonly visibility: string;

@@ -5,7 +5,6 @@ import { holds, maskOf } from "../permission-set.ts";
 export const projectPermissionNames = ["can-read", "can-update", "can-destroy", "can-create-workspace"] as const;
 export type ProjectPermission = (typeof projectPermissionNames)[number];
 
-/** What each permission needs, as errors name it. */
 export const projectPermissionNeeds: Record<ProjectPermission, string> = {
   "can-read": "read access to the project's settings",
   "can-update": "'update' on the project's settings",

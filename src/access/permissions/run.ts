@@ -24,7 +24,6 @@ export const runPermissionNeeds: Record<RunPermission, string> = {
   "can-override-policy-check": "the permission to override the workspace's policies",
 };
 
-/** What the decision about a run depends on. */
 export interface RunAccessFacts extends WorkspaceFacts {
   readonly planOnly: number;
   readonly createdById: string | null;

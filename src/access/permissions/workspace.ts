@@ -30,7 +30,6 @@ export type WorkspacePermission = (typeof workspacePermissionNames)[number];
 const workspaceAdmin = "admin access to the workspace";
 const seeing = "read access to the workspace's runs";
 
-/** What each permission needs, as errors name it. */
 export const workspacePermissionNeeds: Record<WorkspacePermission, string> = {
   "can-read-settings": seeing,
   "can-read-run": seeing,
@@ -59,7 +58,6 @@ export const workspacePermissionNeeds: Record<WorkspacePermission, string> = {
 export interface WorkspaceFacts {
   readonly access: Access;
   readonly owner: boolean;
-  /** Whether the organization lets workspace admins force-delete their workspaces. */
   readonly allowForceDeleteWorkspaces: number;
 }
 
@@ -129,14 +127,11 @@ export function workspaceRightsOf({ mask }: Access): Record<WorkspaceRight, bool
   };
 }
 
-/** What the decision about a team access record depends on. */
 export interface TeamRecordFacts {
-  /** Whether the caller can read the record's project or workspace. */
   readonly readsThing: boolean;
   readonly rights: Record<WorkspaceRight, boolean>;
   readonly seesSecretTeams: boolean;
   readonly teamVisibility: string;
-  /** 1 if the caller is in the team, or is the team. */
   readonly includesActor: number;
 }
 

@@ -5,7 +5,6 @@ import { defineResource, type Operation } from "../../jsonapi/define.ts";
 import { text, timestamp, wholeNumber } from "../../jsonapi/schemas.ts";
 import type { DeliveryResponse } from "../shared/outbox/delivery.ts";
 
-/** Without the content. */
 export type DeliveryView = Omit<NoticeTable, "content" | "secret" | "onceKey">;
 
 const response = z.object({

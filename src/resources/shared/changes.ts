@@ -12,7 +12,6 @@ export function changesOf<Row extends object>(
   return changed.length === 0 ? undefined : (Object.fromEntries(changed) as Partial<Row>);
 }
 
-/** The same, with the row after `updateRow`. */
 export function updateOf<Row extends { readonly version: number }>(
   before: Row,
   input: { readonly [K in keyof Row]?: Row[K] | undefined },

@@ -5,7 +5,6 @@ import type { Vault } from "../../database/vault.ts";
 import type { Handlers, IfMatch, Resource, ResourceDefinition } from "../../jsonapi/define.ts";
 import type { Hooks } from "./hooks.ts";
 
-/** The settings that operations use; a part of `settings.ts`. */
 export interface ServiceOptions {
   readonly organizationCreation: "site-admins" | "anyone";
   readonly edition: "self-hosted" | "hosted";
@@ -15,11 +14,8 @@ export interface ServiceOptions {
   readonly publicUrl: string;
   /** The engine of workspaces that choose none; `terraform` by default. */
   readonly engine?: "terraform" | "tofu";
-  /** Private addresses that the service can call. */
   readonly privateAddresses?: readonly string[];
-  /** Whether pull requests from forks get plans. */
   readonly plansForks?: boolean;
-  /** The file with the SSH host keys of repositories. */
   readonly knownHosts?: string | undefined;
   /** How repositories are isolated from this machine; by default the strongest method that works. */
   readonly sandbox?: "bubblewrap" | "user" | "none" | undefined;
@@ -28,11 +24,9 @@ export interface ServiceOptions {
   readonly applyTimeoutSeconds?: number;
   /** The mail server and the sender's address; undefined if the service sends no mail. */
   readonly mail?: { readonly url: string; readonly from: string } | undefined;
-  /** Overrides of the default limits. */
   readonly streams?: Partial<StreamLimits>;
 }
 
-/** Limits of event streams. */
 export interface StreamLimits {
   readonly perCaller: number;
   readonly perOrganization: number;
@@ -47,7 +41,6 @@ export interface StreamLimits {
 export const accessCheckMs = 2_000;
 
 export interface Browser {
-  /** The browser's name, for people. */
   readonly name: string | null;
   /** Stores the session's secret in a cookie that scripts can't read. */
   keep(secret: string, until: string): void;
@@ -69,7 +62,6 @@ export interface Context {
   readonly actor: Actor;
   readonly database: Database;
   readonly options: ServiceOptions;
-  /** Encrypts and decrypts stored secrets. */
   readonly vault: Vault;
   readonly requestId: string;
   /** Only set for operations that accept `If-Match`, which must check it before their transaction commits. */
@@ -90,10 +82,8 @@ export interface Context {
   readonly integration?: "cloud" | "remote" | undefined;
 }
 
-/** The context of an operation that takes `If-Match`. */
 export type ConditionalContext = Context & { readonly ifMatch: IfMatch };
 
-/** Joins a definition with the handlers of its operations. */
 export function implement<const D extends ResourceDefinition>(
   definition: D,
   handlers: Handlers<Context, D>,

@@ -10,7 +10,6 @@ import { nowMs } from "../../kernel/time.ts";
 import type { JobWork } from "./job-work.ts";
 
 export interface Figures {
-  /** When they were counted. */
   readonly at: string;
   readonly databaseBytes: number;
   readonly organizations: number;

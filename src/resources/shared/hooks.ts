@@ -33,7 +33,6 @@ export interface HeldToken extends ShownToken {
 }
 type ManagedToken = Granted<HeldToken, "can-update-agent-pools">;
 
-/** A workspace that an OAuth token connects to a repository. */
 export type ConnectedWorkspace = Pick<WorkspaceTable, "id" | "organizationId" | "vcsBranch"> & {
   readonly vcsIdentifier: string;
 };
@@ -131,6 +130,5 @@ export interface Hooks {
   readonly repositories: RepositoryHooks;
   readonly states: StateHooks;
   readonly runs: RunHooks;
-  /** The loaders for `include`, by type (`includes.ts`). */
   readonly loaders: ReadonlyMap<string, Loader>;
 }

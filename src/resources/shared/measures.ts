@@ -1,7 +1,6 @@
 /** Publishes events for the metrics, after the transaction and without waiting for subscribers. */
 import { channel } from "node:diagnostics_channel";
 
-/** An executed plan or apply ended. */
 export interface EndedPhase {
   readonly phase: string;
   /** `finished`, `errored` or `canceled`, as in its document; `lost` if the agent stopped responding. */
@@ -36,7 +35,6 @@ export function hearVcsEvents(listen: (event: CountedVcsEvent) => void): () => v
   return () => vcsEvents.unsubscribe(heard);
 }
 
-/** An attempt to deliver a notification. */
 export interface Attempt {
   readonly kind: string;
   /** `retried`: another attempt will follow; `failed`: none will. */

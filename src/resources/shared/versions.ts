@@ -22,7 +22,6 @@ export function raisedBy(
   return shown.some((column) => column in changes) ? { [further]: sql<number>`${sql.ref(further)} + 1` } : {};
 }
 
-/** The defaults that workspaces inherit. */
 export const defaults = ["defaultExecutionMode", "defaultAgentPoolId"] as const;
 
 type Versioned = {
@@ -87,7 +86,6 @@ function typed(value: unknown): Expression<unknown> {
   return typeof value === "number" ? sql`cast(${value} as bigint)` : sql`cast(${value} as text)`;
 }
 
-/** A locked row after `updateRow`. */
 export function afterUpdate<Row extends { readonly version: number }>(
   row: Row,
   changes: Partial<Row> | undefined,

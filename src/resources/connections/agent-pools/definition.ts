@@ -19,7 +19,6 @@ export interface AgentPoolView extends AgentPoolTable, OrganizationFacts {
   readonly agentCount: number;
 }
 
-/** The workspaces that choose a pool themselves. */
 export interface Users {
   /** Those that the caller can read. */
   readonly workspaceIds: readonly string[];

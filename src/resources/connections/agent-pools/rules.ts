@@ -21,7 +21,6 @@ export type SentScopes = {
   readonly [Name in "allowedWorkspaces" | "allowedProjects" | "excludedWorkspaces"]?: readonly string[];
 };
 
-/** The lists in the request that differ from the stored ones. */
 export function changedScopes(before: Scopes, sent: SentScopes): Partial<Scopes> {
   const changed: Partial<Record<ScopeKind, readonly string[]>> = {};
   for (const kind of scopeKinds) {

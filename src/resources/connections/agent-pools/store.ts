@@ -47,7 +47,6 @@ export function livingAgents({ nowMs }: Dialect, ofPool: RawBuilder<unknown>): R
     where ${ofPool} and a.status in ('idle', 'busy') and a.last_ping_ms > ${nowMs} - ${sql.lit(silentMs)})`;
 }
 
-/** The pools with their lists, in one statement. */
 function pools({ db, dialect }: Tx, organizationId: Expression<string>, principal: string) {
   return db
     .selectFrom("agentPools as p")
@@ -106,7 +105,6 @@ async function lockPool(tx: Tx, id: string, lock: Lock): Promise<void> {
 /** Not a column of `p`, so that the engines evaluate what depends on it once, not for each workspace. */
 const organizationOf = (id: string) => sql<string>`(select organization_id from agent_pools where id = ${id})`;
 
-/** The pool, its lists, and the caller's standing in its organization: one statement, and another for the lock. */
 export async function findAgentPool(
   tx: Tx,
   actor: Actor,
@@ -245,7 +243,6 @@ export async function isAgentPoolNameTaken(tx: Tx, organizationId: string, name:
   return row !== undefined;
 }
 
-/** Which of these exist in the organization, in one statement. */
 export async function findTargets(
   tx: Tx,
   organizationId: string,

@@ -2,7 +2,6 @@
 import type { AgentToken } from "./store.ts";
 import type { TokenView } from "../../identity/authentication-tokens/definition.ts";
 
-/** The token in the form of all tokens: without a user or team, and without an expiry. */
 export function toTokenView(row: AgentToken): TokenView & { readonly agentPoolId: string } {
   const { agentPoolId, siteAgentPoolId, ...token } = row;
   return {

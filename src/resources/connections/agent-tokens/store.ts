@@ -15,7 +15,6 @@ import type { SiteAgentPoolView } from "../site-agent-pools/definition.ts";
 
 /** Of an organization's pool, or of a site pool. */
 export type AgentToken = Omit<AgentTokenTable, "hash">;
-/** A pool that the caller can manage. */
 export type ManagedPool =
   | Granted<AgentPoolView, "can-update-agent-pools">
   | Granted<SiteAgentPoolView, "can-administer">;

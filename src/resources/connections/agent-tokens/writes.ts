@@ -64,7 +64,6 @@ export async function issueAgentToken(
   return { ...view, secret };
 }
 
-/** Records the holder and the description, as for every token. */
 async function recordAgentToken(
   tx: Tx,
   context: Pick<Context, "actor" | "requestId">,

@@ -9,7 +9,6 @@ import { refusalOf, sendWebhook } from "../../shared/outbox/webhook.ts";
 import { tokenOwner, urlOwner } from "./rules.ts";
 import { findWebhookToCall, noteDelivery } from "./store.ts";
 
-/** The kind of notifications that `auditWebhookSender` sends. */
 export const auditKind = "audit-webhook";
 
 export const openedUrl = (vault: Vault, { id, url }: Pick<AuditWebhookTable, "id" | "url">): string =>

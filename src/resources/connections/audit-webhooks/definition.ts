@@ -45,7 +45,6 @@ export function nameFor(subscriptions: readonly string[], action: string): strin
   return subscriptions.some((each) => each === "*" || each === action || each === `${kind}.*`) ? action : undefined;
 }
 
-/** Without the token, which no document shows. */
 export interface AuditWebhookView extends Omit<AuditWebhookTable, "url" | "token">, OrganizationFacts {
   readonly standing: Standing;
   /** Decrypted. */

@@ -20,7 +20,6 @@ import type { JobWork } from "../../shared/job-work.ts";
 
 const batch = 200;
 
-/** Returns how many notifications were enqueued. */
 export async function postAuditNotices(job: JobWork): Promise<number> {
   const { context, signal, step } = job;
   let enqueued = 0;

@@ -161,7 +161,6 @@ async function write(tx: Tx, context: Context, { before, after, changes, token }
   );
 }
 
-/** Lists a verification among the deliveries. */
 async function recordVerified(tx: Tx, view: View, verified: Verification | undefined): Promise<void> {
   const { id: subjectId, organizationId, destination } = view;
   if (verified) await noteVerification(tx, { organizationId, kind: auditKind, subjectId, destination }, verified);

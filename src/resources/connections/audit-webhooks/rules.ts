@@ -41,7 +41,6 @@ export function changedWebhook(
 
 const listOf = (items: readonly string[]): string => JSON.stringify([...new Set(items)]);
 
-/** Whether the address must be verified before events are sent to it. */
 export function needsVerification(
   before: AuditWebhookView | undefined,
   after: Pick<AuditWebhookView, "enabled" | "shownUrl">,

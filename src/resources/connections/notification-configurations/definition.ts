@@ -12,7 +12,6 @@ import { type SubscribableType, triggerNames } from "./triggers.ts";
 
 const destinationTypes = ["generic", "slack", "microsoft-teams", "email"] as const;
 
-/** Without the token, which no document shows. */
 export interface NotificationConfigurationView extends Omit<NotificationConfigurationTable, "url" | "token"> {
   /** Decrypted. */
   readonly shownUrl: string | null;

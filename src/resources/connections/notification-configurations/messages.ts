@@ -41,11 +41,9 @@ function factsOf(event: Told): readonly Fact[] {
   }
 }
 
-/** Texts of users can be long, so messages truncate them. */
 const valueMax = 500;
 const short = (text: string): string => (text.length > valueMax ? `${text.slice(0, valueMax)}…` : text);
 
-/** Escapes the characters that are markup in Slack. */
 const slackText = (text: string): string =>
   short(text).replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 

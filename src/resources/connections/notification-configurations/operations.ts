@@ -225,8 +225,6 @@ function newDraft(
   });
 }
 
-// --- writing
-
 async function update(
   tx: Tx,
   context: Context,
@@ -268,7 +266,6 @@ async function update(
   return after;
 }
 
-/** Lists a verification among the deliveries. */
 async function recordVerified(tx: Tx, view: View, verified: Verification | undefined): Promise<void> {
   const { id: subjectId, organizationId, destination } = view;
   if (verified)

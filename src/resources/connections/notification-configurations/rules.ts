@@ -72,7 +72,6 @@ const listOf = (items: readonly string[]): string => JSON.stringify(unique(items
 const destinationOf = (destinationType: string, url: string | null): string =>
   destinationType === "email" ? "email" : hostOf(url ?? "");
 
-/** Combinations that are invalid for every user. */
 export function configurationFaults({ view, token, userIds }: WantedConfiguration): Fault[] {
   const { destinationType: type, shownUrl } = view;
   const faults: Fault[] = [];
@@ -113,7 +112,6 @@ export const tooMany = (noun: string): Fault => ({
   pointer: "/data",
 });
 
-/** A member of the organization who is named as a recipient. */
 export interface NamedMember {
   readonly membershipId: string;
   readonly userId: string;

@@ -60,12 +60,10 @@ export async function findConfiguration(tx: Tx, id: string): Promise<Configurati
 
 export interface ConfigurationForActor extends ConfigurationRow {
   readonly standing: Standing;
-  /** Whether the caller can see the workspace, project or team that it belongs to, and change it. */
   readonly isVisible: boolean;
   readonly isManaged: boolean;
 }
 
-/** The configuration, and the caller's access to its workspace, project or team, in one statement. */
 export async function findConfigurationForActor(
   tx: Tx,
   actor: Actor,
@@ -152,7 +150,6 @@ export async function countConfigurations(tx: Tx, { organizationId, id }: Subscr
   return Number(row?.count ?? 0);
 }
 
-/** Those of the users who are members of the organization, or invited to it. */
 export async function findMembers(tx: Tx, organizationId: string, userIds: readonly string[]): Promise<NamedMember[]> {
   if (userIds.length === 0) return [];
   const { isOneOf } = tx.dialect;

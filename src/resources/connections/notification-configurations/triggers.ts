@@ -83,7 +83,6 @@ export interface AssessmentFigures {
   readonly createdAt: string;
 }
 
-/** A workspace was compared with its real infrastructure. */
 export interface AssessmentHappening {
   readonly about: "assessment";
   readonly trigger: "assessment:drifted" | "assessment:check_failure" | "assessment:failed";
@@ -102,7 +101,6 @@ export interface AutoDestroyHappening {
   readonly error: string | null;
 }
 
-/** Tests whether a destination responds. */
 export interface VerificationHappening {
   readonly about: "verification";
   readonly trigger: "verification";
@@ -110,5 +108,4 @@ export interface VerificationHappening {
 
 export type Happening = RunHappening | AssessmentHappening | AutoDestroyHappening;
 
-/** With the workspace in which it happened. */
 export type Told = (Happening & Place) | VerificationHappening;

@@ -9,7 +9,6 @@ import { postToSubscribers } from "../../shared/outbox/writes.ts";
 import type { Happening } from "./triggers.ts";
 import { subscribersTo } from "./store.ts";
 
-/** The kind of notifications that `notificationSender` sends. */
 export const notificationKind = "notification";
 
 export interface Announcement {

@@ -45,7 +45,6 @@ export function changeFaults(before: Pick<OauthClientTable, "serviceProvider" | 
   return [attributeFault("key", "Key can't be blank, because this service provider is connected by keys")];
 }
 
-/** The names of the secrets that a request replaces, for the audit log. */
 export function replacedSecrets({ secret, oauthTokenString, webhookSecret }: Changed): string[] {
   return [
     ...(secret === undefined ? [] : ["secret"]),

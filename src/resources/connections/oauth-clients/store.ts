@@ -71,7 +71,6 @@ async function lockClient(tx: Tx, id: string, lock: Lock): Promise<void> {
     .execute();
 }
 
-/** The client, its lists, and the caller's standing in its organization: one statement, and another for the lock. */
 export async function findOauthClient(
   tx: Tx,
   actor: Actor,
@@ -162,7 +161,6 @@ export async function updateOauthClientRow(
   await updateRow(tx, "oauthClients", client.id, { ...changes, linkedCount: sql`linked_count + ${linked}` });
 }
 
-/** The previous secret stays valid until `formerWebhookSecretUntil`. */
 export async function replaceWebhookSecret(
   tx: Tx,
   client: Changeable,
@@ -181,7 +179,6 @@ export async function replaceWebhookSecret(
     .execute();
 }
 
-/** A connection as webhooks and fetches need it. */
 export type ConnectionRow = Pick<
   OauthClientTable,
   | "id"

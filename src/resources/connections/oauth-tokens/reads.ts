@@ -33,7 +33,6 @@ export function grantOauthToken(token: OauthTokenView): Granted<OauthTokenView, 
   });
 }
 
-/** The tokens of clients that the caller can read, all of one organization; one statement. */
 export async function tokensOfClients(
   tx: Tx,
   _context: Context,

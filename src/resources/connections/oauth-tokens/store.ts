@@ -44,7 +44,6 @@ export async function findOauthToken(
   return row && { ...row, standing: standingOf(actor, row) };
 }
 
-/** An organization, or one of its clients. */
 export interface TokenHolder extends Pick<OauthTokenView, "organizationId" | "standing"> {
   readonly oauthClientId?: string;
 }
@@ -119,7 +118,6 @@ export async function lockTokensOf(tx: Tx, oauthClientId: string): Promise<strin
   return rows.map((row) => row.id);
 }
 
-/** With the encrypted secrets and the addresses of the client. */
 export async function findSealed(tx: Tx, id: string) {
   return tx.db
     .selectFrom("oauthTokens as t")

@@ -11,7 +11,6 @@ import { insertOauthToken, lockTokensOf, updateSecret } from "./store.ts";
 /** On the client or, for a new client, on the organization. */
 type Proof = Granted<object, "can-update-oauth">;
 
-/** Creates a client's token, and returns its id. */
 export async function addOauthToken(
   tx: Tx,
   { vault }: Pick<Context, "vault">,
@@ -28,7 +27,6 @@ export async function addOauthToken(
   return row.id;
 }
 
-/** Replaces the secret under the same id. */
 export async function replaceOauthToken(
   tx: Tx,
   { vault }: Pick<Context, "vault">,

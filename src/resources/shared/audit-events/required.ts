@@ -16,7 +16,6 @@ type Rule = AuditRule<Record<string, unknown>>;
 
 interface AuditedWrite extends TableWrite {
   readonly rule: Rule;
-  /** The ids in the statement, by column. */
   readonly ids: ReadonlyMap<string, readonly unknown[]>;
 }
 

@@ -8,7 +8,6 @@ import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
 import type { Context } from "../context.ts";
 
-/** Who makes an audited change, and in which request. */
 export type AuditContext = Pick<Context, "actor" | "requestId">;
 
 export interface AuditEvent {

@@ -111,7 +111,6 @@ export async function receiveContent(
   return { ...place, id, size: meter.size, md5: meter.md5(), chunkCount };
 }
 
-/** The job that removes contents without an owner. */
 export const cleaningJob = "abandoned-uploads";
 
 /** Lets the job remove an unwanted upload now, not only when it has timed out. */
@@ -124,7 +123,6 @@ export async function giveUp({ database, wake }: Pick<Context, "database" | "wak
   }
 }
 
-/** Counts and hashes an upload. */
 class Meter {
   size = 0;
   readonly #hash = createHash("md5");
@@ -202,7 +200,6 @@ async function drain(source: AsyncIterable<Uint8Array>, pieces: AsyncIterator<Ui
   (source as Partial<Readable>).destroy?.();
 }
 
-/** Regroups pieces into chunks of one size; the last one can be shorter. */
 async function* inChunks(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   let gathered: Uint8Array[] = [];
   let length = 0;

@@ -27,7 +27,6 @@ export interface StoredContent extends ContentPlace {
   readonly chunkCount: number;
 }
 
-/** Compressed and encrypted in memory, ready to be stored. */
 export interface PreparedContent extends Omit<StoredContent, "organizationId"> {
   readonly chunks: readonly Uint8Array[];
 }
@@ -51,7 +50,6 @@ export async function appendChunk(tx: Tx, chunk: ContentChunkTable): Promise<voi
   await tx.db.updateTable("contents").set({ touchedAt: now() }).where("id", "=", chunk.contentId).execute();
 }
 
-/** Complete contents with their chunks: two statements. */
 export async function insertContents(
   tx: Tx,
   { organizationId }: { readonly organizationId: string },

@@ -71,7 +71,6 @@ type Row = Record<"team" | "project" | "workspace" | "access" | "membership" | "
 const none = sql`cast(null as text)`;
 const listed = (name: string, rows: readonly object[]): object => (rows.length === 0 ? {} : { [name]: rows });
 
-/** A team's grants and members. */
 export async function accessOfTeam(tx: Tx, teamId: string): Promise<object> {
   const { rows } = await sql<Row>`
     select g.project_id as project, ${none} as workspace, g.access as access, ${none} as membership, ${none} as username,
@@ -101,7 +100,6 @@ export async function accessOfTeam(tx: Tx, teamId: string): Promise<object> {
   };
 }
 
-/** The teams with access to a project. */
 export async function accessToProject(tx: Tx, projectId: string): Promise<object> {
   const { rows } =
     await sql<Row>`select g.team_id as team, g.access as access, g.expires_at as expires_at, g.reason as reason

@@ -92,7 +92,6 @@ export function isOpenTo(actor: Actor): RawBuilder<SqlBool> {
   return sql<SqlBool>`(${isEnabled} and coalesce(${userTokenMaxMs("o")} > cast(${actor.tokenAgeMs} as bigint), true))`;
 }
 
-/** The combined team-project grants of the caller's teams. */
 export function projectGrants(
   organizationId: Expression<string>,
   projectId: Expression<string>,
@@ -202,7 +201,6 @@ export function grantOnWorkspace<Row extends WorkspaceFacts, Permission extends 
   });
 }
 
-/** Whether any of the caller's team-workspace records includes a bit. */
 export function hasWorkspaceGrant(
   organizationId: Expression<string>,
   workspaceId: Expression<string>,
@@ -215,7 +213,6 @@ export function hasWorkspaceGrant(
       and (held.permissions & ${bit}) <> 0 and ${inForce("held")})`;
 }
 
-/** Whether any of the caller's team-project records includes a bit. */
 export function hasProjectGrant(
   organizationId: Expression<string>,
   projectId: Expression<string>,

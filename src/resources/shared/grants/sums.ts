@@ -50,7 +50,6 @@ export function fulfilsIn(
   return sql<SqlBool>`((${mask} & ${sees}) <> 0 and (${mask} & ${any}) <> 0)`;
 }
 
-/** Whether combined organization-level permissions make an owner. */
 export const ownsIn = (organizationAccess: Expression<number | null>): Sql<SqlBool> =>
   sql<SqlBool>`(coalesce(${organizationAccess}, 0) & ${sql.lit(ownersBit)}) <> 0`;
 

@@ -15,7 +15,6 @@ import type { JobWork } from "../job-work.ts";
 
 export type { Waiting };
 
-/** The response to an attempt, as documents show it. */
 export interface DeliveryResponse {
   /** A string, as clients expect; empty without a response. */
   readonly code: string;
@@ -26,12 +25,9 @@ export interface DeliveryResponse {
   readonly successful: "true" | "false";
 }
 
-/** The event that is sent to verify a destination. */
 export const verificationEvent = "verification";
 
-/** A successful verification. */
 export interface Verification {
-  /** Of the delivery, as sent to the receiver. */
   readonly id: string;
   readonly response: DeliveryResponse;
 }
@@ -39,7 +35,6 @@ export interface Verification {
 /** `gone`: the receiver was deleted. */
 export type Outcome = DeliveryResponse | "gone";
 
-/** Sends notifications of one kind. */
 export interface Courier {
   /** Runs outside of any transaction. Does not raise expected errors. */
   deliver(context: Context, notification: Waiting): Promise<Outcome>;
@@ -61,11 +56,9 @@ export interface Pace {
 
 const defaultLimits: Pace = { placesMax: 32, perDestinationMax: 4, tickMs: 250, lingerMs: 15_000 };
 
-/** How long finished deliveries are listed. */
 const retentionMs = 30 * 24 * 3_600_000;
 const batch = 500;
 
-/** Returns the number of attempts. */
 export async function deliverNotices(job: JobWork, senders: Couriers, limits: Pace = defaultLimits): Promise<number> {
   const before = new Date(nowMs() - retentionMs).toISOString();
   while (!job.signal.aborted && (await job.step((tx) => deleteFinished(tx, job.capability, before, batch))) === batch);
@@ -104,7 +97,6 @@ class Deliveries {
     return this.#attempts;
   }
 
-  /** Until all slots are used, or nothing more is due that can be started. */
   async #startDue(): Promise<void> {
     const { placesMax } = this.#limits;
     for (let started = 1; started > 0 && this.#inFlight.size < placesMax;) {
@@ -141,7 +133,6 @@ class Deliveries {
       (destination) => this.#inFlightTo(destination) >= this.#limits.perDestinationMax,
     );
 
-  /** Until a delivery ends, or it is time to look for more. */
   async #waitForAny(): Promise<void> {
     const deliveries = [...this.#inFlight.values()].map(({ done }) => done);
     const tick = new AbortController();
@@ -192,7 +183,6 @@ class Deliveries {
   }
 }
 
-/** The response of an attempt that got none. */
 export const unanswered = (sentence: string, sentAt: string): DeliveryResponse => ({
   code: "",
   body: sentence,

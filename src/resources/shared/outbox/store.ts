@@ -47,7 +47,6 @@ export async function insertNotices(tx: Tx, notifications: readonly NewNotice[])
   return Number(numInsertedOrUpdatedRows ?? 0);
 }
 
-/** A subscriber to events, as a row of a statement. */
 export interface SubscriberRow {
   readonly id: string;
   readonly organizationId: string;
@@ -68,7 +67,6 @@ export interface Occurrence {
   readonly onceKey: string | null;
 }
 
-/** Inserts a notification for each subscriber of each event, in one statement. */
 export async function insertForSubscribers(
   tx: Tx,
   kind: string,
@@ -98,7 +96,6 @@ export interface Passing {
   readonly ids: readonly string[];
   /** At their limit of parallel deliveries. */
   readonly destinations: readonly string[];
-  /** Whether to return first attempts only. */
   readonly isFresh: boolean;
   readonly limit: number;
 }
@@ -135,7 +132,6 @@ export async function nextDueInMs(tx: Tx): Promise<number | undefined> {
 export interface Settled {
   readonly state: "waiting" | "delivered" | "failed";
   readonly response: string;
-  /** The delay before the next attempt. */
   readonly inMs: number;
   readonly finishedAt: string | null;
 }
@@ -179,7 +175,6 @@ export async function holdOrganization(tx: Tx, { organizationId }: Pick<Waiting,
   return row !== undefined;
 }
 
-/** Deletes deliveries past their retention; returns how many. */
 export async function deleteFinished(tx: Tx, _by: Capability<"job">, before: string, limit: number): Promise<number> {
   const some = tx.db
     .selectFrom("notices")
@@ -195,7 +190,6 @@ export async function deleteFinished(tx: Tx, _by: Capability<"job">, before: str
 /** Without the content, which no document shows. */
 export type KeptNotice = Omit<NoticeTable, "content" | "secret" | "onceKey">;
 
-/** The deliveries of one configuration or webhook, newest first. */
 export async function pageOfNotices(
   tx: Tx,
   { organizationId, id }: { readonly organizationId: string; readonly id: string },

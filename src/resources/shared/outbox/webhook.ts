@@ -51,7 +51,6 @@ export async function sendWebhook(options: ServiceOptions, webhook: Webhook): Pr
 export const signatureOf = (token: string, body: string): string =>
   createHmac("sha512", token).update(body).digest("hex");
 
-/** Why a destination could not be verified. */
 export const refusalOf = ({ code, body }: DeliveryResponse): string =>
   code === ""
     ? `The verification failed, and nothing was saved. ${body}`

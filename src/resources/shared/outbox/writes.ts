@@ -15,7 +15,6 @@ import { insertForSubscribers, insertNotices, type KeptNotice, pageOfNotices, ty
 
 export type { SubscriberRow };
 
-/** The job that delivers. */
 export const noticesJob = "notices";
 
 export interface Notice {
@@ -23,7 +22,6 @@ export interface Notice {
   readonly organizationId: string | null;
   /** Selects the sender. */
   readonly kind: string;
-  /** The id of the configuration or webhook. */
   readonly subjectId: string;
   readonly eventName: string;
   /** The host, for the limit on parallel deliveries. */
@@ -62,7 +60,6 @@ export async function post(
   return count;
 }
 
-/** Lists a successful verification among the deliveries. */
 export async function noteVerification(
   tx: Tx,
   by: Pick<Notice, "organizationId" | "kind" | "subjectId" | "destination">,
@@ -81,7 +78,6 @@ export interface Occurrence {
   readonly onceKey?: string | undefined;
 }
 
-/** Finds the subscribers of events and stores their notifications, in one statement. */
 export async function postToSubscribers(
   tx: Tx,
   context: Pick<Context, "wake">,

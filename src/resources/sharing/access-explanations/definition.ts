@@ -54,7 +54,6 @@ const permissions = z.object(
   Object.fromEntries(permissionNames.map((name): [string, typeof explained] => [kebab(name), explained])),
 );
 
-/** The record behind a grant, with a link to it. */
 export function sourceOf(
   from: Source,
   view: Pick<ExplanationView, "subject" | "organizationName">,

@@ -13,7 +13,6 @@ import { AppError, notFound } from "../../../kernel/errors.ts";
 import type { ExplanationView, Subject } from "./definition.ts";
 import type { AskedHolding, PersonFacts, Thing } from "./store.ts";
 
-/** The subject of a request: its caller, or a team or user that it names. */
 export type Asked = { readonly who: "caller" } | { readonly who: "team" | "user"; readonly id: string };
 
 /** Raises `bad-request` if both are named. */

@@ -21,7 +21,6 @@ import { teamIsVisible } from "../../identity/teams/visibility.ts";
 
 export type ThingReference = { readonly projectId: string } | { readonly workspaceId: string };
 
-/** A project or workspace, with the caller's access to it. */
 export interface Thing {
   readonly projectId: string;
   /** Null for a project. */
@@ -71,12 +70,10 @@ export async function findThing(tx: Tx, actor: Actor, reference: ThingReference)
   return row && toTarget(actor, row as ThingRow);
 }
 
-/** The queried user; null if there is none. */
 export interface PersonFacts {
   readonly personId: string | null;
   readonly personName: string | null;
   readonly personIsSiteAdmin: number | null;
-  /** 1 if the user has an active membership in the target's organization. */
   readonly personIsMember: number;
 }
 
@@ -97,13 +94,11 @@ function recordsOf(projectId: RawBuilder<unknown>, workspaceId: RawBuilder<unkno
         and ${inForce("tw")}`;
 }
 
-/** One of the subject's teams. */
 export interface AskedHolding extends TeamHolding {
   /** 1 if the team is no secret to those who manage access here: it is visible, the caller's own, or has access to this target. */
   readonly knownToCaller: number;
 }
 
-/** The target with the caller's access to it, and every team of the subject with its records there, in one statement. */
 export async function findThingWithHoldings(
   tx: Tx,
   actor: Actor,
@@ -137,7 +132,6 @@ export async function findThingWithHoldings(
   };
 }
 
-/** A page of the teams with any access to a target that are visible to the caller. */
 export async function pageOfHoldings(
   tx: Tx,
   actor: Actor,

@@ -40,7 +40,6 @@ export function grantHolders(scope: Scope | undefined, { projectId, workspaceId 
   });
 }
 
-/** The team's organization-level permissions that give the queried permission. */
 function organizationSources(row: HolderRow, bits: number): HolderSource[] {
   if (row.teamId === null || row.teamName === null) return [];
   const team = { id: row.teamId, name: row.teamName };

@@ -17,13 +17,11 @@ import { inForce } from "../../shared/grants/in-force.ts";
 import { projectGrants, standingSelection, workspaceGrants } from "../../shared/grants/reads.ts";
 import { bitsGivingIn, everywhereIn, fulfilsIn, ownsIn } from "../../shared/grants/sums.ts";
 
-/** The queried targets: all, a project with its workspaces, or one workspace. */
 export interface Narrowing {
   readonly projectId: string | undefined;
   readonly workspaceId: string | undefined;
 }
 
-/** The organization, and the target if one is named, with the caller's access. */
 export interface Scope {
   readonly organizationId: string;
   readonly allowForceDeleteWorkspaces: number;
@@ -208,7 +206,6 @@ export interface HoldersAsked {
   readonly kind: string | undefined;
 }
 
-/** The page in order of names, its total, and the number of teams that the caller can't see, in one statement. */
 export async function pageOfHolders(
   tx: Tx,
   actor: Actor,

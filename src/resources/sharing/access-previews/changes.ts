@@ -22,7 +22,6 @@ export type NamedType =
   | "team-workspaces"
   | "organization-memberships";
 
-/** A resource that a change refers to. */
 export interface Named {
   readonly type: NamedType;
   readonly id: string;
@@ -72,7 +71,6 @@ const moveFaults = (input: Input): Fault[] =>
         },
       ];
 
-/** By operation id. */
 const kinds: Readonly<Record<string, Kind>> = {
   createTeamProject: {
     names: (_, { relationships: { team, project } }) => [named("teams", team), named("projects", project)],

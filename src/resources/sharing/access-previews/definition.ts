@@ -3,7 +3,6 @@ import { z } from "zod";
 import { defineResource } from "../../../jsonapi/define.ts";
 import { flag, oneOf, text, wholeNumber } from "../../../jsonapi/schemas.ts";
 
-/** The maximum number of changes in a request. */
 const changesMax = 100;
 /** How many of the counted workspaces or projects are named. */
 export const namedMax = 10;
@@ -23,7 +22,6 @@ export interface Share {
   readonly named: readonly { readonly id: string; readonly name: string }[];
 }
 
-/** What one team or user would gain or lose. */
 export interface Difference {
   readonly subject: { readonly type: "teams" | "users"; readonly id: string; readonly name: string };
   readonly organization: readonly string[];

@@ -11,20 +11,17 @@ import { organizationPermissions } from "../../../access/permissions/organizatio
 import { projectPermissions, projectRightsOf } from "../../../access/permissions/project.ts";
 import { workspacePermissions, workspaceRightsOf } from "../../../access/permissions/workspace.ts";
 
-/** A team's grants: on the organization, and on each project and workspace by its records. */
 export interface TeamGrants {
   readonly organizationAccess: Mask;
   readonly projects: ReadonlyMap<string, Mask>;
   readonly workspaces: ReadonlyMap<string, Mask>;
 }
 
-/** A subject's membership and teams, either before or after the changes. */
 export interface Position {
   readonly isMember: boolean;
   readonly teams: readonly TeamGrants[];
 }
 
-/** What the effects depend on in the organization. */
 export interface World {
   readonly organizationId: string;
   readonly allowForceDeleteWorkspaces: number;
@@ -36,7 +33,6 @@ export interface World {
   readonly movedIds: ReadonlySet<string>;
 }
 
-/** Permissions that are gained or lost together. */
 export interface Group {
   readonly permissions: readonly string[];
   count: number;
@@ -63,7 +59,6 @@ type Flags = Readonly<Record<string, boolean>>;
 const more = (than: Flags, flags: Flags): string[] =>
   Object.keys(flags).filter((name) => flags[name] === true && than[name] !== true);
 
-/** A subject's combined grants before or after the changes. */
 interface Held {
   readonly standing: Standing;
   readonly projects: ReadonlyMap<string, Mask>;
@@ -87,7 +82,6 @@ function combined(grants: readonly ReadonlyMap<string, Mask>[]): ReadonlyMap<str
   return sum;
 }
 
-/** Gains and losses on targets of one kind, grouped by permissions. */
 class Groups {
   readonly gains = new Map<string, Group>();
   readonly losses = new Map<string, Group>();
@@ -132,7 +126,6 @@ function comparer(before: Held, after: Held, flagsOf: (held: Held, mask: Mask) =
   };
 }
 
-/** The effects on one subject: a team, or a user as the sum of their teams. */
 export function effectsOn(subject: Actor, previewed: World, was: Position, is: Position): Effects {
   const { organizationId, allowForceDeleteWorkspaces } = previewed;
   const [before, after] = [accessAt(subject, organizationId, was), accessAt(subject, organizationId, is)];

@@ -49,7 +49,6 @@ export async function withNames(
   });
 }
 
-/** The names in a group that the caller can see. */
 interface Sight {
   readonly projects: (group: Group) => Share["named"];
   /** `isSingled`: whether a workspace is counted individually for the subject, not with its project. */

@@ -31,7 +31,6 @@ interface Asked {
   readonly apply?: boolean | undefined;
 }
 
-/** The result of the transaction. */
 interface Found {
   readonly organization: OrganizationView;
   readonly accessVersion: string;
@@ -123,7 +122,6 @@ function mayReadIn(tx: Tx, context: Context, organization: OrganizationView): Ma
   };
 }
 
-/** When applying: raises the first refusal. */
 function refuseRefused(results: readonly Outcome[]): void {
   for (const [position, { refusal }] of results.entries()) if (refusal !== undefined) throw at(refusal, position);
 }
@@ -158,12 +156,10 @@ async function viewOf(
 }
 
 interface Side {
-  /** In the order in which they are shown. */
   readonly visible: readonly Told[];
   readonly unseen: Unseen;
 }
 
-/** The subjects that gain, or lose, anything. */
 function sideOf(effects: readonly (readonly [Subject, Effects])[], side: "gains" | "losses"): Side {
   const all = effects
     .map(([subject, both]): Told => ({ subject, effect: both[side] }))
@@ -196,7 +192,6 @@ async function effectsOnAll({ previewed, subjects }: Picture): Promise<Map<Subje
   return all;
 }
 
-/** The subject in the form of a caller. */
 function asActor({ type, id, name, isSiteAdmin }: Subject, organizationId: string): Actor {
   if (type === "teams") return { kind: "team", teamId: id, name, organizationId, tokenId: "" };
   return { kind: "user", userId: id, name, siteAdmin: isSiteAdmin, tokenId: "", tokenAgeMs: 0 };

@@ -30,9 +30,7 @@ import {
 /** What changes affect, as far as that is known beforehand. */
 export interface Concern {
   readonly teamIds: readonly string[];
-  /** Users who are named directly. */
   readonly userIds: readonly string[];
-  /** Workspaces that would move. */
   readonly workspaceIds: readonly string[];
   readonly within: Within;
 }
@@ -80,7 +78,6 @@ async function findRecords(tx: Tx, organizationId: string, teamIds: readonly str
   };
 }
 
-/** The affected teams, their grants and their members. */
 export interface Before {
   readonly teams: readonly TeamRow[];
   readonly seats: readonly SeatRow[];
@@ -132,13 +129,11 @@ export async function pictureAfter(
   };
 }
 
-/** A team or user that the changes affect. */
 export interface Subject {
   readonly type: "teams" | "users";
   readonly id: string;
   readonly name: string;
   readonly isSiteAdmin: boolean;
-  /** Whether the caller can see the effects on it. */
   readonly isVisible: boolean;
   /** Equal for users in the same teams: the changes have the same effects on them. */
   readonly equivalenceKey: string;
@@ -146,7 +141,6 @@ export interface Subject {
   readonly after: Position;
 }
 
-/** A workspace that is counted individually. */
 export interface KnownWorkspace extends WorkspaceRow {
   readonly projectBefore: string;
 }

@@ -11,9 +11,7 @@ import { noIfMatch } from "../../shared/preconditions.ts";
 import { parseQuery } from "../../../jsonapi/query.ts";
 import { faultsOf, pointerOf, type ReadChange } from "./changes.ts";
 
-/** The result of one change. */
 export interface Outcome {
-  /** Why the caller can't make it; undefined if they can. */
   readonly refusal: AppError | undefined;
   /** The caller could not see what it refers to when it was applied, or earlier changes had deleted it. */
   readonly isUnseen: boolean;
@@ -97,7 +95,6 @@ const unseen = (): AppError =>
     "The change names something that does not exist, or that you are not allowed to see. Check the ids or names, and your token.",
   );
 
-/** The same error, with the position of the change. */
 export function at(error: AppError, position: number): AppError {
   const { code, faults, internal, retryAfterSeconds } = error;
   const placed = faults.map(({ detail }) => ({ detail, pointer: pointerOf(position) }));

@@ -96,7 +96,6 @@ export interface TeamRow {
   readonly id: string;
   readonly name: string;
   readonly organizationAccess: number;
-  /** 1 if the caller can see it. */
   readonly isVisible: number;
 }
 
@@ -225,11 +224,9 @@ export interface ProjectRow {
   readonly id: string;
   readonly name: string;
   readonly workspaceCount: number;
-  /** The combined grants of the caller's teams. */
   readonly projectAccess: number | null;
 }
 
-/** Sorted by name. */
 export async function findProjects(
   tx: Tx,
   { actor }: Pick<Context, "actor">,
@@ -245,7 +242,6 @@ export async function findProjects(
   return rows.orderBy("p.name").orderBy("p.id").execute();
 }
 
-/** Those of the workspaces that the caller can see. */
 export async function readableAmong(
   tx: Tx,
   { actor }: Pick<Context, "actor">,

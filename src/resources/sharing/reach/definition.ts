@@ -12,7 +12,6 @@ import { projectShown, source, sourceOf, type Subject, subjectShown } from "../a
 
 export interface ReachView {
   readonly kind: ThingKind;
-  /** Of the project or workspace. */
   readonly id: string;
   readonly name: string;
   readonly projectId: string;

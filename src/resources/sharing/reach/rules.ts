@@ -20,7 +20,6 @@ import type { ReachView } from "./definition.ts";
 import type { Asked, Reached } from "./store.ts";
 import { type SubjectReference, type SubjectRow, type Tally, talliesIn } from "./subject.ts";
 
-/** The subject of a query, in the form of a caller, and what it reaches in total. */
 export interface ReachSubject {
   readonly actor: Actor;
   readonly standing: Standing;
@@ -32,7 +31,6 @@ export interface ReachSubject {
   readonly caller: Standing;
   readonly tallies: readonly Tally[];
   readonly workspaces: number;
-  /** Why the organization refuses the token. */
   readonly refused: string | undefined;
   /** When the token expires, and the result with it, in milliseconds; infinity if it does not expire. */
   readonly until: number;
@@ -135,7 +133,6 @@ function standingOfSubject(actor: Actor, row: SubjectRow, now: number): { standi
   }
 }
 
-/** From a row that the caller is allowed to see. */
 export function subjectOf(caller: Actor, row: SubjectRow, now: number): ReachSubject {
   const actor = actorOf(row, now);
   const organizationName = row.organizationName ?? "";

@@ -16,7 +16,6 @@ import { groupOfPlace } from "../../shared/grants/ending.ts";
 import { inForce } from "../../shared/grants/in-force.ts";
 import { fulfilsIn, grantTables, wide } from "../../shared/grants/sums.ts";
 
-/** Whose reach, who queries it, and which permission. */
 export interface Asked {
   readonly organizationId: string;
   /** The subject's: its teams are found by it. */
@@ -30,7 +29,6 @@ export interface Asked {
   readonly workspaces: number;
 }
 
-/** Which part of the list, and in which direction. */
 export type Cut = { readonly descending: boolean; readonly limit: number } & (
   | { readonly offset: number }
   | { readonly after: Position | undefined }
@@ -102,7 +100,6 @@ function singlesTable(p: Values): RawBuilder<unknown> {
     where w.id = x.workspace_id and ${fulfilsIn(sql<number>`(${onProject} | x.mask)`, bits)} and not ${fulfilsIn(onProject, bits)})`;
 }
 
-/** Whether the caller can see a target. */
 function isSeen({ hides }: Shape, kind: ThingKind, alias: "p" | "v"): RawBuilder<SqlBool>[] {
   if (!hides[kind]) return [];
   const bit = sql.lit(seeingBits[kind]);
@@ -263,7 +260,6 @@ interface Window {
   readonly fromEnd: boolean;
 }
 
-/** The rows to read, in the direction that is taken. */
 function windowOf(page: Cut, matching: number): Window {
   if (!("offset" in page)) return { limit: page.limit, offset: 0, fromEnd: false };
   if (page.offset <= matching / 2) return { limit: page.limit, offset: page.offset, fromEnd: false };
@@ -275,7 +271,6 @@ type Row = Omit<Reached, "holdings" | "kind"> & { readonly workspaceId: string |
   [Name in keyof TeamHolding]: TeamHolding[Name] | null;
 } & { readonly isKnown: number };
 
-/** One statement. */
 export async function findReached(tx: Tx, search: Asked, page: Cut): Promise<Reached[]> {
   const { limit, offset, fromEnd } = windowOf(page, search.matching);
   const after = "after" in page ? page.after : undefined;

@@ -19,7 +19,6 @@ export type SubjectReference =
   | { readonly by: "user"; readonly id: string; readonly organizationName: string }
   | { readonly by: "token"; readonly id: string; readonly organizationName: string | undefined };
 
-/** How many targets of a kind and level are in reach, of those that the caller can see or of the others. */
 export interface Tally {
   readonly kind: ThingKind;
   readonly level: string;
@@ -59,7 +58,6 @@ type Parameters = { id: string; nameKey: string; principal: string; fixed: numbe
 const noTeam = sql`null as team_id, 0 as is_owners, 'secret' as visibility, 0 as allow_member_token_management`;
 const noToken = sql`null as token_kind, null as token_created_at, null as token_expired_at`;
 
-/** The subject alone, always with the same columns. */
 function subjectBy({ by }: SubjectReference, { id, nameKey }: Parameters): RawBuilder<unknown> {
   if (by === "team") {
     return sql`select 'team' as subject_kind, t.id as subject_id, t.name as subject_name, 0 as subject_is_site_admin,
@@ -166,7 +164,6 @@ function statement(reference: SubjectReference, permission: string | undefined, 
 
 const compiled = new Map<string, Prepared<Parameters, SubjectRow>>();
 
-/** One for each kind of subject and each permission. */
 function statementFor(reference: SubjectReference, permission: string | undefined): Prepared<Parameters, SubjectRow> {
   const key = `${reference.by} ${permission ?? ""}`;
   let found = compiled.get(key);

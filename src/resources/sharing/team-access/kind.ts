@@ -13,25 +13,21 @@ import type { TeamProjectTable } from "../../../database/schema/projects.ts";
 import type { ResourceDefinition } from "../../../jsonapi/define.ts";
 import type { Ending } from "../../shared/grants/ending.ts";
 
-/** A record's level and its permissions. */
 export interface Level {
   readonly access: string;
   readonly permissions: Mask;
 }
 
-/** With the expiry and reason. */
 export interface Given extends Level, Ending {}
 
 /** The permissions in a body, by the path of their attribute: `workspace-access.runs`. */
 export type Chosen = Readonly<Record<string, unknown>>;
 
-/** The caller's access to the project or workspace, and standing in its organization. */
 export interface Held {
   readonly granted: Access;
   readonly standing: Standing;
 }
 
-/** A project or workspace with team access. */
 export interface Place extends Held {
   readonly targetId: string;
   readonly organizationId: string;
@@ -53,7 +49,6 @@ export interface AccessRecord extends AccessRow, Held {
 export interface AccessTables {
   readonly records: "teamProjects" | "teamWorkspaces";
   readonly targets: "projects" | "workspaces";
-  /** The target's id in a record. */
   readonly column: "projectId" | "workspaceId";
   readonly grants: (
     principal: string,
@@ -84,6 +79,5 @@ export interface AccessKind {
   readonly implied: (level: string) => Partial<PermissionSet>;
   readonly sees: (granted: Access) => boolean;
   readonly rights: (granted: Access) => Readonly<Record<WorkspaceRight, boolean>>;
-  /** What managing access to the target needs, as errors name it. */
   readonly needs: string;
 }

@@ -42,7 +42,6 @@ interface ChangedAccess {
   readonly ending: SentEnding;
 }
 
-/** A page, or without one all of them. */
 export async function listAccess(
   kind: AccessKind,
   context: Context,
@@ -94,7 +93,6 @@ export async function giveAccess(
   });
 }
 
-/** Raises `invalid` for permissions next to a named level, and `forbidden` for more than the caller has. */
 export async function changeAccess(
   kind: AccessKind,
   context: ConditionalContext,
@@ -153,7 +151,6 @@ async function loadRecord(tx: Tx, context: Context, kind: AccessKind, id: string
   return grantRecord(kind, record, "can-read");
 }
 
-/** The audit log also records the team and the target. */
 async function recordAccess(
   tx: Tx,
   context: Context,

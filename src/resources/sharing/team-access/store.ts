@@ -113,7 +113,6 @@ export function statementsOf(tables: AccessTables): AccessStatements {
   };
 }
 
-/** The records that the caller can see, oldest first: a page with the total, or all of them. */
 export async function listRecords(
   tx: Tx,
   actor: Actor,

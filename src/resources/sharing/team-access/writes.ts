@@ -10,7 +10,6 @@ import { holdFirstEnded } from "../../shared/grants/ending.ts";
 import type { AccessKind, AccessRow, Place } from "./kind.ts";
 import { boundTo } from "./rules.ts";
 
-/** Removes an expired record when a new one replaces it. */
 export async function endRecord(
   tx: Tx,
   context: AuditContext,

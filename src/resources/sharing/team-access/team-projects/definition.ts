@@ -34,7 +34,6 @@ const workspaceAccess = z.object({
   "policy-overrides": flag().optional(),
 });
 
-/** The permissions under their names in the two attributes. */
 const shownOnProject = ({ settings, teams, variableSets }: PermissionSet) => ({
   settings,
   teams,
