@@ -41,8 +41,8 @@ describe("addresses", () => {
     "64:ff9b::7f00:1",
     "2002:7f00:1::",
     "not an address",
-  ])("%s is inside", (address) => {
-    expect(addressRules([])(address)).toBe("refused");
+  ])("%s is private", (address) => {
+    expect(addressRules([])(address)).toBe("private");
   });
 
   it("others are public, and those on the operator's list are allowed", () => {
@@ -50,10 +50,10 @@ describe("addresses", () => {
     expect(addressRules([])("2606:2800:21f:cb07:6820:80da:af6b:8b2c")).toBe("public");
     const rules = addressRules(["10.0.0.0/8", "::1"]);
     expect([rules("10.1.2.3"), rules("::ffff:10.1.2.3"), rules("::1"), rules("192.168.0.1")]).toEqual([
-      "named",
-      "named",
-      "named",
-      "refused",
+      "allowed",
+      "allowed",
+      "allowed",
+      "private",
     ]);
   });
 });
