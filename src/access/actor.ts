@@ -1,20 +1,19 @@
-/** Who makes a request: what a bearer token stands for. */
+/** The actor of a request: the person or machine that a bearer token authenticates. */
 
-/** Until when credentials may work that a token creates: as long as itself, null for no end. A token without a limit creates none. */
+/** The latest expiry of the credentials that a token creates: its own, or null for no expiry. A token without a limit creates none. */
 export type CredentialLimit = string | null;
 
 export type Actor =
-  /** A person. What a person may do is the sum over that person's teams. */
+  /** A user, whose access is the sum over their teams. */
   | {
       readonly kind: "user";
       readonly userId: string;
       readonly name: string;
       readonly siteAdmin: boolean;
       readonly tokenId: string;
-      /** How long ago the token was made: an organization may refuse those that are too old. `ageInPerson` where there is none. */
+      /** The token's age, which organizations can limit; `interactiveSessionAge` for a session. */
       readonly tokenAgeMs: number;
     }
-  /** A team, by its own token. */
   | {
       readonly kind: "team";
       readonly teamId: string;
@@ -23,7 +22,7 @@ export type Actor =
       readonly tokenId: string;
       readonly credentialsUntil?: CredentialLimit;
     }
-  /** An organization, by its own token: an owner, but not someone who runs things. */
+  /** An organization token: has an owner's access, but does not operate runs. */
   | {
       readonly kind: "organization";
       readonly organizationId: string;
@@ -31,21 +30,19 @@ export type Actor =
       readonly tokenId: string;
       readonly credentialsUntil?: CredentialLimit;
     }
-  /** Whoever was given nothing but an organization's audit trail to read: a stranger to everything else. */
+  /** A token that reads one organization's audit log and nothing else. */
   | { readonly kind: "audit-trails"; readonly auditedId: string; readonly name: string; readonly tokenId: string }
-  /** An agent, by the token of its pool: somebody to the protocol of agents alone. */
+  /** An agent, by its pool's token; only the agent protocol accepts it. */
   | {
       readonly kind: "agent";
-      /** Of an organization, or of the site. */
       readonly agentPoolId: string;
       readonly site: boolean;
-      /** Null for a pool of the site. */
+      /** Null for a site pool. */
       readonly organizationId: string | null;
-      /** The pool's. */
       readonly name: string;
       readonly tokenId: string;
     }
-  /** A run while one of its phases is executed: it works for its workspace, and reads what others share with that. */
+  /** A run, while one of its phases executes: it acts for its workspace, and reads the states that others share with it. */
   | {
       readonly kind: "run";
       readonly runId: string;
@@ -55,15 +52,12 @@ export type Actor =
       readonly name: string;
       readonly tokenId: string;
     }
-  /** The person at the machine, through the command line: a site admin without a token. */
+  /** The operator, on the command line: a site admin without a token. */
   | { readonly kind: "operator" }
-  /** Whoever holds a signed URL: nobody in particular, who may do nothing but what the URL was signed for. */
+  /** The holder of a signed URL, who can do only what the URL was signed for. */
   | { readonly kind: "anonymous" };
 
-/**
- * The id under which what an actor holds is found: a person is in teams, a team token is one. A run has none, but its workspace
- * has a state to write, and others share theirs with it.
- */
+/** The id by which an actor's grants are found: the user's, the team's, or that of a run's workspace. Empty for all others. */
 export function principalOf(actor: Actor): string {
   if (actor.kind === "user") return actor.userId;
   if (actor.kind === "team") return actor.teamId;
@@ -71,10 +65,10 @@ export function principalOf(actor: Actor): string {
   return "";
 }
 
-/** Organizations bound how long tokens work, and whether they do: who has signed in by a password or a provider is younger than any bound. */
+/** The token age of a session that began with a password or single sign-on: below every limit that an organization can set. */
 export const ageInPerson = -1;
 
-/** Whether a person has signed in by a password or a provider: neither by a token, nor by a session that a token began. */
+/** Whether the user signed in with a password or single sign-on, not with a token or a session that a token began. */
 export function isInPerson(actor: Actor): boolean {
   return actor.kind === "user" && actor.tokenAgeMs === ageInPerson;
 }
@@ -83,7 +77,7 @@ export function isSiteAdmin(actor: Actor): boolean {
   return actor.kind === "operator" || (actor.kind === "user" && actor.siteAdmin);
 }
 
-/** What names the actor for good: in the audit trail, as the maker of a token. */
+/** The actor's permanent id, for the audit log and for the creator of a token. */
 export function actorId(actor: Actor): string {
   if (actor.kind === "organization") return actor.organizationId;
   if (actor.kind === "audit-trails") return actor.tokenId;
@@ -100,7 +94,7 @@ export function tokenIdOf(actor: Actor): string | null {
   return "tokenId" in actor ? actor.tokenId : null;
 }
 
-/** The name of the organization whose audit log a connector reads by this token: the request names none. */
+/** The organization whose audit log this token reads; requests for it don't name one. */
 export function auditedOrganization(actor: Actor): string | undefined {
   return actor.kind === "audit-trails" || actor.kind === "organization" ? actor.name : undefined;
 }

@@ -1,17 +1,18 @@
 /**
- * The proof that a change comes from a part of the service rather than from a caller with permissions. Only its issuer can make one: each name
- * is claimed once, in the file that `test/proofs.test.ts` lists. Functions that write accept it beside `Granted<…>`.
+ * The proof that a change comes from a part of the service rather than from a caller with permissions. Only its issuer can create
+ * one: each name is claimed once, in the file that `test/proofs.test.ts` lists. Functions that write accept it besides
+ * `Granted<…>`.
  */
 import { belongsTo, type Granted } from "./granted.ts";
 
 /**
- * `job`: background work, from the job runner. `claim`: an agent that claimed a phase of a run. `webhook`: a delivery whose signature was verified.
- * `new-organization`: what an organization begins with. `import`: what is brought from another server. `run-transition`: a step of the life cycle of
- * runs.
+ * `job`: a background job. `claim`: an agent that claimed a phase of a run. `webhook`: a delivery with a verified signature.
+ * `new-organization`: the initial contents of an organization. `import`: data from another server. `run-transition`: a transition
+ * of a run.
  */
 export type CapabilityName = "job" | "claim" | "webhook" | "new-organization" | "import" | "run-transition";
 
-/** `Capability.issuer` is the only way to a capability: the constructor is private, and no object literal has the private fields. */
+/** Only `Capability.issuer` creates capabilities: the constructor is private, and no object literal has the private fields. */
 export class Capability<out Name extends CapabilityName> {
   static readonly #claimed = new Set<CapabilityName>();
   readonly #name: Name;
@@ -23,8 +24,8 @@ export class Capability<out Name extends CapabilityName> {
   }
 
   /**
-   * Gives the function that issues capabilities of this name: for one thing and what belongs to it, by its id, or for everything. Called once
-   * for each name, when the issuing module is loaded. Throws the second time.
+   * Returns the function that issues capabilities of this name: for the subject with an id and its contents, or for everything. The
+   * issuing module calls it once, when it loads; the second call for a name throws.
    */
   static issuer<Name extends CapabilityName>(name: Name): (subjectId?: string) => Capability<Name> {
     if (Capability.#claimed.has(name)) throw new Error(`The capability ${name} has an issuer already.`);
@@ -32,7 +33,10 @@ export class Capability<out Name extends CapabilityName> {
     return (subjectId) => new Capability(name, subjectId);
   }
 
-  /** The row with the proof, for functions that take the row itself. Throws for a row that does not belong to the capability's subject. */
+  /**
+   * Returns the row with the proof, for functions that take the row itself. Throws if the row does not belong to the capability's
+   * subject.
+   */
   grant<Row extends object>(row: Row): Granted<Row, Name> {
     if (this.#subjectId !== undefined && !belongsTo(row, this.#subjectId))
       throw new Error(`The capability ${this.#name} of ${this.#subjectId} was used for a row of something else.`);

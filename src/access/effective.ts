@@ -1,22 +1,20 @@
 /**
- * The sum of grants. One function decides what a caller may do to a project or workspace, whether the grants come added up
- * by the database (a decision) or one by one with their records (an explanation).
- * See docs/decisions/0002-access-is-the-sum-of-grants.md.
+ * The sum of grants: one function decides what a caller can do to a project or workspace, whether the database has added the grants
+ * up (a decision) or returns them one by one (an explanation). See docs/decisions/0002-access-is-the-sum-of-grants.md.
  */
 import type { Mask } from "./permission-set.ts";
 
 export interface Grant<Source = unknown> {
   readonly mask: Mask;
-  /** Where it comes from; only an explanation asks, a decision takes the bare mask. */
+  /** Where it comes from; set for explanations only. */
   readonly source?: Source;
 }
 
-/** What is held on one thing. */
 export interface Access {
   readonly mask: Mask;
 }
 
-/** Per permission the highest value wins; nulls are levels at which the caller holds nothing. */
+/** Per permission, the highest value wins. Null: nothing is granted at that level. */
 export function effective(...grants: readonly (Grant | Mask | null | undefined)[]): Access {
   let mask: Mask = 0;
   for (const grant of grants) {

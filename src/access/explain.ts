@@ -1,6 +1,6 @@
 /**
- * Why a caller, a person or a team may do something: each permission with the grants that gave it. The sum is made by the same
- * function that decides (`effective`), from the same grants, one by one instead of added up by the database.
+ * Explains access: each permission of a caller, user or team with the grants that give it. It sums the same grants as a decision,
+ * with the same function (`effectiveAccess`), but one by one instead of in the database.
  */
 import { type Actor, isSiteAdmin } from "./actor.ts";
 import { type Access, effective, type Grant } from "./effective.ts";
@@ -20,21 +20,19 @@ export interface TeamName {
   readonly name: string;
 }
 
-/** How long something gives what it gives, and why it was given. */
 export interface Lasting {
-  /** The moment at which it ends, as it is stored; null for ever. */
+  /** Null: it never expires. */
   readonly until: string | null;
   readonly reason: string | null;
 }
 
-/** By a team: until the person's place in it ends, or the record does, whichever comes first. */
+/** Through a team: until the membership or the record expires, whichever comes first. */
 interface ByTeam extends Lasting {
   readonly team: TeamName;
-  /** How the person comes to be in the team, where nobody put the person there: by a group at a provider. */
+  /** The identity provider's group that put the user in the team. */
   readonly membership?: string;
 }
 
-/** Where a grant comes from. */
 export type Source =
   | { readonly kind: "site-admin" }
   | { readonly kind: "organization-token" }
@@ -46,16 +44,15 @@ export interface SourcedGrant extends Grant<Source> {
   readonly source: Source;
 }
 
-/** A team with all that it holds on one thing; nulls where it has no record there. */
+/** A team with its access to one project or workspace; nulls where it has no record there. */
 export interface TeamHolding {
   readonly teamId: string;
   readonly teamName: string;
   readonly isOwners: number;
   readonly organizationAccess: Mask;
-  /** Of the place in the team by which it is the subject's; nulls where the team itself is asked about. */
+  /** Of the subject's membership in the team; null if the subject is the team itself. */
   readonly placeUntil?: string | null;
   readonly placeReason?: string | null;
-  /** The same, where a group gave it. */
   readonly placeGroup?: string | null;
   readonly projectRecordId: string | null;
   readonly projectLevel: string | null;
@@ -69,19 +66,19 @@ export interface TeamHolding {
   readonly workspaceReason: string | null;
 }
 
-/** The organization-level permissions that give anything on projects or workspaces, as the database asks for them. */
+/** The bits of the organization-level permissions that give any access to projects or workspaces. */
 export const organizationBitsOnThings: Mask = organizationPermissionNames
   .map(organizationBit)
   .reduce((mask, bit) => (everywhereOf(bit) === 0 ? mask : mask | bit), 0);
 
-/** What ends first says until when, and why it was given; where nothing ends, the last that has a reason says why. */
-function sooner(...parts: readonly Lasting[]): Lasting {
+/** The earliest expiry with its reason; without any expiry, the last reason that was given. */
+function earliestExpiry(...parts: readonly Lasting[]): Lasting {
   const ends = parts.flatMap(({ until }) => until ?? []).toSorted();
   const first = parts.find(({ until }) => until !== null && until === ends[0]);
   return first ?? { until: null, reason: parts.findLast(({ reason }) => reason !== null)?.reason ?? null };
 }
 
-const placeOf = ({ placeUntil = null, placeReason = null }: TeamHolding): Lasting => ({
+const membershipOf = ({ placeUntil = null, placeReason = null }: TeamHolding): Lasting => ({
   until: placeUntil,
   reason: placeReason,
 });
@@ -91,7 +88,7 @@ const membershipBy = ({ placeGroup }: TeamHolding): { membership?: string } =>
 
 function organizationGrants(holding: TeamHolding, name: TeamName): SourcedGrant[] {
   const access = holding.organizationAccess;
-  const team = { team: name, ...placeOf(holding), ...membershipBy(holding) };
+  const team = { team: name, ...membershipOf(holding), ...membershipBy(holding) };
   if (holding.isOwners === 1) return [{ mask: everywhereOf(access), source: { kind: "ownership", ...team } }];
   return organizationPermissionNames
     .filter((permission) => (access & organizationBit(permission)) !== 0)
@@ -114,7 +111,14 @@ function recordGrants(holding: TeamHolding, team: TeamName): SourcedGrant[] {
       : [
           {
             mask,
-            source: { kind, team, recordId, level, ...sooner(placeOf(holding), lasting), ...membershipBy(holding) },
+            source: {
+              kind,
+              team,
+              recordId,
+              level,
+              ...earliestExpiry(membershipOf(holding), lasting),
+              ...membershipBy(holding),
+            },
           },
         ];
   return [
@@ -129,21 +133,19 @@ function recordGrants(holding: TeamHolding, team: TeamName): SourcedGrant[] {
   ];
 }
 
-/** Everything that a subject holds on a thing, grant by grant. */
 export function grantsOf(subject: Actor, standing: Standing, holdings: readonly TeamHolding[]): SourcedGrant[] {
-  const itself: SourcedGrant[] = [];
-  if (isSiteAdmin(subject)) itself.push({ mask: standing.everywhere, source: { kind: "site-admin" } });
+  const direct: SourcedGrant[] = [];
+  if (isSiteAdmin(subject)) direct.push({ mask: standing.everywhere, source: { kind: "site-admin" } });
   if (subject.kind === "organization")
-    itself.push({ mask: standing.everywhere, source: { kind: "organization-token" } });
+    direct.push({ mask: standing.everywhere, source: { kind: "organization-token" } });
   const names = holdings.map((holding) => ({ holding, team: { id: holding.teamId, name: holding.teamName } }));
   return [
-    ...itself,
+    ...direct,
     ...names.flatMap(({ holding, team }) => organizationGrants(holding, team)),
     ...names.flatMap(({ holding, team }) => recordGrants(holding, team)),
   ];
 }
 
-/** What a subject is in an organization, from its teams one by one. */
 export function standingFrom(
   subject: Actor,
   organizationId: string,
@@ -157,9 +159,9 @@ export function standingFrom(
 
 export interface Explained {
   readonly value: string | boolean;
-  /** When the value is lost, because everything that gives it has ended by then; null where something gives it for ever. */
+  /** When the last grant that gives the value expires; null if one of them never does. */
   readonly until: string | null;
-  /** The grants that reach the value; none where it is the lowest, which everybody has. */
+  /** The grants that give the value; empty for the lowest value, which everybody has. */
   readonly givenBy: readonly Source[];
 }
 

@@ -1,4 +1,4 @@
-/** The named access levels and what each of them implies, laid out like the tables of the specification. */
+/** The named access levels and the permissions that each implies, laid out like the specification's tables. */
 import { type Mask, maskOf, type PermissionSet } from "./permission-set.ts";
 
 export const projectLevelNames = ["read", "write", "maintain", "admin", "custom"] as const;
@@ -20,7 +20,7 @@ const projectLevelTable = {
   "workspace-access.move":             [false,   false,   false,    true,     false],
   "workspace-access.run-tasks":        [false,   false,   true,     true,     false],
   "workspace-access.policy-overrides": [false,   false,   true,     true,     false],
-  // Not an attribute: "admin workspace role" in the meaning of the levels. A custom set never has it.
+  // Not an attribute: the "admin workspace role" in the specification's description of the levels. A custom level never has it.
   "workspace-admin":                   [false,   false,   true,     true,     false],
 } as const;
 
@@ -37,11 +37,10 @@ const workspaceLevelTable = {
   "workspace-locking": [false,   false,  true,    true,    false],
   "run-tasks":         [false,   false,  false,   true,    false],
   "policy-overrides":  [false,   false,  false,   true,    false],
-  // Not an attribute: what the admin level is. A custom set never has it.
+  // Not an attribute: marks the admin level. A custom level never has it.
   "workspace-admin":   [false,   false,  false,   true,    false],
 } as const;
 
-/** Which permission of the model a row of a table is about. */
 export const permissionOfRow = {
   "project-access.settings": "settings",
   "project-access.teams": "teams",
@@ -68,7 +67,6 @@ export const permissionOfRow = {
 
 type LevelTable = Readonly<Record<string, readonly unknown[]>>;
 
-/** One column of a table. */
 function columnOf(table: LevelTable, column: number): Partial<PermissionSet> {
   return Object.fromEntries(
     Object.entries(table).map(([row, values]) => [
@@ -78,12 +76,12 @@ function columnOf(table: LevelTable, column: number): Partial<PermissionSet> {
   );
 }
 
-/** What a level on a project gives; for `custom`, what it gives where nothing else is chosen. */
+/** The permissions of a level on a project; for `custom`, the defaults of what can be chosen. */
 export function projectLevel(level: ProjectLevel): Partial<PermissionSet> {
   return columnOf(projectLevelTable, projectLevelNames.indexOf(level));
 }
 
-/** What a level on a workspace gives; for `custom`, what it gives where nothing else is chosen. */
+/** The permissions of a level on a workspace; for `custom`, the defaults of what can be chosen. */
 export function workspaceLevel(level: WorkspaceLevel): Partial<PermissionSet> {
   return columnOf(workspaceLevelTable, workspaceLevelNames.indexOf(level));
 }

@@ -1,6 +1,6 @@
 /**
- * What an actor is in an organization: an owner, a holder of organization-level permissions, a member, or nobody; and what
- * that gives on every project and workspace of it.
+ * An actor's role in an organization (owner, holder of organization-level permissions, member, or none), and the access to all of
+ * its projects and workspaces that follows from it.
  */
 import { AppError } from "../kernel/errors.ts";
 import { type Actor, isSiteAdmin } from "./actor.ts";
@@ -8,8 +8,8 @@ import { projectLevelMask } from "./levels.ts";
 import { everything, type Mask, maskOf } from "./permission-set.ts";
 
 /**
- * The permissions that a team can hold on the whole organization, each with its bit in `teams.organization_access`.
- * Append only: the numbers are in the database. Bit 0 is held by the owners team alone.
+ * The permissions that a team can have on the whole organization, each with its bit in `teams.organization_access`. Append only:
+ * the numbers are stored. Only the owners team has bit 0.
  */
 export const organizationPermissionNames = [
   "manage-workspaces",
@@ -34,7 +34,6 @@ export type OrganizationPermission = (typeof organizationPermissionNames)[number
 const ownersBit = 1;
 const allOrganizationBits = (1 << (organizationPermissionNames.length + 1)) - 1;
 
-/** What the owners team is stored with. */
 export const ownersAccess: Mask = allOrganizationBits;
 
 export function organizationBit(permission: OrganizationPermission): Mask {
@@ -49,7 +48,7 @@ export function organizationAccessOf(mask: Mask): OrganizationAccess {
   ) as OrganizationAccess;
 }
 
-/** The stored form; a permission that is left out keeps its value in `base`. */
+/** The stored form; permissions that `chosen` leaves out keep their value in `base`. */
 export function organizationMaskOf(chosen: Partial<OrganizationAccess>, base: Mask = 0): Mask {
   return organizationPermissionNames.reduce((mask, name) => {
     if (chosen[name] === undefined) return mask;
@@ -57,10 +56,9 @@ export function organizationMaskOf(chosen: Partial<OrganizationAccess>, base: Ma
   }, base);
 }
 
-/** Reading the workspaces, without the project around them. */
 const readWorkspaces = maskOf({ runs: "read", stateVersions: "read", variables: "read" });
 
-/** Workspace admin without the rights over the project that holds it; all that a project's maintainers have. */
+/** Workspace admin without rights on the project; the same as a project maintainer. */
 const adminWorkspaces = maskOf({
   settings: "read",
   runs: "apply",
@@ -76,7 +74,7 @@ const adminWorkspaces = maskOf({
   policyOverrides: true,
 });
 
-/** What each organization-level permission gives on every project and workspace; those not named give nothing there. */
+/** What organization-level permissions give on every project and workspace; those not listed give nothing there. */
 const everywhere: Partial<Record<OrganizationPermission, Mask>> = {
   "manage-projects": everything,
   "manage-workspaces": adminWorkspaces,
@@ -84,63 +82,57 @@ const everywhere: Partial<Record<OrganizationPermission, Mask>> = {
   "read-workspaces": readWorkspaces,
 };
 
-/** An organization token owns, but does not operate: no locks, no runs, no state of its own making. */
+/** An organization token owns, but does not operate: it can't lock workspaces, start runs or write state. */
 const organizationTokenMask =
   (everything & ~maskOf({ runs: "apply", stateVersions: "write", locking: true })) |
   maskOf({ runs: "read", stateVersions: "read" });
 
-/** What an actor is in one organization. */
 export interface Standing {
-  /** May know that the organization exists. */
+  /** Can know that the organization exists. */
   readonly member: boolean;
-  /** Holds everything. */
   readonly owner: boolean;
-  /** The owners team, in person or by its own token, or a site admin: the only ones who touch the owners team itself. */
+  /** In the owners team (as a user, or by the team's token), or a site admin: nobody else can change the owners team. */
   readonly ownerInPerson: boolean;
-  /** May know of teams whose visibility is secret without being in them. */
   readonly seesSecretTeams: boolean;
-  /** Organization-level permissions held, as stored. */
   readonly organization: Mask;
-  /** Held on every project and workspace. */
+  /** Granted on every project and workspace. */
   readonly everywhere: Mask;
-  /** May be handed to others on every project and workspace: an organization token grants what it can't use. */
+  /** What the actor can grant to others on every project and workspace: an organization token grants what it can't use. */
   readonly grantable: Mask;
 }
 
-/** What the register knows of an actor in an organization; one row, from one statement. */
+/** What the database knows about an actor in an organization; one row, from one statement. */
 export interface StandingRow {
   readonly organizationId: string;
-  /** The organization-level permissions of all the actor's teams there, added up; null when the actor is in none. */
+  /** The organization-level permissions of the actor's teams, combined; null if the actor is in none. */
   readonly teamAccess: number | null;
-  /** 1 when the actor has an active membership. */
   readonly isMember: number;
-  /** 1 when a site admin disabled the organization; null where the row belongs to none. */
+  /** 1 if a site admin disabled the organization; null if the row belongs to none. */
   readonly organizationDisabled: number | null;
-  /** How old a user's token may be to be taken here: null for any age, 0 where users' tokens are not taken at all. */
+  /** The maximum age of user tokens: null for any age, 0 if the organization refuses user tokens. */
   readonly userTokenMaxMs: number | null;
 }
 
-/** The facts of an organization that closes itself to nobody. */
 export const open: Pick<StandingRow, "organizationDisabled" | "userTokenMaxMs"> = {
   organizationDisabled: 0,
   userTokenMaxMs: null,
 };
 
 /**
- * Raises `not-found` for everybody but site admins where the organization is disabled, and `unauthorized` for a user's token,
- * also a site admin's, where it does not take that. To a stranger the organization is not there, whatever it refuses.
+ * Raises `not-found` for everybody but site admins if the organization is disabled, and `unauthorized` for a user token (also a
+ * site admin's) that the organization refuses. A non-member gets neither: to them the organization does not exist.
  */
 export function standingOf(actor: Actor, row: StandingRow): Standing {
-  const standing = standingByRights(actor, row);
-  const knowsOfIt =
+  const standing = standingFromGrants(actor, row);
+  const isInsider =
     standing.member ||
     (actor.kind === "audit-trails" && actor.auditedId === row.organizationId) ||
     (actor.kind === "run" && actor.organizationId === row.organizationId);
-  if (knowsOfIt) refuseClosed(actor, row);
+  if (isInsider) refuseIfRestricted(actor, row);
   return standing;
 }
 
-function refuseClosed(actor: Actor, { organizationDisabled, userTokenMaxMs }: StandingRow): void {
+function refuseIfRestricted(actor: Actor, { organizationDisabled, userTokenMaxMs }: StandingRow): void {
   if (organizationDisabled === 1 && !isSiteAdmin(actor))
     throw new AppError("not-found", "The organization is disabled. Ask a site admin to enable it again.");
   if (actor.kind !== "user" || userTokenMaxMs === null || actor.tokenAgeMs < userTokenMaxMs) return;
@@ -148,14 +140,14 @@ function refuseClosed(actor: Actor, { organizationDisabled, userTokenMaxMs }: St
     "unauthorized",
     userTokenMaxMs === 0
       ? "The organization refuses users' tokens (user-tokens-enabled is false). Use a token of the organization or of one of its teams."
-      : "Your token is older than the organization allows for users' tokens (max-ttl-enabled). Make a new one and use that.",
+      : "Your token is older than the organization allows for users' tokens (max-ttl-enabled). Create a new token and use that.",
   );
 }
 
-function standingByRights(actor: Actor, row: StandingRow): Standing {
+function standingFromGrants(actor: Actor, row: StandingRow): Standing {
   if (isSiteAdmin(actor)) return ownerStanding(true);
   if (actor.kind === "organization")
-    return actor.organizationId === row.organizationId ? organizationTokenStanding : stranger;
+    return actor.organizationId === row.organizationId ? organizationTokenStanding : nonMember;
   const access = row.teamAccess ?? 0;
   if ((access & ownersBit) !== 0) return ownerStanding(true);
   const held = everywhereOf(access);
@@ -170,7 +162,6 @@ function standingByRights(actor: Actor, row: StandingRow): Standing {
   };
 }
 
-/** What organization-level permissions give on every project and workspace. */
 export function everywhereOf(access: Mask): Mask {
   if ((access & ownersBit) !== 0) return everything;
   let mask = 0;
@@ -184,9 +175,8 @@ export function holdsOrganization(standing: Standing, permission: OrganizationPe
   return (standing.organization & organizationBit(permission)) !== 0;
 }
 
-/** Which of the wanted organization-level permissions the caller does not hold. */
-export function missingOrganizationPermissions(standing: Standing, wanted: Mask): OrganizationPermission[] {
-  const missing = wanted & ~standing.organization;
+export function missingOrganizationPermissions(standing: Standing, requested: Mask): OrganizationPermission[] {
+  const missing = requested & ~standing.organization;
   return organizationPermissionNames.filter((name) => (missing & organizationBit(name)) !== 0);
 }
 
@@ -203,7 +193,7 @@ function ownerStanding(inPerson: boolean): Standing {
 }
 
 const organizationTokenStanding: Standing = { ...ownerStanding(false), everywhere: organizationTokenMask };
-const stranger: Standing = {
+const nonMember: Standing = {
   member: false,
   owner: false,
   ownerInPerson: false,

@@ -1,11 +1,10 @@
 /**
- * The permissions that a grant can hold on a project and its workspaces, and their form as one number.
+ * The permissions that a grant can have on a project and its workspaces, and their form as one number.
  *
- * Every permission is a ladder of values, each including those below it. A value is written as one bit per step climbed
- * (`plan` on runs sets the bits of `read` and of `plan`), so that the sum of grants, "the highest value wins", is the
- * bitwise OR of their numbers. That lets the database add up grants and test for one without knowing any level's name.
- * The numbers are stored: a new step or permission goes to the end of `steps`, never in between.
- * See docs/decisions/0003-grants-as-bits.md.
+ * Every permission is a ladder of values, each including those below it. A value sets one bit for each step up to it (`plan` on
+ * runs sets the bits of `read` and `plan`), so the sum of grants, "the highest value wins", is the bitwise OR of their numbers.
+ * The database can therefore add up grants and test them without knowing the names of levels.
+ * The numbers are stored: append new steps to `steps`, never insert them. See docs/decisions/0003-grants-as-bits.md.
  */
 
 export const ladders = {
@@ -29,15 +28,12 @@ export type Permission = keyof typeof ladders;
 export type ValueOf<P extends Permission> = (typeof ladders)[P][number];
 export type PermissionSet = { readonly [P in Permission]: ValueOf<P> };
 
-/** A PermissionSet as a number. Zero holds nothing. */
+/** A PermissionSet as a number. Zero grants nothing. */
 export type Mask = number;
 
 export const permissionNames = Object.keys(ladders) as Permission[];
 
-/**
- * The order in which steps were given their bits. Append only: the numbers are in the database. There is room for 31: more
- * would make numbers negative here, where bitwise operations have 32 bits with a sign.
- */
+/** A step's index is its bit. Append only: the numbers are stored. At most 31, because bitwise operations have 32 bits with a sign. */
 const steps: readonly (readonly [Permission, string | true])[] = [
   ["settings", "read"],
   ["settings", "update"],
@@ -64,7 +60,7 @@ const steps: readonly (readonly [Permission, string | true])[] = [
   ["policyOverrides", true],
 ];
 
-/** By permission, then by value: asked a hundred times for a page, so nothing is put together to ask. */
+/** By permission, then by value. Precomputed, because a page of a list needs about a hundred. */
 const bits: Readonly<Record<string, Record<string, Mask>>> = Object.fromEntries(
   permissionNames.map((name) => [
     name,
@@ -72,7 +68,7 @@ const bits: Readonly<Record<string, Record<string, Mask>>> = Object.fromEntries(
   ]),
 );
 
-/** The bit that tells whether a permission reaches a value. The lowest value of a ladder is held by everyone: 0. */
+/** The bit of a permission's value; 0 for the lowest value, which everybody has. */
 export function bitOf<P extends Permission>(permission: P, value: ValueOf<P>): Mask {
   return bits[permission]?.[String(value)] ?? 0;
 }
@@ -87,7 +83,6 @@ export function maskOf(set: Partial<PermissionSet>): Mask {
   return mask;
 }
 
-/** The value that a mask gives for one permission. */
 export function valueIn<P extends Permission>(mask: Mask, permission: P): ValueOf<P> {
   const ladder = ladders[permission];
   let value: ValueOf<P> = ladder[0];
@@ -108,15 +103,14 @@ export function holds<P extends Permission>(mask: Mask, permission: P, value: Va
   return (mask & bit) === bit;
 }
 
-/** What of `wanted` is not in `held`; empty when it is all there. */
-export function missingFrom(held: Mask, wanted: Mask): Permission[] {
-  const missing = wanted & ~held;
+export function missingFrom(granted: Mask, requested: Mask): Permission[] {
+  const missing = requested & ~granted;
   return permissionNames.filter((permission) => (maskOf({ [permission]: ladders[permission].at(-1) }) & missing) !== 0);
 }
 
 /**
- * Beside the ladders, and never stored: the workspace shares its state with the caller, a run of another workspace, who may see it for
- * that and nothing else of it.
+ * Not on the ladders, and never stored: the workspace shares its state with the caller, a run of another workspace, which can see
+ * nothing else of it.
  */
 export const sharedState: Mask = 1 << 30;
 

@@ -1,8 +1,8 @@
-/** Who may see a plan as the engine wrote it: it shows variables and outputs in clear. */
+/** Who can read a plan's full JSON, which shows variables and outputs in clear text. */
 import type { Actor } from "./actor.ts";
 import { type WorkspaceFacts, workspacePermissions } from "./permissions/workspace.ts";
 
-/** An organization's token has no part in runs. */
+/** Organization tokens have no access to runs. */
 export function mayReadWholePlan(actor: Actor, facts: WorkspaceFacts): boolean {
   return actor.kind !== "organization" && workspacePermissions(facts)["can-update"];
 }

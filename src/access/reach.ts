@@ -1,7 +1,7 @@
 /**
- * What the database needs to know to find and count what somebody can reach without bringing every row: each `can-*` as bits, the
- * level that a sum of grants amounts to, and who may ask about whom. All of it follows from what decides (`permissions/`, `levels.ts`,
- * `organization.ts`): here is no second opinion.
+ * What the database needs to find and count the projects and workspaces that a subject can reach without loading every row: each
+ * `can-*` as bits, the level that a sum of grants amounts to, and who can query whose reach. Everything here is derived from the
+ * functions that decide (`permissions/`, `levels.ts`, `organization.ts`).
  */
 import type { Access } from "./effective.ts";
 import {
@@ -26,13 +26,12 @@ import { workspacePermissionNames, workspacePermissions } from "./permissions/wo
 export type ThingKind = "project" | "workspace";
 export const thingKinds: readonly ThingKind[] = ["project", "workspace"];
 
-/** What beside the grants decides: whether the holder owns the organization, and whether that lets admins force deletions. */
+/** What decides besides the grants: ownership of the organization, and whether it lets admins force-delete. */
 export interface Owning {
   readonly owner: boolean;
   readonly allowForceDeleteWorkspaces: number;
 }
 
-/** Every `can-*` on a thing, as its document shows them. */
 export function permissionsOn(kind: ThingKind, access: Access, owning: Owning): Readonly<Record<string, boolean>> {
   return kind === "project" ? projectPermissions(access) : workspacePermissions({ access, ...owning });
 }
@@ -42,12 +41,10 @@ const namesOn: Readonly<Record<ThingKind, readonly string[]>> = {
   workspace: workspacePermissionNames,
 };
 
-/** Every `can-*` that may be asked for: some are of workspaces, some of projects, and some of both. */
 export const reachPermissionNames: readonly string[] = [
   ...new Set([...workspacePermissionNames, ...projectPermissionNames]),
 ];
 
-/** What seeing a thing at all is called there. */
 const seeing: Readonly<Record<ThingKind, string>> = { project: "can-read", workspace: "can-read-settings" };
 
 const singleBits: readonly Mask[] = Array.from({ length: 31 }, (_, position) => 1 << position).filter(
@@ -55,8 +52,8 @@ const singleBits: readonly Mask[] = Array.from({ length: 31 }, (_, position) => 
 );
 
 /**
- * The bits of which a sum of grants needs any to give a permission: none of them where nothing gives it, all of them where whoever
- * sees the thing has it. Found by asking the function that decides; `test/access/reach.test.ts` compares the two for every sum.
+ * The bits of which any one gives the permission: zero if nothing does, all of them if everybody who sees the target has it.
+ * Derived from the deciding function; `test/access/reach.test.ts` compares the two for every sum.
  */
 export function bitsGiving(kind: ThingKind, permission: string, owning: Owning): Mask {
   if (!namesOn[kind].includes(permission)) return 0;
@@ -65,21 +62,20 @@ export function bitsGiving(kind: ThingKind, permission: string, owning: Owning):
   return singleBits.filter(gives).reduce((mask, bit) => mask | bit, 0);
 }
 
-const anybody: Owning = { owner: false, allowForceDeleteWorkspaces: 0 };
+const nonOwner: Owning = { owner: false, allowForceDeleteWorkspaces: 0 };
 
-/** The bits of which any lets its holder see the thing. */
 export const seeingBits: Readonly<Record<ThingKind, Mask>> = {
-  project: bitsGiving("project", seeing.project, anybody),
-  workspace: bitsGiving("workspace", seeing.workspace, anybody),
+  project: bitsGiving("project", seeing.project, nonOwner),
+  workspace: bitsGiving("workspace", seeing.workspace, nonOwner),
 };
 
-/** A question about a sum of grants: is the thing seen, and is any of these bits held. Both, or the thing is not there. */
+/** A test of a sum of grants: the target must be visible, and at least one of these bits granted. */
 export interface Wanted {
   readonly sees: Mask;
   readonly any: Mask;
 }
 
-/** Without a permission: whether it is reached at all. */
+/** Without a permission: whether the target is visible at all. */
 export function wantedOn(kind: ThingKind, permission: string | undefined, owning: Owning): Wanted {
   const sees = seeingBits[kind];
   return { sees, any: permission === undefined ? sees : bitsGiving(kind, permission, owning) };
@@ -91,7 +87,7 @@ export function fulfils(mask: Mask, { sees, any }: Wanted): boolean {
 
 // --- levels
 
-/** The permissions that levels on a workspace are about; what a project's grants give beside them is about the project. */
+/** The permissions that workspace levels define; grants on a project also have some about the project itself. */
 const ofWorkspaces = maskOf(
   Object.fromEntries(
     permissionNames.filter((name) => name in workspaceLevel("admin")).map((name) => [name, ladders[name].at(-1)]),
@@ -101,7 +97,7 @@ const ofWorkspaces = maskOf(
 const named = <Level extends string>(names: readonly Level[], maskOfLevel: (level: Level) => Mask) =>
   names.filter((name) => name !== "custom").map((name): readonly [Level, Mask] => [name, maskOfLevel(name)]);
 
-/** By kind: which bits count, and what each named level has of them. Whatever fits none is `custom`. */
+/** By kind: the bits that count, and those that each named level has. Anything else is `custom`. */
 export const levelsOn: Readonly<
   Record<ThingKind, { readonly counts: Mask; readonly levels: readonly (readonly [string, Mask])[] }>
 > = {
@@ -113,19 +109,17 @@ export function levelNames(kind: ThingKind): string[] {
   return [...levelsOn[kind].levels.map(([name]) => name), "custom"];
 }
 
-/** The level that gives exactly this on the thing. */
 export function levelOf(kind: ThingKind, mask: Mask): string {
   const { counts, levels } = levelsOn[kind];
   return levels.find(([, gives]) => (mask & counts) === gives)?.[0] ?? "custom";
 }
 
-// --- what organization-level permissions give, bit by bit
+// --- what organization-level permissions give, by bit
 
-/** What owners alone hold, by which they are known. */
 export const ownersBit: Mask =
   ownersAccess & ~organizationPermissionNames.map(organizationBit).reduce((mask, bit) => mask | bit, 0);
 
-/** Each bit of `teams.organization_access` that gives anything on projects and workspaces, with what it gives; the sum is their OR. */
+/** Each bit of `teams.organization_access` that gives access to projects and workspaces, with that access; the total is their OR. */
 export const everywhereByBit: readonly { readonly bit: Mask; readonly gives: Mask }[] = [
   ...organizationPermissionNames.map(organizationBit),
   ownersBit,
@@ -133,22 +127,22 @@ export const everywhereByBit: readonly { readonly bit: Mask; readonly gives: Mas
   .map((bit) => ({ bit, gives: everywhereOf(bit) }))
   .filter(({ gives }) => gives !== 0);
 
-// --- who may ask
+// --- who can query
 
-/** Whoever manages the organization's people or its teams asks about all of them, as far as they are known to it. */
+/** Callers who manage the organization's members or teams can query every holder that is visible to them. */
 export function managesHolders(standing: Standing): boolean {
   const held = organizationPermissions(standing);
   return held["can-manage-memberships"] || held["can-create-team"];
 }
 
-/** Its own members and its own token; and whoever manages it, or the organization's memberships. */
+/** The team's members and its token, and callers who manage the team or the organization's memberships. */
 export function mayAskAboutTeam(standing: Standing, team: TeamFacts): boolean {
   const held = teamPermissions(standing, team);
   const manages = held["can-update"] || organizationPermissions(standing)["can-manage-memberships"];
   return held["can-read"] && (team.includesActor === 1 || manages);
 }
 
-/** Oneself; and whoever manages the organization's memberships. */
+/** The user themselves, and callers who manage the organization's memberships. */
 export function mayAskAboutPerson(standing: Standing, isSelf: boolean): boolean {
   return standing.member && (isSelf || organizationPermissions(standing)["can-manage-memberships"]);
 }

@@ -1,28 +1,28 @@
 /**
- * What the token of a run may do: work for its own workspace, and read the state that others share with that. Neither agents nor
- * runs are anybody to operations that do not name them.
+ * What a run's token can do: act for its own workspace, and read the states that others share with it. Operations refuse agents and
+ * runs unless their definition lists them as callers.
  */
 import { notFound } from "../kernel/errors.ts";
 import { isIdOf } from "../kernel/ids.ts";
 import type { Actor } from "./actor.ts";
 import { holds, type Mask, maskOf, sharedState } from "./permission-set.ts";
 
-/** Its own workspace: read it, its runs and its state. */
+/** On its own workspace: read it, its runs and its state. */
 export const ownWorkspace: Mask = maskOf({ runs: "read", stateVersions: "read" });
 const writingState: Mask = maskOf({ stateVersions: "write" });
 
-/** The author of a plan decides what it executes, and may not be allowed to apply: only an apply, which was approved, writes state. */
+/** A plan's author decides what it executes and may lack the permission to apply, so only an apply, which was approved, writes state. */
 const isApplying = (actor: Actor): boolean => actor.kind === "run" && isIdOf("applies", actor.phaseId);
 
-/** What a caller holds on a workspace by records, or by being a run: an apply also writes the state of its own workspace. */
-export function grantedToPhase(actor: Actor, held: Mask | null): Mask | null {
-  return held !== null && isApplying(actor) && holds(held, "runs", "read") ? held | writingState : held;
+/** The caller's grants on a workspace; an apply can also write the state of its own workspace. */
+export function grantedToPhase(actor: Actor, granted: Mask | null): Mask | null {
+  return granted !== null && isApplying(actor) && holds(granted, "runs", "read") ? granted | writingState : granted;
 }
 
-/** One that shares its state with it: see it and read its state. Its runs, logs and configurations are not shared. */
+/** On a workspace that shares its state: see it and read its state, but not its runs, logs or configurations. */
 export const sharingWorkspace: Mask = sharedState | maskOf({ stateVersions: "read" });
 
-/** The engine asks what an organization can do before it reads a state in it. */
+/** The CLI reads an organization's entitlements before it reads a state in it. */
 export function mayReadEntitlements(
   actor: Actor,
   organization: { readonly id: string; readonly standing: { readonly member: boolean } },
@@ -30,10 +30,10 @@ export function mayReadEntitlements(
   return organization.standing.member || (actor.kind === "run" && actor.organizationId === organization.id);
 }
 
-/** Who calls an operation beside people, teams and organizations: `agents` alone, or `runs` too. */
+/** The callers of an operation besides users, teams and organizations: `agents` (and nobody else), or also `runs`. */
 export type Callers = "agents" | "runs" | undefined;
 
-/** To whom an operation is not open it is not there. Raises `not-found`. */
+/** To callers that it does not accept, the operation does not exist. Raises `not-found`. */
 export function refuseCaller(actor: Actor, callers: Callers): void {
   const isOpen = actor.kind === "run" ? callers === "runs" : (actor.kind === "agent") === (callers === "agents");
   if (!isOpen) throw notFound("thing");

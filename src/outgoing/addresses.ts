@@ -1,10 +1,10 @@
 /**
- * Which addresses the service calls. What people type (an issuer, a repository) may name a host inside the operator's own network,
- * which they could not reach themselves: such addresses are only called where the operator names them.
+ * Which addresses the service can call. URLs that users enter (an issuer, a repository) can name a host in the operator's network
+ * that those users can't reach themselves, so private addresses are called only if the operator allows them.
  */
 import { BlockList, isIP } from "node:net";
 
-const inside = [
+const privateNetworks = [
   "0.0.0.0/8",
   "10.0.0.0/8",
   "100.64.0.0/10",
@@ -45,10 +45,10 @@ function listOf(networks: readonly string[]): BlockList {
   return list;
 }
 
-const insideList = listOf(inside);
+const privateList = listOf(privateNetworks);
 
-/** An IPv4 address that is written as an IPv6 one is that IPv4 address. */
-function plain(address: string): string {
+/** Returns the IPv4 address in an IPv4-mapped IPv6 one. */
+function unmapIpv4(address: string): string {
   const [, mapped] = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address) ?? [];
   if (mapped !== undefined) return mapped;
   const [, high, low] = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/i.exec(address) ?? [];
@@ -57,14 +57,14 @@ function plain(address: string): string {
   return [a >> 8, a & 255, b >> 8, b & 255].join(".");
 }
 
-export type Standing = "public" | "named" | "refused";
+export type Standing = "public" | "allowed" | "private";
 
-/** `named`: inside some network, and the operator lets it be called. */
+/** `allowed`: on the operator's list, whether private or not. */
 export function addressRules(allowed: readonly string[]): (address: string) => Standing {
-  const named = listOf(allowed);
+  const allowedList = listOf(allowed);
   return (address) => {
-    const known = plain(address);
-    if (named.check(known, familyOf(known))) return "named";
-    return isIP(known) === 0 || insideList.check(known, familyOf(known)) ? "refused" : "public";
+    const known = unmapIpv4(address);
+    if (allowedList.check(known, familyOf(known))) return "allowed";
+    return isIP(known) === 0 || privateList.check(known, familyOf(known)) ? "private" : "public";
   };
 }

@@ -1,15 +1,15 @@
-/** Mail by the operator's own server: TLS verified, bounded in time. Whom it is for is not shown to the others. */
+/** Sends mail through the operator's server: verified TLS, bounded time. Recipients don't see each other. */
 import { createTransport } from "nodemailer";
 import { OutgoingFault } from "./request.ts";
 
-/** The operator's server, as `smtp://USER:PASSWORD@HOST:PORT` or `smtps://…`, and who the mail is from. */
+/** The operator's server, as `smtp://USER:PASSWORD@HOST:PORT` or `smtps://…`, and the sender's address. */
 export interface MailServer {
   readonly url: string;
   readonly from: string;
 }
 
 export interface Mail {
-  /** The same for every attempt, so that a mail that comes twice can be told. */
+  /** The same for every attempt, so that receivers can recognize a duplicate. */
   readonly id: string;
   readonly to: readonly string[];
   readonly subject: string;
@@ -25,13 +25,13 @@ function transportTo(url: string) {
     connectionTimeout: connectMs,
     greetingTimeout: connectMs,
     socketTimeout: silentMs,
-    // What is sent is text of ours: nothing is fetched or read to fill it.
+    // Messages contain only our own text: nothing may be fetched or read to fill them.
     disableFileAccess: true,
     disableUrlAccess: true,
   });
 }
 
-/** Connects and signs in, and sends nothing. Raises OutgoingFault. */
+/** Connects and authenticates, without sending. Raises OutgoingError. */
 export async function verifyMailServer({ url }: MailServer): Promise<void> {
   const transport = transportTo(url);
   try {
@@ -46,7 +46,7 @@ export async function verifyMailServer({ url }: MailServer): Promise<void> {
   }
 }
 
-/** Gives the server's last word. Raises OutgoingFault. */
+/** Returns the server's final response. Raises OutgoingError. */
 export async function sendMail({ url, from }: MailServer, mail: Mail): Promise<string> {
   const { host } = new URL(url);
   const transport = transportTo(url);
@@ -54,7 +54,7 @@ export async function sendMail({ url, from }: MailServer, mail: Mail): Promise<s
     const sent = await transport.sendMail({
       from,
       to: from,
-      // Whom it is for stands on the envelope alone; who it is from gets none.
+      // Recipients are on the envelope only, so that they don't see each other; the sender gets no copy.
       envelope: { from, to: [...mail.to] },
       subject: mail.subject,
       text: mail.text,
@@ -64,7 +64,7 @@ export async function sendMail({ url, from }: MailServer, mail: Mail): Promise<s
     const refused = sent.rejected.length > 0 ? ` Refused for: ${sent.rejected.map(String).join(", ")}.` : "";
     return `${sent.response}${refused}`;
   } catch (error) {
-    throw new OutgoingFault(`The mail server ${host} did not take it (${(error as Error).message}).`);
+    throw new OutgoingFault(`The mail server ${host} did not accept the message (${(error as Error).message}).`);
   } finally {
     transport.close();
   }

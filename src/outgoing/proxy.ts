@@ -1,6 +1,6 @@
 /**
- * A proxy on the loopback for programs that call others by themselves, git for one: it judges addresses as our own requests are
- * judged, and bounds what comes back. It is there for one piece of work and gone with it.
+ * A loopback proxy for programs that make their own requests, such as git: it checks addresses like our own requests, and limits
+ * the size of responses. Each instance serves one task.
  */
 import {
   createServer,
@@ -14,9 +14,8 @@ import { Transform } from "node:stream";
 import { judgedLookup, judgeOf, OutgoingFault } from "./request.ts";
 
 export interface ProxyOptions {
-  /** As for our own requests. */
   readonly allowed: readonly string[];
-  /** Of everything that comes back. */
+  /** In total, over all responses. */
   readonly bytesMax: number;
 }
 
@@ -31,7 +30,7 @@ export class JudgingProxy {
     this.#options = options;
     this.#server = createServer((request, response) => this.#pass(request, response));
     this.#server.on("connect", (request, socket: Socket, head: Buffer) => this.#tunnel(request, socket, head));
-    this.#server.on("connection", (socket) => this.#keep(socket));
+    this.#server.on("connection", (socket) => this.#track(socket));
   }
 
   static async start(options: ProxyOptions): Promise<JudgingProxy> {
@@ -44,7 +43,7 @@ export class JudgingProxy {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** Why it let something not through, the first time. */
+  /** Why the first refused request was refused. */
   get fault(): OutgoingFault | undefined {
     return this.#fault;
   }
@@ -54,25 +53,25 @@ export class JudgingProxy {
     for (const socket of this.#sockets) socket.destroy();
   }
 
-  #keep(socket: Socket): void {
+  #track(socket: Socket): void {
     this.#sockets.add(socket);
     socket.on("error", () => socket.destroy());
     socket.once("close", () => this.#sockets.delete(socket));
   }
 
-  /** TLS from end to end: what is inside is not ours to see. */
+  /** TLS is end to end: the proxy can't read it. */
   #tunnel(request: IncomingMessage, client: Socket, head: Buffer): void {
-    this.#keep(client);
+    this.#track(client);
     const refuse = (error: Error) => {
-      this.#note(error, request.url);
+      this.#recordFault(error, request.url);
       client.end("HTTP/1.1 502 Bad Gateway\r\n\r\n");
     };
     try {
       const target = new URL(`https://${request.url}`);
-      const judge = judgeOf(target, this.#options.allowed);
+      const check = judgeOf(target, this.#options.allowed);
       const host = target.hostname.replace(/^\[|\]$/g, "");
-      const upstream = connect({ host, port: Number(target.port || 443), lookup: judgedLookup(judge) });
-      this.#keep(upstream);
+      const upstream = connect({ host, port: Number(target.port || 443), lookup: judgedLookup(check) });
+      this.#track(upstream);
       upstream.once("error", refuse);
       upstream.once("connect", () => {
         client.write("HTTP/1.1 200 Connection Established\r\n\r\n");
@@ -86,10 +85,10 @@ export class JudgingProxy {
     }
   }
 
-  /** Without TLS: only where the operator has named the address. */
+  /** Plain HTTP, only to addresses that the operator allows. */
   #pass(request: IncomingMessage, response: ServerResponse): void {
     const refuse = (error: Error) => {
-      this.#note(error, request.headers.host);
+      this.#recordFault(error, request.headers.host);
       if (response.headersSent) response.destroy();
       else response.writeHead(502).end();
     };
@@ -100,10 +99,14 @@ export class JudgingProxy {
       const headers = Object.fromEntries(
         Object.entries(request.headers).filter(([name]) => !name.startsWith("proxy-")),
       );
-      const upstream = httpRequest(target, { method: request.method, headers, lookup, agent: false }, (answer) => {
-        response.writeHead(answer.statusCode ?? 502, answer.headers);
-        answer.pipe(this.#counted(answer.socket)).pipe(response);
-      });
+      const upstream = httpRequest(
+        target,
+        { method: request.method, headers, lookup, agent: false },
+        (upstreamResponse) => {
+          response.writeHead(upstreamResponse.statusCode ?? 502, upstreamResponse.headers);
+          upstreamResponse.pipe(this.#counted(upstreamResponse.socket)).pipe(response);
+        },
+      );
       upstream.on("error", refuse);
       request.pipe(upstream);
       response.once("close", () => upstream.destroy());
@@ -118,14 +121,14 @@ export class JudgingProxy {
       transform: (piece: Buffer, _encoding, done) => {
         this.#bytes += piece.length;
         if (this.#bytes <= bytesMax) return done(null, piece);
-        this.#note(new OutgoingFault(`It sends more than ${bytesMax} bytes.`));
+        this.#recordFault(new OutgoingFault(`The response is larger than ${bytesMax} bytes.`));
         from.destroy();
         for (const socket of this.#sockets) socket.destroy();
       },
     });
   }
 
-  #note(error: Error, host = "The address"): void {
+  #recordFault(error: Error, host = "The address"): void {
     const known = error instanceof OutgoingFault;
     this.#fault ??= known ? error : new OutgoingFault(`${host} can't be reached (${error.message}).`);
   }

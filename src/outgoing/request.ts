@@ -1,6 +1,6 @@
 /**
- * The one way in which the service calls others: TLS verified, bounded in time and size, no redirects, and no address that it should
- * not call, judged after its name was looked up, so that a name that leads elsewhere a moment later leads nowhere.
+ * The only way in which the service makes outgoing requests: verified TLS, bounded time and size, no redirects. Addresses are
+ * checked after the DNS lookup and the connection uses the checked address, so that DNS rebinding has no effect.
  */
 import { lookup as lookUp } from "node:dns";
 import { type IncomingMessage, request as httpRequest } from "node:http";
@@ -10,7 +10,7 @@ import { parseBounded, TooManyMembers } from "../kernel/bounded-json.ts";
 import { addressRules, type Standing } from "./addresses.ts";
 
 export interface OutgoingOptions {
-  /** Addresses and networks inside the operator's own that may be called, also without TLS. */
+  /** Addresses and networks of the operator that can be called, also without TLS. */
   readonly allowed: readonly string[];
   readonly timeoutMs?: number;
   readonly bytesMax?: number;
@@ -18,16 +18,16 @@ export interface OutgoingOptions {
 
 const timeoutMsByDefault = 5000;
 const bytesMaxByDefault = 1024 * 1024;
-const good = 200;
+const okStatus = 200;
 
-/** A document of JSON. Raises OutgoingFault. */
+/** Fetches a JSON document. Raises OutgoingError. */
 export async function fetchJson(url: string, options: OutgoingOptions): Promise<unknown> {
   const text = await fetchText(url, options);
   try {
     return parseBounded(Buffer.from(text));
   } catch (error) {
     const why = error instanceof TooManyMembers ? "too much JSON" : "not JSON";
-    throw new OutgoingFault(`What ${hostOf(url)} answers is ${why}.`);
+    throw new OutgoingFault(`The response of ${hostOf(url)} is ${why}.`);
   }
 }
 
@@ -35,59 +35,60 @@ const hostOf = (url: string): string => (URL.canParse(url) ? new URL(url).host :
 
 async function fetchText(url: string, options: OutgoingOptions): Promise<string> {
   const { bytesMax = bytesMaxByDefault } = options;
-  return talk(url, { method: "GET" }, options, async (answer, host) => {
-    if (answer.statusCode !== good) throw new OutgoingFault(`${host} answered with the status ${answer.statusCode}.`);
-    const { text, isCut } = await gathered(answer, bytesMax);
-    if (isCut) throw new OutgoingFault(`${host} answers with more than ${bytesMax} bytes.`);
+  return exchange(url, { method: "GET" }, options, async (response, host) => {
+    if (response.statusCode !== okStatus)
+      throw new OutgoingFault(`${host} responded with the status ${response.statusCode}.`);
+    const { text, isCut } = await readBody(response, bytesMax);
+    if (isCut) throw new OutgoingFault(`The response of ${host} is larger than ${bytesMax} bytes.`);
     return text;
   });
 }
 
 export interface OutgoingRequest {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
-  /** Instead of, or beside, an `accept` of JSON. */
+  /** Sent besides `accept: application/json`, which they can replace. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array;
 }
 
 export interface OutgoingAnswer {
   readonly status: number;
-  /** By their lower-case names. */
+  /** By lower-case name. */
   readonly headers: Readonly<Record<string, readonly string[]>>;
   readonly body: string;
-  /** There was more than `bytesMax`, which nobody read. */
+  /** The body is longer than `bytesMax`; the rest was not read. */
   readonly isCut: boolean;
 }
 
-/** Sends something, and gives whatever is answered: any status, a redirect too, for none is followed. Raises OutgoingFault. */
+/** Sends a request and returns the response, whatever its status; redirects are not followed. Raises OutgoingError. */
 export async function callOut(
   url: string,
   request: OutgoingRequest,
   options: OutgoingOptions,
 ): Promise<OutgoingAnswer> {
-  return talk(url, request, options, async (answer) => {
-    const { text: body, isCut } = await gathered(answer, options.bytesMax ?? bytesMaxByDefault);
+  return exchange(url, request, options, async (response) => {
+    const { text: body, isCut } = await readBody(response, options.bytesMax ?? bytesMaxByDefault);
     const headers = Object.fromEntries(
-      Object.entries(answer.headersDistinct).map(([name, values]) => [name, values ?? []]),
+      Object.entries(response.headersDistinct).map(([name, values]) => [name, values ?? []]),
     );
-    return { status: answer.statusCode ?? 0, headers, body, isCut };
+    return { status: response.statusCode ?? 0, headers, body, isCut };
   });
 }
 
-/** Whatever is not read of the answer is cut off, with its connection. */
-async function talk<T>(
+/** Closes the connection after `read`, whether or not the whole response was read. */
+async function exchange<T>(
   url: string,
   request: OutgoingRequest,
   { allowed, timeoutMs = timeoutMsByDefault }: OutgoingOptions,
-  read: (answer: IncomingMessage, host: string) => Promise<T>,
+  read: (response: IncomingMessage, host: string) => Promise<T>,
 ): Promise<T> {
   const target = targetOf(url);
-  const judge = judgeOf(target, allowed);
+  const check = judgeOf(target, allowed);
   const signal = AbortSignal.timeout(timeoutMs);
-  let answer: IncomingMessage | undefined;
+  let response: IncomingMessage | undefined;
   try {
-    answer = await ask(target, request, judge, signal);
-    return await read(answer, target.host);
+    response = await openRequest(target, request, check, signal);
+    return await read(response, target.host);
   } catch (error) {
     if (error instanceof OutgoingFault) throw error;
     const reason = signal.aborted
@@ -95,7 +96,7 @@ async function talk<T>(
       : (error as Error).message || (error as NodeJS.ErrnoException).code;
     throw new OutgoingFault(`${target.host} can't be reached (${reason}).`);
   } finally {
-    answer?.destroy();
+    response?.destroy();
   }
 }
 
@@ -108,25 +109,25 @@ function targetOf(url: string): URL {
   return target;
 }
 
-function ask(
+function openRequest(
   target: URL,
   { method, headers, body }: OutgoingRequest,
-  judge: Judge,
+  check: Judge,
   signal: AbortSignal,
 ): Promise<IncomingMessage> {
   const request = target.protocol === "https:" ? httpsRequest : httpRequest;
   return new Promise((resolve, reject) => {
     const sent = { accept: "application/json", "user-agent": "Cadastre", ...headers };
-    request(target, { method, lookup: judgedLookup(judge), signal, agent: false, headers: sent }, resolve)
+    request(target, { method, lookup: judgedLookup(check), signal, agent: false, headers: sent }, resolve)
       .on("error", reject)
       .end(body);
   });
 }
 
-async function gathered(answer: IncomingMessage, bytesMax: number): Promise<{ text: string; isCut: boolean }> {
+async function readBody(response: IncomingMessage, bytesMax: number): Promise<{ text: string; isCut: boolean }> {
   const pieces: Buffer[] = [];
   let bytes = 0;
-  for await (const piece of answer as AsyncIterable<Buffer>) {
+  for await (const piece of response as AsyncIterable<Buffer>) {
     bytes += piece.length;
     pieces.push(piece);
     if (bytes > bytesMax) break;
@@ -142,72 +143,72 @@ interface Init {
 
 const bodiless = [204, 205, 304];
 
-/** Bodies are texts or forms; no redirect is followed. Raises OutgoingFault. */
+/** A `fetch` for libraries: bodies are text or forms, and redirects are not followed. Raises OutgoingError. */
 export function outgoingFetch(options: OutgoingOptions): (url: string, init: Init) => Promise<Response> {
   return async (url, { method, headers, body }) => {
     const sent = body === undefined || body === null ? {} : { body: body.toString() };
     const request = { method: method as OutgoingRequest["method"], headers, ...sent };
-    const answer = await callOut(url, request, options);
-    if (answer.isCut) throw new OutgoingFault(`${new URL(url).host} answers with more than is taken.`);
-    const received = Object.entries(answer.headers).flatMap(([name, values]) =>
+    const response = await callOut(url, request, options);
+    if (response.isCut) throw new OutgoingFault(`The response of ${new URL(url).host} is too large.`);
+    const received = Object.entries(response.headers).flatMap(([name, values]) =>
       values.map((value): [string, string] => [name, value]),
     );
-    const { status } = answer;
-    return new Response(bodiless.includes(status) ? null : answer.body, { status, headers: received });
+    const { status } = response;
+    return new Response(bodiless.includes(status) ? null : response.body, { status, headers: received });
   };
 }
 
-/** Why nothing came of it: a sentence for whoever named the address. */
+/** Why a request failed, as a sentence for the user who entered the address. */
 export class OutgoingFault extends Error {
-  override readonly name = "OutgoingFault";
+  override readonly name = "OutgoingError";
 }
 
-/** The same once more would be refused again: until the operator or the address is another. */
+/** Repeating the request would fail again, until the address or the operator's settings change. */
 export class ForbiddenAddress extends OutgoingFault {}
 
 export type Judge = (address: string) => OutgoingFault | undefined;
 
-/** Without TLS only what the operator has named. */
+/** Without TLS, only addresses that the operator allows. */
 export function judgeOf(
   { protocol, hostname, host }: Pick<URL, "protocol" | "hostname" | "host">,
   allowed: readonly string[],
 ): Judge {
   const rules = addressRules(allowed);
-  const judge: Judge = (address) => {
-    const standing: Standing = rules(address);
-    if (standing === "named" || (standing === "public" && protocol === "https:")) return undefined;
+  const check: Judge = (address) => {
+    const addressClass: Standing = rules(address);
+    if (addressClass === "allowed" || (addressClass === "public" && protocol === "https:")) return undefined;
     return new ForbiddenAddress(
-      standing === "public"
+      addressClass === "public"
         ? `${host} is only called over https.`
         : `${host} leads to a private address (${address}). The operator can allow that with CADASTRE_ALLOW_PRIVATE_ADDRESSES.`,
     );
   };
   const literal = hostname.replace(/^\[|\]$/g, "");
-  const fault = isIP(literal) === 0 ? undefined : judge(literal);
+  const fault = isIP(literal) === 0 ? undefined : check(literal);
   if (fault !== undefined) throw fault;
-  return judge;
+  return check;
 }
 
-/** What is connected to is what was judged: the connection is made to these very addresses. */
-export function judgedLookup(judge: Judge): LookupFunction {
+/** Resolves names to checked addresses only, so that the connection uses what was checked. */
+export function judgedLookup(check: Judge): LookupFunction {
   return (name, options, done) =>
-    lookUp(name, { ...options, all: true }, (error, found) => {
-      const fault = error ?? found.map(({ address }) => judge(address)).find((each) => each !== undefined);
-      const [first] = found ?? [];
+    lookUp(name, { ...options, all: true }, (error, resolved) => {
+      const fault = error ?? resolved.map(({ address }) => check(address)).find((each) => each !== undefined);
+      const [first] = resolved ?? [];
       if (fault !== undefined || first === undefined) done(fault ?? new Error(`${name} has no address`), "", 0);
-      else if (options.all) done(null, found);
+      else if (options.all) done(null, resolved);
       else done(null, first.address, first.family);
     });
 }
 
-/** The first address of a name that may be called, for a program that is then to call that. Raises OutgoingFault. */
+/** Returns the first address of a host, if it is allowed, for a program that then connects to it. Raises OutgoingError. */
 export async function judgedAddress(host: string, port: string, allowed: readonly string[]): Promise<string> {
   const hostname = isIP(host) === 6 ? `[${host}]` : host;
-  // What is spoken there is as safe as TLS.
-  const judge = judgeOf({ protocol: "https:", hostname, host: `${hostname}:${port}` }, allowed);
+  // The program speaks SSH, which is as safe as TLS.
+  const check = judgeOf({ protocol: "https:", hostname, host: `${hostname}:${port}` }, allowed);
   if (isIP(host) !== 0) return host;
   return new Promise((resolve, reject) => {
-    judgedLookup(judge)(host, {}, (error, address) => {
+    judgedLookup(check)(host, {}, (error, address) => {
       if (error === null) return resolve(address as string);
       reject(
         error instanceof OutgoingFault ? error : new OutgoingFault(`${host} can't be reached (${error.message}).`),

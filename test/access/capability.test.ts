@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { Capability } from "../../src/access/capability.ts";
 import { grant, madeIn } from "../../src/access/granted.ts";
 
-// A name of its own: the others have their issuers, and may be loaded by another test.
+// A name of its own, because the real ones have issuers that other tests may load.
 const name = "test" as "import";
 const issue = Capability.issuer(name);
 

@@ -78,7 +78,7 @@ describe("the sum of grants", () => {
     );
   });
 
-  it("loses nothing by a grant more, gains nothing by one less, and knows no order", () => {
+  it("never shrinks with another grant, never grows without one, and does not depend on order", () => {
     fc.assert(
       fc.property(fc.array(permissions, { maxLength: 6 }), permissions, (masks, added) => {
         const before = effective(...masks).mask;
@@ -93,7 +93,7 @@ describe("the sum of grants", () => {
 });
 
 describe("the explanation", () => {
-  it("never differs from the decision, made as the database adds it up", () => {
+  it("always agrees with the decision, which is computed like in the database", () => {
     fc.assert(
       fc.property(holdings, (teams) => {
         const standing = standingFrom(person, "org-1", 1, teams);
@@ -111,7 +111,7 @@ describe("the explanation", () => {
     );
   });
 
-  it("names exactly the grants without which the value would not be reached: take them all away and it is lower", () => {
+  it("names exactly the grants that give the value: without all of them it is lower", () => {
     fc.assert(
       fc.property(holdings, (teams) => {
         const grants = grantsOf(person, standingFrom(person, "org-1", 1, teams), teams);
@@ -132,7 +132,7 @@ describe("the explanation", () => {
     );
   });
 
-  it("tells until when: the value is held as long as what has not ended gives it, and no longer", () => {
+  it("says until when: as long as an unexpired grant gives the value, and no longer", () => {
     const isLeft = (until: string | null | undefined, at: string) => !until || until > at;
     const leftOf = (team: TeamHolding, at: string): TeamHolding => ({
       ...team,
@@ -154,7 +154,7 @@ describe("the explanation", () => {
     );
   });
 
-  it("tells of a site admin and of an organization's token", () => {
+  it("covers site admins and organization tokens", () => {
     const admin = explainFor({ ...person, siteAdmin: true }, []);
     expect(admin.access.mask).toBe(everything);
     expect(admin.permissions.move.givenBy).toEqual([{ kind: "site-admin" }]);

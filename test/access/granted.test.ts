@@ -1,4 +1,4 @@
-/** The one rule for refusing. */
+/** The rule for refusals. */
 import { describe, expect, it } from "vitest";
 import { type Check, grant } from "../../src/access/granted.ts";
 import { AppError } from "../../src/kernel/errors.ts";
@@ -27,20 +27,20 @@ describe("grant", () => {
     "not-found",
     expect.stringMatching(/^There is no such workspace, or you are not allowed to see it\./),
   ];
-  const sentence = "You may see this workspace but not do this to it: it needs the permission to lock (can-lock).";
+  const sentence = "You can see this workspace, but this action needs the permission to lock (can-lock).";
 
-  it("gives the row back where it is allowed", () => {
+  it("returns the row if the permission is granted", () => {
     expect(grant(row, check)).toBe(row);
   });
 
-  it("says the same of what is not seen, whatever is allowed and whichever way it is refused", () => {
+  it("gives the same error for every resource that the caller can't see", () => {
     for (const allowed of [true, false]) {
       for (const otherwise of ["forbid", "hide"] as const)
         expect(refusalOf({ visible: false, allowed, otherwise })).toEqual(unseen);
     }
   });
 
-  it("names what is missing to whoever may see it, as forbidden or, where only that is listed, as not found", () => {
+  it("names the missing permission to callers who can see the resource, as forbidden or, where only that is listed, as not found", () => {
     expect(refusalOf({ allowed: false })).toEqual(["forbidden", sentence]);
     expect(refusalOf({ allowed: false, otherwise: "forbid" })).toEqual(["forbidden", sentence]);
     expect(refusalOf({ allowed: false, otherwise: "hide" })).toEqual(["not-found", sentence]);

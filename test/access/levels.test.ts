@@ -24,11 +24,11 @@ const ofLevel = (level: (typeof projectLevelNames)[number]) => {
   return Object.fromEntries(Object.entries(implied).map(([name, values]) => [name, values[column]]));
 };
 
-/** "Admin workspace role": maintain and admin give it, a custom set never does. */
+/** "Admin workspace role": maintain and admin give it, a custom level never does. */
 const workspaceAdmin = { read: false, write: false, maintain: true, admin: true, custom: false } as const;
 
 describe("the levels of a project", () => {
-  it("are five, and 'plan' is none of them", () => {
+  it("are five, without 'plan'", () => {
     expect([...projectLevelNames]).toEqual(["read", "write", "maintain", "admin", "custom"]);
   });
 
@@ -38,7 +38,7 @@ describe("the levels of a project", () => {
     expect(setOf(projectLevelMask(level))).toEqual(expected);
   });
 
-  it("each hold what the ones before hold", () => {
+  it("each include the lower ones", () => {
     const masks = (["custom", "read", "write", "maintain", "admin"] as const).map(projectLevelMask);
     masks.slice(1).forEach((mask, position) => expect((masks[position] ?? 0) & ~mask).toBe(0));
   });
@@ -47,7 +47,7 @@ describe("the levels of a project", () => {
     expect(projectLevelMask("admin")).toBe(everything);
   });
 
-  it("give a custom set the reading of the project and its runs, and nothing more", () => {
+  it("let a custom level read the project and its runs, and nothing more by default", () => {
     const mask = projectLevelMask("custom");
     expect(holds(mask, "runs", "read")).toBe(true);
     expect(holds(mask, "variables", "read")).toBe(false);

@@ -42,7 +42,7 @@ const maskOfAll = (names: readonly OrganizationPermission[]) =>
   names.reduce((mask, name) => mask | organizationBit(name), 0);
 
 describe("organization-level permissions", () => {
-  it("are those of the specification and of the clients, with the bits that databases hold already", () => {
+  it("are those of the specification and of the clients, with the bits that are stored in databases", () => {
     expect(Object.fromEntries(organizationPermissionNames.map((name) => [name, organizationBit(name)]))).toEqual({
       "manage-workspaces": 2,
       "read-workspaces": 4,
@@ -131,7 +131,7 @@ describe("what they give on every project and workspace", () => {
     expect(everywhereOf(1)).toBe(everything);
   });
 
-  it("never gets less by one more permission", () => {
+  it("never shrinks with another permission", () => {
     fc.assert(
       fc.property(anyAccess, fc.constantFrom(...organizationPermissionNames), (access, name) => {
         const before = everywhereOf(access);
@@ -142,7 +142,7 @@ describe("what they give on every project and workspace", () => {
   });
 });
 
-describe("what an actor is in an organization", () => {
+describe("an actor's standing in an organization", () => {
   const stranger = {
     member: false,
     owner: false,
@@ -162,15 +162,15 @@ describe("what an actor is in an organization", () => {
     grantable: everything,
   };
 
-  it("a user without membership is nobody", () => {
+  it("a user without a membership has none", () => {
     expect(standingOf(user(), row(null, 0))).toEqual(stranger);
   });
 
-  it("a member without a team knows the organization and holds nothing", () => {
+  it("a member without a team can see the organization and has no access", () => {
     expect(standingOf(user(), row(null))).toEqual({ ...stranger, member: true });
   });
 
-  it("a member holds what the teams hold, added up", () => {
+  it("a member has the sum of their teams' access", () => {
     const access = organizationBit("manage-teams") | organizationBit("read-projects");
     const standing = standingOf(user(), row(access));
     expect(standing).toEqual({
@@ -184,7 +184,7 @@ describe("what an actor is in an organization", () => {
     expect(holdsOrganization(standing, "manage-membership")).toBe(false);
   });
 
-  it("a member of the owners team holds everything, in person", () => {
+  it("a member of the owners team has all permissions, and can manage the owners team", () => {
     expect(standingOf(user(), row(ownersAccess))).toEqual(owner);
   });
 
@@ -202,13 +202,13 @@ describe("what an actor is in an organization", () => {
     expect(standingOf(team, row(ownersAccess, 0))).toMatchObject({ member: true, owner: true, everywhere: everything });
   });
 
-  it("an organization token owns its organization, but not in person", () => {
+  it("an organization token owns its organization, but can't manage the owners team", () => {
     const standing = standingOf(organization, row(null, 0));
     expect(standing).toMatchObject({ member: true, owner: true, ownerInPerson: false, seesSecretTeams: true });
     expect(standing.organization).toBe(ownersAccess);
   });
 
-  it("an organization token does not lock, run or write state, but may hand all of that to others", () => {
+  it("an organization token does not lock, run or write state, but can grant all of that to others", () => {
     const { everywhere, grantable } = standingOf(organization, row(null, 0));
     expect(setOf(everywhere)).toEqual({
       ...setOf(everything),
@@ -219,11 +219,11 @@ describe("what an actor is in an organization", () => {
     expect(grantable).toBe(everything);
   });
 
-  it("an organization token is nobody elsewhere", () => {
+  it("an organization token has no standing elsewhere", () => {
     expect(standingOf(organization, { ...row(null, 0), organizationId: "org-2" })).toEqual(stranger);
   });
 
-  it("never holds more than an owner, nor grants more than it holds unless it is the organization", () => {
+  it("never has more than an owner, and only organization tokens can grant more than they have", () => {
     fc.assert(
       fc.property(anyAccess, fc.constantFrom(user(), team), (access, actor) => {
         const standing = standingOf(actor, row(access));
@@ -239,10 +239,10 @@ describe("what an actor is in an organization", () => {
   });
 });
 
-describe("an organization that refuses users' tokens", () => {
+describe("an organization that refuses user tokens", () => {
   const refusing = (access: number | null, isMember: number) => ({ ...row(access, isMember), userTokenMaxMs: 0 });
 
-  it("raises `unauthorized` for a user who would be let in otherwise", () => {
+  it("raises `unauthorized` for a user with access otherwise", () => {
     for (const [actor, facts] of [
       [user(), refusing(null, 1)],
       [user(), refusing(ownersAccess, 1)],
@@ -252,7 +252,7 @@ describe("an organization that refuses users' tokens", () => {
       expect(() => standingOf(actor, facts)).toThrow(expect.objectContaining({ code: "unauthorized" }));
   });
 
-  it("is the same as ever to everybody else", () => {
+  it("makes no difference to everybody else", () => {
     for (const [actor, access, isMember] of [
       [user(), null, 0],
       [team, organizationBit("manage-teams"), 0],
@@ -265,7 +265,7 @@ describe("an organization that refuses users' tokens", () => {
   });
 });
 
-describe("an organization that takes users' tokens up to an age", () => {
+describe("an organization that limits the age of user tokens", () => {
   const bounding = (access: number | null, isMember = 1) => ({ ...row(access, isMember), userTokenMaxMs: 1000 });
 
   it("raises `unauthorized` for an older one, also a site admin's", () => {
@@ -277,7 +277,7 @@ describe("an organization that takes users' tokens up to an age", () => {
       expect(() => standingOf(actor, facts)).toThrow(expect.objectContaining({ code: "unauthorized" }));
   });
 
-  it("takes a younger one, and shows itself to no stranger", () => {
+  it("accepts a younger one, and stays hidden from non-members", () => {
     expect(standingOf(user(false, 999), bounding(ownersAccess))).toMatchObject({ owner: true });
     expect(standingOf(user(false, 5000), bounding(null, 0))).toMatchObject({ member: false });
     expect(standingOf(team, bounding(0, 0))).toMatchObject({ member: true });
@@ -298,7 +298,7 @@ describe("an organization that is disabled", () => {
       expect(() => standingOf(actor, facts)).toThrow(expect.objectContaining({ code: "not-found" }));
   });
 
-  it("is the same as ever to site admins, the operator and strangers", () => {
+  it("makes no difference to site admins, the operator and non-members", () => {
     for (const actor of [user(true), { kind: "operator" }] as const)
       expect(standingOf(actor, disabled(null, 0))).toMatchObject({ owner: true });
     expect(standingOf(user(), disabled(null, 0))).toMatchObject({ member: false });
@@ -306,8 +306,8 @@ describe("an organization that is disabled", () => {
   });
 });
 
-describe("the token for the audit trail", () => {
-  it("is a stranger, and reads the trail of its organization alone", () => {
+describe("the audit log token", () => {
+  it("has no standing, and reads only its organization's audit log", () => {
     const standing = standingOf(auditor, row(null, 0));
     expect(standing).toMatchObject({ member: false, owner: false, organization: 0, everywhere: 0, grantable: 0 });
     expect(mayReadAuditTrail(auditor, "org-1", standing)).toBe(true);
@@ -318,7 +318,7 @@ describe("the token for the audit trail", () => {
 });
 
 describe("which organization-level permissions are missing", () => {
-  it("are exactly those wanted and not held", () => {
+  it("are exactly those requested and not granted", () => {
     fc.assert(
       fc.property(anyAccess, anyAccess, (held, wanted) => {
         const missing = missingOrganizationPermissions(standingOf(user(), row(held)), wanted);

@@ -47,7 +47,7 @@ describe("the ladders", () => {
     });
   });
 
-  it("have the bits that databases hold already", () => {
+  it("have the bits that are stored in databases", () => {
     const stored = permissionNames.flatMap((name) =>
       ladders[name].slice(1).map((value) => [`${name}=${String(value)}`, bitOf(name, value as never)]),
     );
@@ -100,7 +100,7 @@ describe("a set and its number", () => {
     );
   });
 
-  it("hold nothing at zero, everything at the top", () => {
+  it("grant nothing at zero, and everything at the top", () => {
     const lowest = Object.fromEntries(permissionNames.map((name) => [name, ladders[name][0]]));
     const highest = Object.fromEntries(permissionNames.map((name) => [name, ladders[name].at(-1)]));
     expect(setOf(0)).toEqual(lowest);
@@ -135,7 +135,7 @@ describe("the sum of grants", () => {
     );
   });
 
-  it("never loses a permission by another grant", () => {
+  it("never loses a permission with another grant", () => {
     fc.assert(
       fc.property(fc.array(anySet, { maxLength: 5 }), anySet, anyStep, (sets, added, [name, value]) => {
         const before = effective(...sets.map(maskOf)).mask;
@@ -147,7 +147,7 @@ describe("the sum of grants", () => {
     );
   });
 
-  it("does not depend on the order of the grants, nor on one that is counted twice", () => {
+  it("does not depend on the order of grants, or on duplicates", () => {
     fc.assert(
       fc.property(fc.array(anySet.map(maskOf), { maxLength: 6 }), (masks) => {
         const { mask } = effective(...masks);
@@ -157,7 +157,7 @@ describe("the sum of grants", () => {
     );
   });
 
-  it("counts levels at which nothing is held as nothing, and records like numbers", () => {
+  it("ignores levels without a grant, and treats records like numbers", () => {
     expect(effective(null, undefined, { mask: maskOf({ runs: "plan" }) }, maskOf({ create: true })).mask).toBe(
       maskOf({ runs: "plan", create: true }),
     );
@@ -166,7 +166,7 @@ describe("the sum of grants", () => {
 });
 
 describe("what is missing", () => {
-  it("names the permissions of which a higher value is wanted than held", () => {
+  it("names the permissions of which a higher value is requested than granted", () => {
     fc.assert(
       fc.property(anySet, anySet, (held, wanted) => {
         const higher = permissionNames.filter((name) => height(wanted, name) > height(held, name));

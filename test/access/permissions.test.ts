@@ -34,18 +34,18 @@ const team = { isOwners: 0, visibility: "organization", allowMemberTokenManageme
 const granted = (flags: Record<string, boolean>) => Object.keys(flags).filter((name) => flags[name]);
 
 describe("actors", () => {
-  it("are found in teams by their principal, and only people and teams are", () => {
+  it("have a principal if they are users or teams", () => {
     expect([ada, network, acme, { kind: "operator" } as const].map(principalOf)).toEqual(["user-1", "team-1", "", ""]);
   });
 
-  it("are told apart in the audit trail", () => {
+  it("are distinguishable in the audit log", () => {
     const operator: Actor = { kind: "operator" };
     expect([ada, network, acme, operator].map(actorId)).toEqual(["user-1", "team-1", "org-1", "operator"]);
     expect([ada, network, acme, operator].map(actorName)).toEqual(["ada", "network", "acme", "operator"]);
     expect([ada, network, acme, operator].map(tokenIdOf)).toEqual(["at-1", "at-2", "at-3", null]);
   });
 
-  it("are site admins as users with the mark, and as the operator", () => {
+  it("are site admins if they are users with the flag, or the operator", () => {
     expect(isSiteAdmin({ ...ada, siteAdmin: true })).toBe(true);
     expect(isSiteAdmin({ kind: "operator" })).toBe(true);
     expect([ada, network, acme].some(isSiteAdmin)).toBe(false);
@@ -86,12 +86,12 @@ describe("permissions on an organization", () => {
     expect(granted(organizationPermissions(holding(name)))).toEqual(["can-traverse", ...expected]);
   });
 
-  it("are all there for an owner and for the organization's token", () => {
+  it("are all granted to an owner and to the organization token", () => {
     expect(Object.values(organizationPermissions(owner))).not.toContain(false);
     expect(Object.values(organizationPermissions(organizationToken))).not.toContain(false);
   });
 
-  it("are none for a stranger", () => {
+  it("are all denied to a non-member", () => {
     expect(granted(organizationPermissions(stranger))).toEqual([]);
   });
 });
@@ -106,7 +106,7 @@ describe("permissions on a team", () => {
     "can-update-api-token",
   ];
 
-  it("are all there for an owner and for the organization's token", () => {
+  it("are all granted to an owner and to the organization token", () => {
     expect(granted(teamPermissions(owner, team))).toEqual(all);
     expect(granted(teamPermissions(organizationToken, { ...team, visibility: "secret" }))).toEqual(all);
   });
@@ -120,7 +120,7 @@ describe("permissions on a team", () => {
     expect(granted(teamPermissions(holding(name), team))).toEqual(["can-read", ...expected]);
   });
 
-  it("leave the owners team to owners in person, and its deletion to nobody", () => {
+  it("let only members of the owners team and site admins manage it, and nobody delete it", () => {
     const owners = { ...team, isOwners: 1, includesActor: 1, allowMemberTokenManagement: 1 };
     expect(granted(teamPermissions(owner, owners))).toEqual([
       "can-read",
@@ -141,11 +141,11 @@ describe("permissions on a team", () => {
     expect(teamPermissions(owner, secret)["can-read"]).toBe(true);
   });
 
-  it("hide every team from strangers", () => {
+  it("hide every team from non-members", () => {
     expect(granted(teamPermissions(stranger, team))).toEqual([]);
   });
 
-  it("let members manage the token only where the team allows it", () => {
+  it("let members manage the token only if the team allows it", () => {
     const own = { ...team, includesActor: 1 };
     expect(teamPermissions(holding(), own)["can-update-api-token"]).toBe(false);
     expect(teamPermissions(holding(), { ...own, allowMemberTokenManagement: 1 })["can-update-api-token"]).toBe(true);
@@ -153,7 +153,7 @@ describe("permissions on a team", () => {
   });
 });
 
-describe("who may manage a token", () => {
+describe("who can manage a token", () => {
   const token = { ...team, userId: null, teamId: null, standing: stranger };
 
   it("a user's: the user and site admins", () => {
@@ -169,7 +169,7 @@ describe("who may manage a token", () => {
     expect(mayManageToken(ada, { ...token, standing: holding("manage-teams", "manage-membership") })).toBe(false);
   });
 
-  it("a team's: whoever may update its token and may know of it", () => {
+  it("a team's: callers who can see the team and update its token", () => {
     const theirs = { ...token, teamId: "team-1", standing: holding("manage-teams") };
     expect(mayManageToken(ada, theirs)).toBe(true);
     expect(mayManageToken(ada, { ...theirs, visibility: "secret" })).toBe(false);

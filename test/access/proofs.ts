@@ -1,7 +1,7 @@
 /**
- * The proof of a check proves: what was only read can't be written. The compiler reads this file with every `npm run check`, and
- * nothing runs it. Each line with `@ts-expect-error` must not compile; where one does, because a function that writes asks for less
- * than it should, or a reading gives more, `check` fails with "Unused '@ts-expect-error' directive".
+ * Proofs of permission checks work: what was only read can't be written. The compiler reads this file with every `npm run check`, and
+ * nothing runs it. Each line with `@ts-expect-error` must not compile; if one does, because a function that writes requires less
+ * than it should, or a read proves more, `check` fails with "Unused '@ts-expect-error' directive".
  */
 import { Capability, type CapabilityName } from "../../src/access/capability.ts";
 import { type Checked, grant, type Granted } from "../../src/access/granted.ts";
@@ -43,13 +43,13 @@ export async function workspaces(tx: Tx, context: Context, row: WorkspaceTable):
   await unlinkTags(tx, read, []);
   // @ts-expect-error: it was only read
   await bindTags(tx, { workspace: read }, []);
-  // @ts-expect-error: a row that nobody checked
+  // @ts-expect-error: an unchecked row
   await updateWorkspaceRow(tx, row, {});
-  // @ts-expect-error: to update is not to delete
+  // @ts-expect-error: updating does not allow deleting
   await deleteWorkspaceRow(tx, grantWorkspace(read, "can-update"));
-  // @ts-expect-error: to delete is not to update
+  // @ts-expect-error: deleting does not allow updating
   await updateWorkspaceRow(tx, grantWorkspace(read, "can-destroy"), {});
-  // @ts-expect-error: any permission is none
+  // @ts-expect-error: an unspecified permission proves nothing
   await updateWorkspaceRow(tx, read as Granted<WorkspaceView, string>, {});
 
   await updateWorkspaceRow(tx, grantWorkspace(read, "can-update"), {});
@@ -61,29 +61,29 @@ export async function runs(tx: Tx, context: Context, work: JobWork): Promise<voi
   const read = await loadWorkspace(tx, context, { workspaceId: "" }, true);
   // @ts-expect-error: it was only read
   await createRun(tx, context, read, input);
-  // @ts-expect-error: to update a workspace is not to queue runs
+  // @ts-expect-error: updating a workspace does not allow queueing runs
   await createRun(tx, context, grantWorkspace(read, "can-update"), input);
   // @ts-expect-error: a copy is not what was checked
   await createRun(tx, context, { ...grantWorkspace(read, "can-queue-run"), id: "" }, input);
   const check = { thing: "workspace", visible: true, allowed: true, needs: "nothing" } as const;
-  // @ts-expect-error: no check finds that somebody is a job
+  // @ts-expect-error: no permission check proves that a caller is a job
   await createRun(tx, context, grant(read, { ...check, permission: "job" }), input);
 
   await createRun(tx, context, grantWorkspace(read, "can-queue-run"), input);
   await createRun(tx, context, work.capability.grant(read), input);
 }
 
-/** No check can find what is called as a capability is. */
+/** No permission check can prove the name of a capability. */
 export const areApart: [Extract<CapabilityName, Checked>] extends [never] ? true : false = true;
 
 export async function capabilities(tx: Tx, { capability }: JobWork, webhook: Capability<"webhook">): Promise<void> {
-  // @ts-expect-error: a word is no capability
+  // @ts-expect-error: a string is no capability
   await deleteFinished(tx, "a job", "", 1);
   // @ts-expect-error: neither is an object
   await deleteFinished(tx, { grant: capability.grant }, "", 1);
   // @ts-expect-error: nor another's
   await deleteFinished(tx, webhook, "", 1);
-  // @ts-expect-error: nobody but an issuer makes one
+  // @ts-expect-error: only an issuer creates one
   await deleteFinished(tx, new Capability("job", undefined), "", 1);
 
   await deleteFinished(tx, capability, "", 1);
@@ -95,17 +95,17 @@ export async function projects(tx: Tx, context: Context, row: ProjectTable, made
   await updateProjectRow(tx, read, {});
   // @ts-expect-error: it was only read
   await deleteProjectRow(tx, read);
-  // @ts-expect-error: to read a project is not to make workspaces in it
+  // @ts-expect-error: reading a project does not allow creating workspaces in it
   await insertWorkspace(tx, read, made);
-  // @ts-expect-error: nor is to update it
+  // @ts-expect-error: nor does updating it
   await insertWorkspace(tx, grantProject(read, "can-update"), made);
-  // @ts-expect-error: nor to move any into it
+  // @ts-expect-error: nor moving workspaces into it
   await moveWorkspaceRows(tx, read, [], "");
   // @ts-expect-error: it was only read
   await bindTags(tx, { project: read }, []);
-  // @ts-expect-error: any permission is none
+  // @ts-expect-error: an unspecified permission proves nothing
   await updateProjectRow(tx, read as Granted<ProjectView, string>, {});
-  // @ts-expect-error: to read an organization is not to make projects in it
+  // @ts-expect-error: reading an organization does not allow creating projects in it
   await insertProject(tx, await loadOrganization(tx, context, ""), row);
 
   await updateProjectRow(tx, grantProject(read, "can-update"), {});

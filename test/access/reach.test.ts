@@ -1,4 +1,4 @@
-/** What the database is told of permissions is what decides them: for every sum of grants that there can be. */
+/** The bits that the database uses agree with the deciding functions, for every possible sum of grants. */
 import { describe, expect, it } from "vitest";
 import {
   projectLevelMask,
@@ -27,7 +27,7 @@ import {
 } from "../../src/access/reach.ts";
 import { deep } from "../support/depth.ts";
 
-/** Every combination of values: all that grants can add up to. A quick run takes a part of them, evenly. */
+/** Every combination of values. A quick run takes an even sample. */
 function* everySum(): Generator<Mask> {
   const steps = permissionNames.map((name) => ladders[name].map((value) => maskOf({ [name]: value })));
   function* from(position: number, mask: Mask): Generator<Mask> {
@@ -45,7 +45,7 @@ const situations: readonly Owning[] = [false, true].flatMap((owner) =>
 );
 
 describe("bitsGiving", () => {
-  it("knows every sum", () => {
+  it("covers every sum", () => {
     expect(all.length).toBe(permissionNames.reduce((count, name) => count * ladders[name].length, 1));
     expect(new Set(all).size).toBe(all.length);
   });
@@ -55,14 +55,14 @@ describe("bitsGiving", () => {
       const asked = reachPermissionNames.map((name) => ({ name, bits: bitsGiving(kind, name, owning) }));
       const wrong = sums.findLast((mask) => {
         const held = permissionsOn(kind, { mask }, owning);
-        // Whoever owns the organization has some of them without any grant, and never holds none.
+        // Owners have some of them without any grant.
         return mask !== 0 && asked.some(({ name, bits }) => ((mask & bits) !== 0) !== (held[name] ?? false));
       });
       expect(wrong, JSON.stringify(owning)).toBeUndefined();
     }
   });
 
-  it.each(thingKinds)("what is not seen is not reached, whatever else is held: %s", (kind) => {
+  it.each(thingKinds)("what is not visible is not in reach, whatever else is granted: %s", (kind) => {
     const owning = { owner: false, allowForceDeleteWorkspaces: 1 };
     const seen = (mask: Mask) =>
       kind === "project" ? permissionsOn(kind, { mask }, owning)["can-read"] : seesWorkspace({ mask });
@@ -72,7 +72,7 @@ describe("bitsGiving", () => {
     expect(fulfils(maskOf({ settings: "none", delete: true }), deleting)).toBe(false);
   });
 
-  it("a permission of projects alone is none of workspaces, and the other way round", () => {
+  it("a permission of projects only does not apply to workspaces, and vice versa", () => {
     const owning = { owner: true, allowForceDeleteWorkspaces: 1 };
     expect(bitsGiving("workspace", "can-create-workspace", owning)).toBe(0);
     expect(bitsGiving("project", "can-queue-apply", owning)).toBe(0);
@@ -81,7 +81,7 @@ describe("bitsGiving", () => {
 });
 
 describe("levelOf", () => {
-  it("each level is itself, and what is between two is custom", () => {
+  it("recognizes each level; anything in between is custom", () => {
     for (const name of projectLevelNames.filter((level) => level !== "custom"))
       expect(levelOf("project", projectLevelMask(name))).toBe(name);
     for (const name of workspaceLevelNames.filter((level) => level !== "custom"))
@@ -90,7 +90,7 @@ describe("levelOf", () => {
     expect(levelOf("project", projectLevelMask("write") | maskOf({ move: true }))).toBe("custom");
   });
 
-  it("a level on the project is one on its workspaces", () => {
+  it("maps a level on the project to one on its workspaces", () => {
     const onWorkspaces = projectLevelNames.slice(0, 4).map((name) => levelOf("workspace", projectLevelMask(name)));
     expect(onWorkspaces).toEqual(["read", "write", "admin", "admin"]);
     expect(levelOf("workspace", everything)).toBe("admin");
@@ -98,7 +98,7 @@ describe("levelOf", () => {
 });
 
 describe("everywhereByBit", () => {
-  it("added up bit by bit it is what the sum of permissions gives", () => {
+  it("adds up to what the combined permissions give", () => {
     const bits = [...organizationPermissionNames.map(organizationBit), 1];
     const sumOf = (access: Mask) =>
       everywhereByBit.reduce((mask, { bit, gives }) => ((access & bit) === 0 ? mask : mask | gives), 0);

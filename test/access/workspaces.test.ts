@@ -58,7 +58,7 @@ const implied = {
 } as const;
 
 describe("the levels of a workspace", () => {
-  it("are five, and 'maintain' is none of them", () => {
+  it("are five, without 'maintain'", () => {
     expect([...workspaceLevelNames]).toEqual(["read", "plan", "write", "admin", "custom"]);
   });
 
@@ -67,7 +67,7 @@ describe("the levels of a workspace", () => {
     expect(setOf(workspaceLevelMask(level))).toEqual({ ...setOf(0), ...implied[level] });
   });
 
-  it("each hold what the ones before hold", () => {
+  it("each include the lower ones", () => {
     const masks = (["custom", "read", "plan", "write", "admin"] as const).map(workspaceLevelMask);
     masks.slice(1).forEach((mask, position) => expect((masks[position] ?? 0) & ~mask).toBe(0));
   });
@@ -117,7 +117,7 @@ describe("permissions on a workspace", () => {
     expect(granted(set)).toEqual(expected.toSorted());
   });
 
-  it("give the forced deletion to owners, and to workspace admins where the organization allows it", () => {
+  it("let owners force-delete, and workspace admins if the organization allows it", () => {
     const allows = { allowForceDeleteWorkspaces: 1 };
     expect(granted({}, { owner: true })).toEqual(["can-force-delete"]);
     expect(granted({ workspaceAdmin: true }, allows)).toContain("can-force-delete");
@@ -125,7 +125,7 @@ describe("permissions on a workspace", () => {
     expect(granted({ delete: true, runs: "apply" }, allows)).not.toContain("can-force-delete");
   });
 
-  it("are all there for whoever holds everything and owns", () => {
+  it("are all granted to an owner with every permission", () => {
     expect(granted(setOf(everything), { owner: true })).toEqual([...workspacePermissionNames].toSorted());
   });
 });

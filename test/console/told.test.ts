@@ -110,7 +110,7 @@ describe("a webhook of the trail", () => {
     await dialog.locator("[aria-invalid=true]").first().waitFor();
     await dialog.getByLabel("Report locks held longer than").fill("36h");
     await dialog.getByRole("button", { name: "Create webhook" }).click();
-    await dialog.getByText("it was answered with the status 500 instead of 2xx").waitFor();
+    await dialog.getByText("the response had status 500 instead of 2xx").waitFor();
     receiver.answer = answering(200, "heard");
     await dialog.getByRole("button", { name: "Create webhook" }).click();
     const row = page.getByRole("row").filter({ hasText: "security" });

@@ -41,31 +41,31 @@ describe("addresses", () => {
     "64:ff9b::7f00:1",
     "2002:7f00:1::",
     "not an address",
-  ])("%s is inside", (address) => {
-    expect(addressRules([])(address)).toBe("refused");
+  ])("%s is private", (address) => {
+    expect(addressRules([])(address)).toBe("private");
   });
 
-  it("others are public, and those that the operator names are named", () => {
+  it("others are public, and those on the operator's list are allowed", () => {
     expect(addressRules([])("93.184.215.14")).toBe("public");
     expect(addressRules([])("2606:2800:21f:cb07:6820:80da:af6b:8b2c")).toBe("public");
     const rules = addressRules(["10.0.0.0/8", "::1"]);
     expect([rules("10.1.2.3"), rules("::ffff:10.1.2.3"), rules("::1"), rules("192.168.0.1")]).toEqual([
-      "named",
-      "named",
-      "named",
-      "refused",
+      "allowed",
+      "allowed",
+      "allowed",
+      "private",
     ]);
   });
 });
 
 describe("fetchJson", () => {
-  it("gives the document", async () => {
+  it("returns the document", async () => {
     expect(await fetchJson(await served((_, response) => response.end('{"keys":[]}')), { allowed })).toEqual({
       keys: [],
     });
   });
 
-  it("calls no private address, by number or by name, and says who can allow it", async () => {
+  it("refuses private addresses, by number or by name, and says who can allow them", async () => {
     let calls = 0;
     const url = await served((_, response) => {
       calls += 1;
@@ -81,7 +81,7 @@ describe("fetchJson", () => {
     expect(calls).toBe(0);
   });
 
-  it("follows no redirect, takes nothing endless, slow or broken", async () => {
+  it("follows no redirect, and refuses endless, slow and malformed responses", async () => {
     const answers: RequestListener[] = [
       (_, response) => response.writeHead(302, { location: "http://127.0.0.1:1/" }).end(),
       (_, response) => response.end("x".repeat(2000)),
@@ -106,7 +106,7 @@ describe("fetchJson", () => {
 });
 
 describe("callOut", () => {
-  it("sends method, headers and body, and gives status, headers and body, whatever the status", async () => {
+  it("sends method, headers and body, and returns status, headers and body, whatever the status", async () => {
     let heard = "";
     const url = await served((request, response) => {
       request.on("data", (piece: Buffer) => {
@@ -121,7 +121,7 @@ describe("callOut", () => {
     expect(answer.headers).toMatchObject({ "x-one": ["1"], "set-cookie": ["a", "b"] });
   });
 
-  it("gives a redirect as it is, and never goes where it leads", async () => {
+  it("returns a redirect without following it", async () => {
     let calls = 0;
     const url = await served((_, response) => {
       calls += 1;
@@ -131,7 +131,7 @@ describe("callOut", () => {
     expect([answer.status, calls]).toEqual([307, 1]);
   });
 
-  it("cuts an endless answer, and lets the connection go", async () => {
+  it("truncates an endless response, and closes the connection", async () => {
     let closed: Promise<unknown> | undefined;
     const url = await served((_, response) => {
       closed = new Promise((resolve) => response.on("close", resolve));
@@ -146,7 +146,7 @@ describe("callOut", () => {
     await closed;
   });
 
-  it("gives up on who takes the request and says nothing, or drips", async () => {
+  it("times out if the server does not respond, or responds too slowly", async () => {
     for (const answer of [
       () => {},
       (_, response) => {
@@ -160,7 +160,7 @@ describe("callOut", () => {
     }
   });
 
-  it("believes no certificate that nobody vouches for", async () => {
+  it("refuses an untrusted certificate", async () => {
     const fixture = (name: string) => readFileSync(new URL(`../cli/fixtures/${name}`, import.meta.url));
     let calls = 0;
     const server = createTlsServer(

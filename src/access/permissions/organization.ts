@@ -1,4 +1,4 @@
-/** What a caller may do to an organization, its variable sets, its teams, its tokens, its audit log and its connections. */
+/** What a caller can do to an organization, and to its variable sets, teams, tokens, audit log and connections. */
 import { type Actor, isSiteAdmin } from "../actor.ts";
 import { type Access, effective } from "../effective.ts";
 import { holdsOrganization, type Standing } from "../organization.ts";
@@ -25,7 +25,7 @@ export const organizationPermissionFlags = [
 ] as const;
 export type OrganizationFlag = (typeof organizationPermissionFlags)[number];
 
-/** Where nothing is said: ownership of the organization. */
+/** Permissions that are not listed need ownership of the organization. */
 export const organizationPermissionNeeds: Partial<Record<OrganizationFlag, string>> = {
   "can-update": "ownership of the organization",
   "can-create-team": "the organization permission 'manage-teams'",
@@ -61,7 +61,6 @@ export function organizationPermissions(standing: Standing): Record<Organization
   };
 }
 
-/** A variable set as the decision about it needs to see it. */
 export interface VariableSetFacts {
   readonly standing: Standing;
   /** Null for a set of the organization. */
@@ -69,14 +68,13 @@ export interface VariableSetFacts {
   readonly projectAccess: number | null;
 }
 
-/** The organization's own sets. Whoever manages these reads every project and every workspace. */
+/** For the organization's own sets. Callers with this permission can read every project and workspace. */
 export function managesVariableSets(standing: Standing): boolean {
   return (
     standing.owner || holdsOrganization(standing, "manage-workspaces") || holdsOrganization(standing, "manage-projects")
   );
 }
 
-/** The sets that a project owns: by `variable-sets` on it, wherever that comes from. */
 export function projectSetPermissions({ mask }: Access): Record<"can-read" | "can-manage", boolean> {
   return { "can-read": holds(mask, "variableSets", "read"), "can-manage": holds(mask, "variableSets", "write") };
 }
@@ -87,19 +85,17 @@ export function variableSetPermissions(set: VariableSetFacts): Record<"can-read"
   return { "can-read": standing.member, "can-manage": managesVariableSets(standing) };
 }
 
-/** What managing a set needs, in the words that a refusal uses. */
 export function variableSetNeeds(parentProjectId: string | null | undefined): string {
   return parentProjectId
     ? "'write' on the variable sets of the project that owns the set"
     : "the organization permission 'manage-workspaces' or 'manage-projects'";
 }
 
-/** A team as the decision about it needs to see it. */
 export interface TeamFacts {
   readonly isOwners: number;
   readonly visibility: string;
   readonly allowMemberTokenManagement: number;
-  /** 1 when the caller is in the team, or is the team. */
+  /** 1 if the caller is in the team, or is the team. */
   readonly includesActor: number;
 }
 
@@ -122,7 +118,7 @@ export const teamPermissionNeeds: Record<TeamPermission, string> = {
   "can-update-api-token": "the organization permission 'manage-teams', or membership of a team that allows it",
 };
 
-/** Only owners in person touch the owners team, and nobody deletes it. */
+/** Only members of the owners team and site admins can change that team, and nobody can delete it. */
 export function teamPermissions(standing: Standing, team: TeamFacts): Record<TeamPermission, boolean> {
   const own = team.includesActor === 1;
   const manager = team.isOwners
@@ -141,7 +137,7 @@ export function teamPermissions(standing: Standing, team: TeamFacts): Record<Tea
   };
 }
 
-/** Whether a caller may see and revoke a token: whoever may manage its holder's tokens. */
+/** Whether a caller can see and revoke a token: true for those who can manage its holder's tokens. */
 export function mayManageToken(
   actor: Actor,
   token: TeamFacts & { readonly userId: string | null; readonly teamId: string | null; readonly standing: Standing },
@@ -152,13 +148,13 @@ export function mayManageToken(
   return held["can-read"] && held["can-update-api-token"];
 }
 
-/** Whoever manages auditing reads the trail; so does the token that was made for that alone. */
+/** True for callers who manage auditing, and for the organization's audit log token. */
 export function mayReadAuditTrail(actor: Actor, organizationId: string, standing: Standing): boolean {
   if (actor.kind === "audit-trails") return actor.auditedId === organizationId;
   return organizationPermissions(standing)["can-manage-auditing"];
 }
 
-/** Whoever creates workspaces anywhere needs the ids of tokens; nobody else but those who manage connections sees them. */
+/** True for those who manage connections, and for those who create workspaces anywhere, because they need the ids of OAuth tokens. */
 export function mayReadConnections(standing: Standing): boolean {
   const held = organizationPermissions(standing);
   return held["can-update-oauth"] || held["can-create-workspace"];

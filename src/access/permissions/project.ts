@@ -1,11 +1,10 @@
-/** What a caller may do to a project: the flags of its document, and the rights that only checks ask for. */
+/** What a caller can do to a project: the permissions in its document, and the rights that only checks use. */
 import type { Access } from "../effective.ts";
 import { holds, maskOf } from "../permission-set.ts";
 
 export const projectPermissionNames = ["can-read", "can-update", "can-destroy", "can-create-workspace"] as const;
 export type ProjectPermission = (typeof projectPermissionNames)[number];
 
-/** What each needs, in the words that a refusal uses. */
 export const projectPermissionNeeds: Record<ProjectPermission, string> = {
   "can-read": "read access to the project's settings",
   "can-update": "'update' on the project's settings",
@@ -22,7 +21,7 @@ export function projectPermissions({ mask }: Access): Record<ProjectPermission, 
   };
 }
 
-/** What may be done to a project beside what its document shows. */
+/** Rights that are checked, but not part of the project's document. */
 const projectRights = ["can-move-workspaces", "can-manage-team-access", "can-read-team-access"] as const;
 export type ProjectRight = (typeof projectRights)[number];
 
@@ -40,7 +39,7 @@ export function projectRightsOf({ mask }: Access): Record<ProjectRight, boolean>
   };
 }
 
-/** The admin level as far as it is about the project itself: what moving a workspace by an update needs on both projects. */
+/** The admin level on the project itself, which moving a workspace by an update needs on both projects. */
 export function isProjectAdmin({ mask }: Access): boolean {
   const admin = maskOf({ settings: "delete", teams: "manage", create: true, move: true });
   return (mask & admin) === admin;

@@ -1,4 +1,4 @@
-/** What a caller may do to a run, by what they may do to its workspace. */
+/** What a caller can do to a run, which follows from their access to its workspace. */
 import { type Actor, actorId } from "../actor.ts";
 import { holds } from "../permission-set.ts";
 import { type WorkspaceFacts, workspacePermissions } from "./workspace.ts";
@@ -24,13 +24,12 @@ export const runPermissionNeeds: Record<RunPermission, string> = {
   "can-override-policy-check": "the permission to override the workspace's policies",
 };
 
-/** A run as the decision about it needs to see it. */
 export interface RunAccessFacts extends WorkspaceFacts {
   readonly planOnly: number;
   readonly createdById: string | null;
 }
 
-/** Whoever may only plan may still take back an own run that changes nothing. */
+/** A caller who can only plan can still cancel their own plan-only runs. */
 export function runPermissions(actor: Actor, run: RunAccessFacts): Record<RunPermission, boolean> {
   const held = workspacePermissions(run);
   const own = run.planOnly === 1 && run.createdById !== null && run.createdById === actorId(actor);
@@ -40,7 +39,7 @@ export function runPermissions(actor: Actor, run: RunAccessFacts): Record<RunPer
     "can-comment": held["can-queue-run"],
     "can-discard": held["can-queue-apply"],
     "can-force-execute": held["can-queue-apply"],
-    // An organization's token owns, but does not run.
+    // An organization token does not operate runs.
     "can-force-cancel": held["can-update"] && held["can-queue-run"],
     "can-override-policy-check": holds(run.access.mask, "policyOverrides", true),
   };

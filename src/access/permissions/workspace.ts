@@ -1,4 +1,4 @@
-/** What a caller may do to a workspace and to the records of team access: the flags of documents, and the rights that only checks ask for. */
+/** What a caller can do to a workspace and to team access records: the permissions in documents, and the rights that only checks use. */
 import type { Access } from "../effective.ts";
 import { holds, sharedState } from "../permission-set.ts";
 
@@ -30,7 +30,6 @@ export type WorkspacePermission = (typeof workspacePermissionNames)[number];
 const workspaceAdmin = "admin access to the workspace";
 const seeing = "read access to the workspace's runs";
 
-/** What each needs, in the words that a refusal uses. */
 export const workspacePermissionNeeds: Record<WorkspacePermission, string> = {
   "can-read-settings": seeing,
   "can-read-run": seeing,
@@ -59,11 +58,10 @@ export const workspacePermissionNeeds: Record<WorkspacePermission, string> = {
 export interface WorkspaceFacts {
   readonly access: Access;
   readonly owner: boolean;
-  /** Whether the organization lets workspace admins force the deletion of theirs. */
   readonly allowForceDeleteWorkspaces: number;
 }
 
-/** There are few different ones, and a page asks for each of its workspaces several times. */
+/** Cached: there are few different results, and a page needs those of each of its workspaces several times. */
 const knownPermissions = new Map<number, Readonly<Record<WorkspacePermission, boolean>>>();
 const knownMax = 4096;
 
@@ -113,11 +111,10 @@ function decideWorkspace({
   };
 }
 
-/** What may be done to the team access of a workspace. Its project's admins are workspace admins, so they may too. */
+/** Rights on a workspace's team access. Its project's admins are workspace admins, so they have them too. */
 const workspaceRights = ["can-manage-team-access", "can-read-team-access"] as const;
 export type WorkspaceRight = (typeof workspaceRights)[number];
 
-/** What seeing a workspace at all needs. */
 export function seesWorkspace({ mask }: Access): boolean {
   return holds(mask, "runs", "read") || (mask & sharedState) !== 0;
 }
@@ -130,18 +127,15 @@ export function workspaceRightsOf({ mask }: Access): Record<WorkspaceRight, bool
   };
 }
 
-/** A record of team access as the decision about it needs to see it. */
 export interface TeamRecordFacts {
-  /** Whether the caller may read the project or workspace that it is about. */
   readonly readsThing: boolean;
   readonly rights: Record<WorkspaceRight, boolean>;
   readonly seesSecretTeams: boolean;
   readonly teamVisibility: string;
-  /** 1 when the caller is in the team, or is the team. */
   readonly includesActor: number;
 }
 
-/** Members see the records of the teams that they may know of; whoever manages access, or may see all of it, sees all. */
+/** Members see the records of the teams that are visible to them; callers who manage access, or can read all of it, see every record. */
 export function teamRecordPermissions(record: TeamRecordFacts): Record<"can-read" | "can-manage", boolean> {
   const seesTeam = record.teamVisibility === "organization" || record.includesActor === 1 || record.seesSecretTeams;
   return {

@@ -1,11 +1,10 @@
-/** A delivery: something that somebody was to be told, how often that was tried, and what the last attempt was answered with. */
+/** A delivery: a notification, how often it was attempted, and the response to the last attempt. */
 import { z } from "zod";
 import type { NoticeTable } from "../../database/schema/notices.ts";
 import { defineResource, type Operation } from "../../jsonapi/define.ts";
 import { text, timestamp, wholeNumber } from "../../jsonapi/schemas.ts";
 import type { DeliveryResponse } from "../shared/outbox/delivery.ts";
 
-/** What was told is not part of it: whoever was told has it. */
 export type DeliveryView = Omit<NoticeTable, "content" | "secret" | "onceKey">;
 
 const response = z.object({
@@ -18,32 +17,31 @@ const response = z.object({
 
 export const deliveries = defineResource<DeliveryView>()(({ readOnly }) => ({
   type: "deliveries",
-  doc: "Something that somebody was told, or is to be: how often it was tried, and what came of it. Kept for 30 days after its end.",
+  doc: "The delivery of a notification: how often it was attempted, and with what result. Kept for 30 days after it has finished.",
   id: (delivery) => delivery.id,
   version: (delivery) => delivery.version,
   attributes: {
-    event: readOnly(text(), "What happened: a trigger, or an event of the audit trail.", {
+    event: readOnly(text(), "The event: a trigger, or an audited action.", {
       from: ({ eventName }) => eventName,
     }),
-    place: readOnly(text().nullable(), "Where, as ORGANIZATION/WORKSPACE; null for what has no such place."),
+    place: readOnly(text().nullable(), "The workspace, as ORGANIZATION/WORKSPACE; null if the event has none."),
     state: readOnly(text(), "`waiting`, `delivered`, or `failed` after the last attempt."),
-    attempts: readOnly(wholeNumber(), "How often it was tried."),
+    attempts: readOnly(wholeNumber(), "The number of attempts."),
     response: readOnly(
       response.nullable(),
-      "What the last attempt was answered with, cut: `code` is empty where nobody answered, and `body` then says why. Null before the first.",
+      "The response to the last attempt, truncated. Without a response, `code` is empty and `body` gives the reason. Null before the first attempt.",
       { from: (delivery) => (delivery.response === null ? null : (JSON.parse(delivery.response) as DeliveryResponse)) },
     ),
-    "next-attempt-at": readOnly(timestamp().nullable(), "When it is tried next; null once it has ended.", {
+    "next-attempt-at": readOnly(timestamp().nullable(), "When the next attempt is made; null once it has finished.", {
       from: ({ state, dueMs }) => (state === "waiting" ? new Date(Number(dueMs)).toISOString() : null),
     }),
-    "created-at": readOnly(timestamp(), "When it happened."),
-    "finished-at": readOnly(timestamp().nullable(), "When it was delivered, or given up."),
+    "created-at": readOnly(timestamp(), "When the event happened."),
+    "finished-at": readOnly(timestamp().nullable(), "When it was delivered, or failed for the last time."),
   },
   relationships: {},
   operations: {},
 }));
 
-/** For whatever things are told by. */
 export const listedDeliveries = {
   method: "GET",
   query: { paged: true },

@@ -1,14 +1,14 @@
-/** The administration of the whole register, and the proof that a caller is in charge of it. */
+/** The proof that a caller is a site admin. */
 import { type Actor, isSiteAdmin } from "../../access/actor.ts";
 import { grant, type Granted } from "../../access/granted.ts";
 
-/** What the functions that write for site admins ask for. */
+/** Functions that write for site admins require it. */
 export type Administration = Granted<Actor, "can-administer">;
 
-/** To everybody else, the administration is not there. Raises `not-found`. */
+/** To everybody else, site administration does not exist. Raises `not-found`. */
 export const requireSiteAdmin = (actor: Actor): Administration => administer(actor, actor);
 
-/** Site admins administer each thing in the register. */
+/** Site admins have this permission on every row. */
 export const administered = <Row extends object>(by: Administration, row: Row): Granted<Row, "can-administer"> =>
   administer(by, row);
 

@@ -1,4 +1,4 @@
-/** What a new one of a few is held against: how many an organization has already, and whether one of them has the name. */
+/** Whether an organization can have one more of a limited kind of resource: how many it has, and whether the name is taken. */
 import { sql } from "kysely";
 import type { Tx } from "../../database/database.ts";
 import { fold } from "../../kernel/text.ts";

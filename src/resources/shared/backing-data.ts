@@ -1,19 +1,19 @@
-/** Contents that belong to a version and can be hidden, restored and removed for good: what leads where, and the routes that do it. */
+/** Contents of a version that can be soft-deleted, restored and permanently deleted: the transitions, and the routes for them. */
 
-const hidden = "backing_data_soft_deleted";
-const removed = "backing_data_permanently_deleted";
+const softDeleted = "backing_data_soft_deleted";
+const deleted = "backing_data_permanently_deleted";
 
-/** What each action leads from and to, for a version whose content is there while it is `present`. */
+/** The status before and after each action; `present` is the status of a version with its content. */
 export const backingDataMovesOf = <const Present extends string>(present: Present) =>
   ({
-    "soft-delete": { from: present, to: hidden },
-    restore: { from: hidden, to: present },
-    "permanently-delete": { from: hidden, to: removed },
+    "soft-delete": { from: present, to: softDeleted },
+    restore: { from: softDeleted, to: present },
+    "permanently-delete": { from: softDeleted, to: deleted },
   }) as const;
 
 export type BackingDataMove = keyof ReturnType<typeof backingDataMovesOf>;
 
-/** `thing` is whose content it is, `noun` what it is called. */
+/** `thing`: whose content it is; `noun`: what the content is called. */
 export const backingDataOperations = <const Path extends string, const Answer extends string>(
   byId: Path,
   answer: Answer,
@@ -26,13 +26,13 @@ export const backingDataOperations = <const Path extends string, const Answer ex
     softDelete: {
       ...common,
       path: action("soft delete backing data"),
-      summary: `Hide ${thing} ${noun}, so that it can still be restored`,
+      summary: `Soft-delete ${thing} ${noun}; it can still be restored`,
     },
-    restore: { ...common, path: action("restore backing data"), summary: `Restore a hidden ${noun}` },
+    restore: { ...common, path: action("restore backing data"), summary: `Restore a soft-deleted ${noun}` },
     permanentlyDelete: {
       ...common,
       path: action("permanently delete backing data"),
-      summary: `Remove a hidden ${noun} for good`,
+      summary: `Permanently delete a soft-deleted ${noun}`,
     },
   } as const;
 };

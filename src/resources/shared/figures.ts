@@ -1,6 +1,6 @@
 /**
- * What those who watch the service ask for and what takes longer to count the more there is: a job counts it now and then, piece by
- * piece, and leaves it as one fact, which costs the same to read however large the register is.
+ * Statistics of the whole site that take longer to count the more data there is. A job counts them now and then, in batches, and
+ * stores the result, so that reading it costs the same at any size.
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { sql } from "kysely";
@@ -10,15 +10,14 @@ import { nowMs } from "../../kernel/time.ts";
 import type { JobWork } from "./job-work.ts";
 
 export interface Figures {
-  /** When they were counted. */
   readonly at: string;
   readonly databaseBytes: number;
   readonly organizations: number;
   readonly users: number;
   readonly workspaces: number;
-  /** Contents that are complete, by what they are: `state`, `archive` … Their sizes are those before they were compressed. */
+  /** Complete contents by kind (`state`, `archive` …). Sizes are before compression. */
   readonly contents: Readonly<Record<string, { readonly count: number; readonly bytes: number }>>;
-  /** Tokens that somebody has to renew, by whom they stand for: how many end within so many days from then. */
+  /** Tokens that somebody has to renew, by kind: how many expire within so many days. */
   readonly tokensExpiring: Readonly<Record<string, Readonly<Record<ExpiryDays, number>>>>;
 }
 
@@ -34,7 +33,7 @@ export async function readFigures(tx: Tx): Promise<Figures | undefined> {
   return fact === undefined ? undefined : (JSON.parse(fact) as Figures);
 }
 
-/** Gives how many contents there are. Leaves the figures as they were where it is to end before it is done. */
+/** Returns the number of contents. If aborted, it leaves the previous statistics in place. */
 export async function takeFigures({ context, signal, step }: JobWork): Promise<number> {
   const { reader } = context.database;
   const at = nowMs();
@@ -47,8 +46,8 @@ export async function takeFigures({ context, signal, step }: JobWork): Promise<n
   return Object.values(contents).reduce((sum, { count }) => sum + count, 0);
 }
 
-/** So many rows are looked at in one statement: on the embedded database everybody else waits for it. */
-const rowsAtOnce = 2_000;
+/** Rows per statement: on SQLite, everything else waits for it. */
+const rowsPerStatement = 2_000;
 
 interface Piece {
   readonly kind: string;
@@ -65,7 +64,7 @@ async function countContents(tx: Tx, signal: AbortSignal): Promise<Figures["cont
     const { rows } = await sql<Piece>`
       select kind, count(*) as looked, max(id) as last,
         sum(complete) as count, sum(case when complete = 1 then size else 0 end) as bytes
-      from (select id, kind, size, complete from contents where id > ${after} order by id limit ${sql.lit(rowsAtOnce)}) as piece
+      from (select id, kind, size, complete from contents where id > ${after} order by id limit ${sql.lit(rowsPerStatement)}) as piece
       group by kind`.execute(tx.db);
     for (const { kind, count, bytes, last } of rows) {
       const sum = (sums[kind] ??= { count: 0, bytes: 0 });
@@ -73,7 +72,7 @@ async function countContents(tx: Tx, signal: AbortSignal): Promise<Figures["cont
       sum.bytes += Number(bytes);
       if (last > after) after = last;
     }
-    if (rows.reduce((sum, { looked }) => sum + Number(looked), 0) < rowsAtOnce) break;
+    if (rows.reduce((sum, { looked }) => sum + Number(looked), 0) < rowsPerStatement) break;
     await nextTurn();
   }
   return sums;
@@ -96,7 +95,7 @@ async function readTotals({ db, dialect }: Tx): Promise<Totals> {
   };
 }
 
-/** Neither sessions nor what was made for less than a day or so: whoever needs such a token gets another one by themselves. */
+/** Leaves out sessions, and tokens that were created for about a day or less, which their users replace automatically. */
 async function countExpiring(tx: Tx, at: number): Promise<Figures["tokensExpiring"]> {
   const inDays = (days: number) => new Date(at + days * dayMs).toISOString();
   const within = (days: number) => sql<number>`sum(case when expired_at <= ${inDays(days)} then 1 else 0 end)`;

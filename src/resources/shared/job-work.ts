@@ -1,18 +1,18 @@
-/** What a background job is given when it runs. */
+/** What a background job receives when it runs. */
 import type { Capability } from "../../access/capability.ts";
 import type { Tx } from "../../database/database.ts";
 import type { Context } from "./context.ts";
 
 export interface JobWork {
   readonly context: Context;
-  /** What stores accept where nobody with permissions asked for the change. */
+  /** The proof for functions that write: a job makes the change, not a caller with permissions. */
   readonly capability: Capability<"job">;
-  /** Aborted when the run is to end: the server stops, or the lease is lost. Every further step is refused then. */
+  /** Aborted when the server stops or the lease is lost. All later steps are refused. */
   readonly signal: AbortSignal;
   /**
-   * One short transaction, and the only way for a job to write. It begins by making sure that this run still has the lease,
-   * and extends it; so keep it well below the lease's length. Raises LeaseLost, and nothing is written, where it has not.
-   * `work` may run again from the start, like that of `Database.write`.
+   * Runs one short transaction; jobs can write in no other way. It first checks and extends the job's lease, so it must take much
+   * less time than that. Raises LeaseLost, and writes nothing, if the lease is lost. `work` can run again from the start, as in
+   * `Database.write`.
    */
   step<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
 }

@@ -1,6 +1,6 @@
 /**
- * How the statement that loads a thing also holds it: its organization first, then its own row. In which order a write takes the
- * locks that come after is one table for all: "The order of locks" in docs/architecture.md.
+ * How the statement that loads a row also locks it: first the organization, then the row. The order of all further locks is in
+ * docs/architecture.md ("The order of locks").
  */
 import { type Compilable, type Kysely, type RawBuilder, sql } from "kysely";
 import type { Tx } from "../../database/database.ts";
@@ -9,14 +9,14 @@ import { prepared } from "../../database/prepared.ts";
 import type { Schema } from "../../database/schema/schema.ts";
 
 /**
- * `true` for a change of the row: nobody else changes or removes it until the transaction ends, and nobody removes its
- * organization. `"removal"`: nor does anybody refer to it. `"alone"` for the removal of what hangs together with other things, and
- * for changes of how: one such write at a time in an organization, beside any number of the others. `"organization"` holds that
- * alone, where other rows come before this one.
+ * `true`: to change the row; nobody else changes or deletes it, or deletes its organization, until the transaction ends.
+ * `"removal"`: to delete it; nobody can reference it either. `"alone"`: to delete what other rows depend on, or to change such
+ * dependencies; one such write at a time in an organization, next to any number of others. `"organization"`: locks only the
+ * organization, where other rows are locked before this one.
  */
 export type Lock = boolean | "organization" | "removal" | "alone";
 
-/** At the end of a statement in which the organization is called `o`; nothing where nothing is to be held. */
+/** The end of a statement that calls the organization `o`; empty if nothing is to be locked. */
 export function held({ lockRows }: Dialect, table: string, lock: Lock): RawBuilder<unknown> {
   if (lock === false) return sql``;
   if (lock === "organization") return lockRows("o", "reference");
@@ -28,15 +28,15 @@ interface Endable<Row> extends Compilable<Row> {
   modifyEnd(modifier: RawBuilder<unknown>): Compilable<Row>;
 }
 
-/** A hot statement that can also hold the rows of a table: compiled once for each way. */
+/** A frequent statement that can also lock a table's rows: compiled once for each kind of lock. */
 export function lockable<Parameters extends object, Row>(
   table: string,
   build: (db: Kysely<Schema>, parameters: Parameters) => Endable<Row>,
 ): (tx: Tx, parameters: Parameters, lock: Lock) => Promise<Row[]> {
-  const holding = (lock: Lock) =>
+  const locking = (lock: Lock) =>
     prepared<Parameters, Row>((db, parameters, dialect) => build(db, parameters).modifyEnd(held(dialect, table, lock)));
-  const ways = new Map(
-    ([false, true, "organization", "removal", "alone"] as const).map((lock) => [lock, holding(lock)]),
+  const variants = new Map(
+    ([false, true, "organization", "removal", "alone"] as const).map((lock) => [lock, locking(lock)]),
   );
-  return async (tx, parameters, lock) => ways.get(lock)?.(tx, parameters) ?? [];
+  return async (tx, parameters, lock) => variants.get(lock)?.(tx, parameters) ?? [];
 }

@@ -1,10 +1,9 @@
-/** What happened that is worth counting, told to whoever counts: after the transaction, and without waiting for anybody. */
+/** Publishes events for the metrics, after the transaction and without waiting for subscribers. */
 import { channel } from "node:diagnostics_channel";
 
-/** A plan or an apply that was executed has ended. */
 export interface EndedPhase {
   readonly phase: string;
-  /** `finished`, `errored` or `canceled`, as its document says; `lost` where nobody heard of its agent any more. */
+  /** `finished`, `errored` or `canceled`, as in its document; `lost` if the agent stopped responding. */
   readonly result: string;
   readonly seconds: number;
 }
@@ -13,14 +12,14 @@ const phases = channel("cadastre.phase-ended");
 
 export const tellEndedPhase = (phase: EndedPhase): void => phases.publish(phase);
 
-/** Gives the function that ends it. */
+/** Returns the function that unsubscribes. */
 export function hearEndedPhases(listen: (phase: EndedPhase) => void): () => void {
   const heard = (message: unknown) => listen(message as EndedPhase);
   phases.subscribe(heard);
   return () => phases.unsubscribe(heard);
 }
 
-/** A webhook of version control came: `stored`, `repeated`, `unknown` or `refused`; or was worked off: `started`, `ignored`, `failed`. */
+/** A version control webhook arrived (`stored`, `repeated`, `unknown` or `refused`) or was processed (`started`, `ignored` or `failed`). */
 export interface CountedVcsEvent {
   readonly provider: string;
   readonly result: string;
@@ -30,17 +29,15 @@ const vcsEvents = channel("cadastre.vcs-event");
 
 export const tellVcsEvent = (event: CountedVcsEvent): void => vcsEvents.publish(event);
 
-/** Gives the function that ends it. */
 export function hearVcsEvents(listen: (event: CountedVcsEvent) => void): () => void {
   const heard = (message: unknown) => listen(message as CountedVcsEvent);
   vcsEvents.subscribe(heard);
   return () => vcsEvents.unsubscribe(heard);
 }
 
-/** Somebody was told of something, or could not be told. */
 export interface Attempt {
   readonly kind: string;
-  /** `delivered`; `retried` where it will be tried again; `failed` where it will not. */
+  /** `retried`: another attempt will follow; `failed`: none will. */
   readonly result: "delivered" | "retried" | "failed";
 }
 
@@ -48,7 +45,6 @@ const attempts = channel("cadastre.notice-attempted");
 
 export const tellAttempt = (attempt: Attempt): void => attempts.publish(attempt);
 
-/** Gives the function that ends it. */
 export function hearAttempts(listen: (attempt: Attempt) => void): () => void {
   const heard = (message: unknown) => listen(message as Attempt);
   attempts.subscribe(heard);

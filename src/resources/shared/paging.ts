@@ -1,6 +1,6 @@
 /**
- * A page of a list and its total in one statement, always: also when the page lies past the end and has no row to carry the
- * total. Nothing is counted, filtered or sorted in memory.
+ * Fetches a page of a list and its totals in one statement, also when the page is past the end and has no rows. Nothing is counted,
+ * filtered or sorted in memory.
  */
 import { type Expression, type RawBuilder, type SelectQueryBuilder, sql } from "kysely";
 import type { Tx } from "../../database/database.ts";
@@ -10,19 +10,18 @@ export interface Order {
   /** A column of the selected rows, in camelCase; with its table's name (`k.id`) where more than one table has it. */
   readonly column: string;
   readonly descending?: boolean;
-  /** Where the engines would put absent values first, or differ. */
+  /** For columns whose nulls the engines would put first, or in different places. */
   readonly nullsLast?: boolean;
 }
 
-/** Any query whose rows have an id. */
 type Rows<Row> = SelectQueryBuilder<any, any, Row>;
 
 interface PageRequest<Row, Total extends string> {
-  /** Every row that belongs to the list, with neither order nor limit. */
+  /** All rows of the list, without order or limit. */
   readonly rows: Rows<Row>;
   readonly order: readonly Order[];
   readonly page: Page;
-  /** Each either known (a counter that was read before) or to be found by the same statement. */
+  /** Each is either known, from a counter, or computed by the same statement. */
   readonly totals: Readonly<Record<Total, number | Expression<number>>>;
 }
 
@@ -48,7 +47,6 @@ export async function fetchPage<Row extends { id: string }, Total extends string
   };
 }
 
-/** How many rows a query has. */
 export function countOf(query: Rows<unknown>): Expression<number> {
   return sql<number>`(select count(*) from ${query} as counted)`;
 }

@@ -1,11 +1,11 @@
-/** `If-Match`: a change that was decided on an old version of a thing is refused. */
+/** `If-Match`: refuses a change that is based on an outdated version of a resource. */
 import type { Database } from "../../database/database.ts";
 import type { IfMatch, ResourceDefinition } from "../../jsonapi/define.ts";
 import { AppError } from "../../kernel/errors.ts";
 
 /**
- * The strong validator of a document, without its quotes: its row's version, followed by those of what it shows of other
- * rows. They begin at 0 and are left out at the end until something of theirs has changed.
+ * The strong validator of a document, without quotes: its row's version, then the versions of what it shows of other rows. Those
+ * begin at 0, and trailing zeros are left out.
  */
 export function etagOf(definition: ResourceDefinition, view: unknown): string | undefined {
   const versions = definition.version?.(view);
@@ -17,12 +17,12 @@ export function etagOf(definition: ResourceDefinition, view: unknown): string | 
         .replace(/(\.0)+$/, "");
 }
 
-/** For callers inside the service, who send no headers. */
+/** For calls inside the service, which have no headers. */
 export const noIfMatch: IfMatch = { check: () => {}, checkIfSent: async () => {} };
 
 /**
- * The `If-Match` of one request, and a database that refuses to commit before it was checked, also where the header was not sent: so a
- * handler that forgets it fails whatever calls it. `sent` are the validators without their quotes.
+ * The `If-Match` of one request, and a database that refuses to commit before it was checked, even if the header was not sent, so
+ * that a handler without the check always fails. `sent`: the validators, without quotes.
  */
 export function requireIfMatch(
   database: Database,
@@ -45,7 +45,7 @@ export function requireIfMatch(
     database.write(async (tx) => {
       isChecked = false;
       const result = await work(tx);
-      if (!isChecked) throw new Error(`${operationId} takes If-Match, and its handler did not check it`);
+      if (!isChecked) throw new Error(`${operationId} accepts If-Match, but its handler did not check it`);
       return result;
     }, options);
   return { database: { ...database, write }, ifMatch };
@@ -54,5 +54,5 @@ export function requireIfMatch(
 const stale = (): AppError =>
   new AppError(
     "precondition-failed",
-    "It was changed since you read it (If-Match does not fit its ETag). Read it again, then repeat your change.",
+    "The resource has changed since you read it (If-Match does not match its ETag). Read it again, then repeat your change.",
   );

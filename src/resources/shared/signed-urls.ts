@@ -1,4 +1,4 @@
-/** URLs that carry their own permission: what is signed of one, and how it is checked. They are never logged. */
+/** Signs and checks URLs that carry their own permission. They must never be logged. */
 import { type Checked, grant, type Granted } from "../../access/granted.ts";
 import { forbidden } from "../../kernel/errors.ts";
 import { nowMs } from "../../kernel/time.ts";
@@ -9,7 +9,7 @@ export interface Signed {
   readonly signature: string | undefined;
 }
 
-/** `what` names one thing and what may be done with it; `expires` is in milliseconds. */
+/** `what`: the resource and the action; `expires`: in milliseconds. */
 export const signUrl = ({ vault }: Pick<Context, "vault">, what: readonly string[], expires: string): string =>
   vault.sign([...what, expires].join("\n"));
 
@@ -20,7 +20,10 @@ interface SignedRight<Right extends object, Permission extends Checked> {
   readonly expired: string;
 }
 
-/** Gives the proof of the right. Raises `not-found` for a URL that we did not make, and `forbidden` with the sentence for one that has expired. */
+/**
+ * Returns the proof of the right. Raises `not-found` for a wrong signature, and `forbidden` with the sentence `expired` for a URL
+ * that has expired.
+ */
 export function checkSignedUrl<Right extends object, Permission extends Checked>(
   { vault }: Pick<Context, "vault">,
   what: readonly string[],

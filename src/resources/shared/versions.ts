@@ -1,19 +1,19 @@
 /**
- * A row's version tells apart what its document has shown: whatever changes that raises it, in the statement that makes the
- * change. Two more columns do so for what *other* documents show of a row and enters their ETags: `facts_version` for its name
- * and the like, `defaults_version` for the defaults that they follow. So renaming an organization rewrites nothing in bulk.
+ * Versions of rows: every statement that changes what a row's document shows increments `version`. Two more columns do so for what
+ * *other* documents show of the row, and are part of their ETags: `facts_version` for its name and similar, `defaults_version` for
+ * the defaults that they inherit. So renaming an organization updates no other rows.
  */
 import { type Expression, isExpression, type Kysely, type RawBuilder, sql } from "kysely";
 import type { Tx } from "../../database/database.ts";
 import { placed, prepared, preparedFor } from "../../database/prepared.ts";
 import type { Schema } from "../../database/schema/schema.ts";
 
-/** In the `set` of an update: raised by the database, never from a value that was read earlier. */
+/** For the `set` of an update: incremented by the database, never from a value that was read earlier. */
 export const raised: { readonly version: RawBuilder<number> } = { version: sql<number>`version + 1` };
 
 type Further = "factsVersion" | "defaultsVersion";
 
-/** Beside it: the further version, where one of the columns changes that others show. */
+/** Also increments the dependent version if a column changes that other documents show. */
 export function raisedBy(
   changes: object,
   further: Further,
@@ -22,26 +22,25 @@ export function raisedBy(
   return shown.some((column) => column in changes) ? { [further]: sql<number>`${sql.ref(further)} + 1` } : {};
 }
 
-/** The columns of the defaults that workspaces follow. */
 export const defaults = ["defaultExecutionMode", "defaultAgentPoolId"] as const;
 
 type Versioned = {
   [Table in keyof Schema]: Schema[Table] extends { id: string; version: number } ? Table : never;
 }[keyof Schema];
 
-/** Changes one row by its id, and raises its version. */
+/** Updates a row by its id, and increments its version. */
 export async function updateRow<Table extends Versioned>(
   tx: Tx,
   table: Table,
   id: string,
   changes: { readonly [Column in keyof Schema[Table]]?: Schema[Table][Column] | RawBuilder<unknown> },
 ): Promise<void> {
-  // What is only an expression is built as it comes; that is rare.
+  // Expressions can't be bound as parameters, so such updates are compiled each time; they are rare.
   if (Object.values(changes).some(isExpression)) await updating(tx.db, table, changes, id).execute();
   else await updatingColumns(table, changes)(tx, { ...changes, [rowId]: id });
 }
 
-/** Names the row among the parameters; no column is called so. */
+/** The parameter for the row's id; no column has this name. */
 const rowId = "id of the row";
 
 const updatingColumns = preparedFor<Versioned>((table, columns) =>
@@ -59,7 +58,7 @@ export interface ChangedRow {
   readonly columns: Readonly<Record<string, unknown>>;
 }
 
-/** Rows that change differently, by one statement: each column is what its row's change says, or what it was. */
+/** Updates rows that change in different ways in one statement; columns without a change keep their value. */
 export async function updateRows(tx: Tx, table: Versioned, rows: readonly ChangedRow[]): Promise<void> {
   const names = [...new Set(rows.flatMap(({ columns }) => Object.keys(columns)))];
   const columns = names.map((name) => {
@@ -79,7 +78,7 @@ export async function updateRows(tx: Tx, table: Versioned, rows: readonly Change
     .execute();
 }
 
-/** In a CASE the engines do not tell by themselves of which type a parameter is; bytes they do. */
+/** In a CASE, the engines can't infer the type of a parameter, except for bytes. */
 function typed(value: unknown): Expression<unknown> {
   if (isExpression(value)) return value;
   if (value === null) return sql`null`;
@@ -87,7 +86,6 @@ function typed(value: unknown): Expression<unknown> {
   return typeof value === "number" ? sql`cast(${value} as bigint)` : sql`cast(${value} as text)`;
 }
 
-/** A locked row as it is after `updateRow`. */
 export function afterUpdate<Row extends { readonly version: number }>(
   row: Row,
   changes: Partial<Row> | undefined,

@@ -1,4 +1,4 @@
-/** The pieces of `access/` that are spelled for the database say there what they say here. */
+/** The SQL versions of functions in `access/` agree with them. */
 import { sql } from "kysely";
 import { describe, expect, it } from "vitest";
 import { projectLevelMask, workspaceLevelMask } from "../../../src/access/levels.ts";
@@ -15,7 +15,7 @@ import { useApi } from "../../support/api.ts";
 
 const api = useApi();
 
-/** The value of an expression over each of some numbers, as the database finds it. */
+/** The value of an expression for each of some numbers, computed by the database. */
 async function told<Value>(
   numbers: readonly number[],
   expression: (mask: ReturnType<typeof wide>) => unknown,

@@ -1,4 +1,4 @@
-/** An agent pool: where runs of workspaces in agent mode go, and which workspaces it serves. */
+/** An agent pool: the agents that execute runs of workspaces in agent mode, and the workspaces that it serves. */
 import type { Standing } from "../../../access/organization.ts";
 import type { AgentPoolTable } from "../../../database/schema/connections.ts";
 import { defineResource, wordsFor } from "../../../jsonapi/define.ts";
@@ -6,10 +6,10 @@ import { searchParameter, textParameter } from "../../../jsonapi/query.ts";
 import { flag, text, timestamp, wholeNumber } from "../../../jsonapi/schemas.ts";
 import type { OrganizationFacts } from "../../identity/organizations/definition.ts";
 
-/** The lists that narrow or widen whom a pool serves; they are stored under these names. */
+/** The lists that limit or extend what a pool serves; stored under these names. */
 export const scopeKinds = ["allowed-workspaces", "allowed-projects", "excluded-workspaces"] as const;
 export type ScopeKind = (typeof scopeKinds)[number];
-/** Ids by list, each in order and without doubles. */
+/** Ids by list, sorted and without duplicates. */
 export type Scopes = Readonly<Record<ScopeKind, readonly string[]>>;
 
 export interface AgentPoolView extends AgentPoolTable, OrganizationFacts {
@@ -19,11 +19,10 @@ export interface AgentPoolView extends AgentPoolTable, OrganizationFacts {
   readonly agentCount: number;
 }
 
-/** The workspaces that use a pool, by a setting of their own. */
 export interface Users {
-  /** As far as the caller may read them. */
+  /** Those that the caller can read. */
   readonly workspaceIds: readonly string[];
-  /** Tells all of them apart from any others; 0 where there are none. */
+  /** Differs for every set of workspaces; 0 for none. */
   readonly mark: number;
 }
 
@@ -49,20 +48,20 @@ const scope = (type: "workspaces" | "projects", kind: ScopeKind, doc: string) =>
 
 export const agentPools = defineResource<AgentPoolView>()(({ required, optional, readOnly, toOne, toMany }) => ({
   type: "agent-pools",
-  doc: "A group of agents that run what workspaces in agent mode ask for.",
+  doc: "A group of agents that execute the runs of workspaces in agent mode.",
   id: (pool) => pool.id,
   version: (pool) => [pool.version, pool.organizationFacts, pool.users.mark],
-  // How many agents live changes with time alone.
+  // The number of live agents changes with time alone.
   hasExpiring: true,
   attributes: {
     name: required(agentPoolName, "Unique in the organization, ignoring case.", { folded: true }),
     "organization-scoped": optional(
       flag(),
-      "Whether it serves every workspace of the organization, except the excluded ones; otherwise only the allowed ones.",
+      "Whether the pool serves every workspace of the organization except the excluded ones. Otherwise it serves only the allowed ones.",
       { default: true },
     ),
-    "agent-count": readOnly(wholeNumber(), "How many of its agents are idle or busy.", { audited: false }),
-    "created-at": readOnly(timestamp(), "When it was made."),
+    "agent-count": readOnly(wholeNumber(), "The number of agents that are idle or busy.", { audited: false }),
+    "created-at": readOnly(timestamp(), "When it was created."),
   },
   relationships: {
     organization: toOne("organizations", "The organization that owns it.", {
@@ -71,12 +70,12 @@ export const agentPools = defineResource<AgentPoolView>()(({ required, optional,
     }),
     workspaces: toMany(
       "workspaces",
-      "The workspaces that use it by a setting of their own, as far as the caller may read them. Up to 100 documents come with `include`.",
+      "The workspaces that choose this pool themselves, and that the caller can read. `include` adds up to 100 documents.",
       { ids: (pool) => pool.users.workspaceIds },
     ),
-    "allowed-workspaces": scope("workspaces", "allowed-workspaces", "Workspaces that it serves."),
-    "allowed-projects": scope("projects", "allowed-projects", "Projects whose workspaces it serves."),
-    "excluded-workspaces": scope("workspaces", "excluded-workspaces", "Workspaces that it does not serve."),
+    "allowed-workspaces": scope("workspaces", "allowed-workspaces", "Workspaces that the pool serves."),
+    "allowed-projects": scope("projects", "allowed-projects", "Projects whose workspaces the pool serves."),
+    "excluded-workspaces": scope("workspaces", "excluded-workspaces", "Workspaces that the pool does not serve."),
   },
   links: (pool) => ({ self: `/api/v2/agent-pools/${pool.id}` }),
   operations: {
@@ -92,10 +91,10 @@ export const agentPools = defineResource<AgentPoolView>()(({ required, optional,
         parameters: {
           q: searchParameter("the name"),
           "filter[allowed_workspaces][name]": textParameter(
-            "Only pools that serve the workspace of this name, if the caller may read it.",
+            "Only pools that serve the workspace of this name, if the caller can read it.",
           ),
           "filter[allowed_projects][name]": textParameter(
-            "Only pools that serve the project of this name, ignoring case, if the caller may read it.",
+            "Only pools that serve the project of this name, ignoring case, if the caller can read it.",
           ),
         },
       },
@@ -121,7 +120,7 @@ export const agentPools = defineResource<AgentPoolView>()(({ required, optional,
     updateAgentPool: {
       method: "PATCH",
       path: ofPool,
-      summary: "Change an agent pool; a list that is sent replaces the one before",
+      summary: "Update an agent pool; a list in the request replaces the stored one",
       needs: writers,
       body: "update",
       answer: "document",

@@ -46,7 +46,7 @@ export const agentPoolResource = implement(agentPools, {
   async listAgentPools({ context, params, query }) {
     const tx = context.database.reader;
     const organization = await loadOrganization(tx, context, params.organizationName);
-    // The types of parameters do not follow an underscore, their values do.
+    // Parameter types do not follow an underscore, but their values do.
     const filters: Readonly<Record<string, unknown>> = query;
     const { views, totalCount } = await listAgentPoolRows(tx, context.actor, organization, {
       page: query.page,
@@ -61,7 +61,7 @@ export const agentPoolResource = implement(agentPools, {
 
   async createAgentPool({ context, params, body }) {
     return context.database.write(async (tx) => {
-      // Held, so that nothing that the pool is to serve goes meanwhile.
+      // Locked, so that nothing that the pool is to serve is deleted meanwhile.
       const organization = grantOrganization(
         await loadOrganization(tx, context, params.organizationName, true),
         "can-update-agent-pools",
@@ -91,7 +91,7 @@ export const agentPoolResource = implement(agentPools, {
   async showAgentPool({ context, params, query }) {
     const tx = context.database.reader;
     const view = await loadAgentPool(tx, context, params.agentPoolId);
-    const included = await loadIncluded(tx, context, agentPools, [view], query.include, isScope);
+    const included = await loadIncluded(tx, context, agentPools, [view], query.include, isScopeRelationship);
     if (included === undefined || !query.include.has("workspaces")) return { view, included };
     const organization = await loadOrganization(tx, context, view.organizationName);
     return { view, included: [...(await workspacesUsing(tx, context, organization, [view])), ...included] };
@@ -132,7 +132,7 @@ export const agentPoolResource = implement(agentPools, {
   },
 });
 
-/** What is sent must be in the organization, also where it was there before. */
+/** Everything in the request must exist in the organization, even if it was listed before. */
 async function scopeFaults(tx: Tx, organizationId: string, sent: SentScopes) {
   const { allowedWorkspaces = [], allowedProjects = [], excludedWorkspaces = [] } = sent;
   const named = { workspaces: [...allowedWorkspaces, ...excludedWorkspaces], projects: allowedProjects };
@@ -140,7 +140,7 @@ async function scopeFaults(tx: Tx, organizationId: string, sent: SentScopes) {
   return unknownFaults(sent, await findTargets(tx, organizationId, named));
 }
 
-/** Whom a pool serves is part of what the trail tells of it. */
+/** The audit log also records which targets the pool serves. */
 async function record(
   tx: Tx,
   context: Context,
@@ -149,10 +149,10 @@ async function record(
   await recordChange(tx, context, agentPools, change, { before: change.before?.scopes, after: change.after?.scopes });
 }
 
-/** The workspaces that use a pool are found by a page of them. */
-const isScope = (_: unknown, name: string): boolean => name !== "workspaces";
+/** Workspaces that use a pool are loaded by `workspacesUsing`, not through the relationship. */
+const isScopeRelationship = (_: unknown, name: string): boolean => name !== "workspaces";
 
-/** The documents of workspaces that use the pools and that the caller may read, as many as a page holds; one statement. */
+/** The documents of workspaces that use the pools and that the caller can read, up to a page; one statement. */
 async function workspacesUsing(
   tx: Tx,
   context: Context,

@@ -1,4 +1,4 @@
-/** What neighbours ask of agent pools, and how a pool is granted. */
+/** Reads of agent pools for other modules, and the check of permissions on a pool. */
 import { grant, type Granted } from "../../../access/granted.ts";
 import { organizationPermissions } from "../../../access/permissions/organization.ts";
 import type { Tx } from "../../../database/database.ts";
@@ -12,7 +12,7 @@ export { livingAgents, serves as servesWorkspace, silentMs } from "./store.ts";
 
 export const agentPoolsNeed = "the organization permission 'manage-agent-pools'";
 
-/** Members may know of every pool. Raises `not-found`. */
+/** Members can see every pool. Raises `not-found`. */
 export async function loadAgentPool(
   tx: Tx,
   context: Pick<Context, "actor">,
@@ -24,7 +24,7 @@ export async function loadAgentPool(
   return pool;
 }
 
-/** Raises `forbidden`, or `not-found` where the caller may not know of the pool. */
+/** Raises `forbidden`, or `not-found` if the caller can't see the pool. */
 export function grantAgentPool(pool: AgentPoolView): Granted<AgentPoolView, "can-update-agent-pools"> {
   return grant(pool, {
     thing: "agent pool",
@@ -35,11 +35,11 @@ export function grantAgentPool(pool: AgentPoolView): Granted<AgentPoolView, "can
   });
 }
 
-/** Whether a pool serves a workspace, or all of a project; true also where there is no such pool. */
+/** Whether a pool serves a workspace, or all of a project; also true without a pool, or if it does not exist. */
 export async function agentPoolServes(
   tx: Tx,
-  place: TakingPlace,
+  target: TakingPlace,
   agentPoolId: string | null | undefined,
 ): Promise<boolean> {
-  return !agentPoolId || (await isServing(tx, place, agentPoolId));
+  return !agentPoolId || (await isServing(tx, target, agentPoolId));
 }

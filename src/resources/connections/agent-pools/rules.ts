@@ -21,7 +21,6 @@ export type SentScopes = {
   readonly [Name in "allowedWorkspaces" | "allowedProjects" | "excludedWorkspaces"]?: readonly string[];
 };
 
-/** The lists that were sent and differ from those before; an absent list stays as it is. */
 export function changedScopes(before: Scopes, sent: SentScopes): Partial<Scopes> {
   const changed: Partial<Record<ScopeKind, readonly string[]>> = {};
   for (const kind of scopeKinds) {
@@ -47,7 +46,7 @@ export function scopeRows(
   );
 }
 
-/** What is named and not in the organization, addressed by its place in the body. */
+/** Reports ids that do not exist in the organization, with their position in the body. */
 export function unknownFaults(
   sent: SentScopes,
   known: { readonly workspaces: ReadonlySet<string>; readonly projects: ReadonlySet<string> },
@@ -70,22 +69,24 @@ export function nameTaken(): Fault {
   return attributeFault("name", "Name has already been taken");
 }
 
-/** What uses a pool. */
 export interface PoolUse {
   readonly isDefault: boolean;
   readonly projectCount: number;
   readonly workspaceCount: number;
 }
 
-/** Why a pool can't be deleted, if it can't. */
 export function deletionObstacle(use: PoolUse): AppError | undefined {
   if (use.isDefault)
-    return conflict("The agent pool is the organization's default. Make another one the default, then delete it.");
+    return conflict("The agent pool is the organization's default. Choose another default, then delete the pool.");
   if (use.projectCount > 0) {
     const projects = `of ${counted(use.projectCount, "project")}`;
-    return conflict(`The agent pool is the default ${projects}. Give them another one, then delete it.`);
+    return conflict(
+      `The agent pool is the default ${projects}. Choose another default for them, then delete the pool.`,
+    );
   }
   if (use.workspaceCount === 0) return undefined;
   const workspaces = counted(use.workspaceCount, "workspace uses", "workspaces use");
-  return conflict(`${workspaces} this agent pool. Give them another one or another execution mode, then delete it.`);
+  return conflict(
+    `${workspaces} this agent pool. Choose another pool or execution mode for them, then delete the pool.`,
+  );
 }

@@ -1,4 +1,4 @@
-/** SQL of agent pools and of whom they serve. */
+/** SQL of agent pools and of the projects and workspaces that they serve. */
 import { crc32 } from "node:zlib";
 import { type Expression, type RawBuilder, type SqlBool, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
@@ -20,14 +20,14 @@ import { updateRow } from "../../shared/versions.ts";
 import type { AgentPoolView, ScopeKind, Scopes, Users } from "./definition.ts";
 import type { PoolUse } from "./rules.ts";
 
-/** A list as one text: ids hold no commas, and both engines join in the given order. */
+/** A list as one text: ids contain no commas, and both engines join in the given order. */
 const listed = (kind: ScopeKind) => sql<string | null>`(
   select string_agg(target_id, ',' order by target_id) from agent_pool_scopes
   where agent_pool_id = p.id and kind = ${kind})`;
 
 const hidden = "-";
 
-/** The workspaces that use a pool, with `hidden` before each that no team of the caller's lets be read. */
+/** The workspaces that use a pool, with `hidden` before each that the caller's teams can't read. */
 function usersOf(organizationId: Expression<string>, principal: string): RawBuilder<string | null> {
   const bit = bitOf("runs", "read");
   return sql<string | null>`(
@@ -37,17 +37,16 @@ function usersOf(organizationId: Expression<string>, principal: string): RawBuil
     from workspaces as w where w.organization_id = p.organization_id and w.agent_pool_id = p.id)`;
 }
 
-/** After this long without a word of it nobody knows what an agent does. */
+/** An agent that has not sent a ping for this long is not live. */
 export const silentMs = 30_000;
 
-/** How many agents `a` of a pool are idle or busy, by the database's clock. */
+/** The number of idle or busy agents `a` of a pool, by the database's clock. */
 export function livingAgents({ nowMs }: Dialect, ofPool: RawBuilder<unknown>): RawBuilder<number> {
   return sql<number>`(
     select count(*) from agents as a
     where ${ofPool} and a.status in ('idle', 'busy') and a.last_ping_ms > ${nowMs} - ${sql.lit(silentMs)})`;
 }
 
-/** The pools, each with its lists: still one statement, however long they are. */
 function pools({ db, dialect }: Tx, organizationId: Expression<string>, principal: string) {
   return db
     .selectFrom("agentPools as p")
@@ -78,9 +77,9 @@ function toPoolView(row: PoolRow, standing: Standing): AgentPoolView {
 
 function usersIn(marked: readonly string[], readsAll: boolean): Users {
   const idOf = (id: string) => (id.startsWith(hidden) ? id.slice(hidden.length) : id);
-  const seen = marked.filter((id) => readsAll || !id.startsWith(hidden));
+  const readable = marked.filter((id) => readsAll || !id.startsWith(hidden));
   return {
-    workspaceIds: seen.map(idOf).sort(),
+    workspaceIds: readable.map(idOf).sort(),
     mark: marked.length === 0 ? 0 : crc32(marked.map(idOf).sort().join()),
   };
 }
@@ -89,7 +88,10 @@ export interface Loading {
   readonly lock?: Lock;
 }
 
-/** So that what is read next is what others have left: a statement that waits for a row sees its sub-selects as they were before. */
+/**
+ * A statement that waits for a row lock sees its subqueries as they were before the wait, so the lock is taken by a statement of
+ * its own.
+ */
 async function lockPool(tx: Tx, id: string, lock: Lock): Promise<void> {
   await tx.db
     .selectFrom("agentPools as p")
@@ -100,10 +102,9 @@ async function lockPool(tx: Tx, id: string, lock: Lock): Promise<void> {
     .execute();
 }
 
-/** Not a column of `p`: what does not depend on a row is found out once, and not for each workspace that uses it. */
+/** Not a column of `p`, so that the engines evaluate what depends on it once, not for each workspace. */
 const organizationOf = (id: string) => sql<string>`(select organization_id from agent_pools where id = ${id})`;
 
-/** One statement, and one before it for the lock: the pool, whom it serves, and what the caller is in its organization. */
 export async function findAgentPool(
   tx: Tx,
   actor: Actor,
@@ -122,9 +123,7 @@ export interface AgentPoolSearch {
   readonly page: Page;
   readonly sort: Sort<"name" | "created-at"> | undefined;
   readonly part: string | undefined;
-  /** Only pools that serve this workspace. */
   readonly workspaceName: string | undefined;
-  /** Only pools that serve this project. */
   readonly projectName: string | undefined;
 }
 
@@ -162,13 +161,13 @@ function orderOf(sort: AgentPoolSearch["sort"]): Order[] {
   ];
 }
 
-/** As a condition on workspaces `w`. */
+/** A condition on workspaces `w`. */
 export function usesOneOf(tx: Tx, used: readonly AgentPoolView[]): RawBuilder<boolean> {
   const ids = used.map((pool) => pool.id);
   return tx.dialect.isOneOf(sql.ref("w.agentPoolId"), ids) as RawBuilder<boolean>;
 }
 
-/** Whether a pool `p` serves the workspaces of a project; or a single one of them, which may be named or excluded by itself. */
+/** Whether a pool `p` serves a project's workspaces, or one of them, which can also be allowed or excluded itself. */
 export function serves(projectId: Expression<string>, workspaceId?: Expression<string>): RawBuilder<SqlBool> {
   const lists = (kind: ScopeKind, id: Expression<string>) => sql<SqlBool>`exists (
     select 1 from agent_pool_scopes as s where s.agent_pool_id = p.id and s.kind = ${kind} and s.target_id = ${id})`;
@@ -178,7 +177,7 @@ export function serves(projectId: Expression<string>, workspaceId?: Expression<s
     and not ${lists("excluded-workspaces", workspaceId)})`;
 }
 
-/** A workspace that the caller may not read is like one that is not there: no pool serves it. */
+/** A workspace that the caller can't read is treated like one that does not exist: no pool serves it. */
 function servesWorkspace(actor: Actor, organization: OrganizationView, name: string): RawBuilder<SqlBool> {
   const readable = readableCondition(actor, organization) ?? sql<SqlBool>`1 = 1`;
   return sql<SqlBool>`exists (
@@ -187,7 +186,6 @@ function servesWorkspace(actor: Actor, organization: OrganizationView, name: str
       and ${serves(sql.ref("w.project_id"), sql.ref("w.id"))})`;
 }
 
-/** The same for a project. */
 function servesProject(actor: Actor, { id, standing }: OrganizationView, name: string): RawBuilder<SqlBool> {
   const bit = bitOf("settings", "read");
   const readable =
@@ -199,9 +197,9 @@ function servesProject(actor: Actor, { id, standing }: OrganizationView, name: s
     where j.organization_id = ${id} and j.name_key = ${fold(name)} and ${readable} and ${serves(sql.ref("j.id"))})`;
 }
 
-/** By its id: it serves the place, or is not there. */
-export async function isServing(tx: Tx, place: TakingPlace, agentPoolId: string): Promise<boolean> {
-  const { organizationId, projectId, workspaceId } = place;
+/** Also true if the pool does not exist. */
+export async function isServing(tx: Tx, target: TakingPlace, agentPoolId: string): Promise<boolean> {
+  const { organizationId, projectId, workspaceId } = target;
   const workspace = workspaceId === undefined ? undefined : sql<string>`${workspaceId}`;
   const row = await tx.db
     .selectFrom("agentPools as p")
@@ -213,8 +211,8 @@ export async function isServing(tx: Tx, place: TakingPlace, agentPoolId: string)
 }
 
 /**
- * What keeps a pool from being deleted. Whoever makes it the organization's default holds the organization, and whoever makes it
- * a project's or a workspace's holds the pool: we hold both by now.
+ * What prevents a pool's deletion. Making it an organization's default locks the organization, and making it a project's or
+ * workspace's locks the pool; the caller holds both locks by now.
  */
 export async function useOf(tx: Tx, pool: Granted<AgentPoolView, "can-update-agent-pools">): Promise<PoolUse> {
   const count = (table: string, column: string) =>
@@ -245,7 +243,6 @@ export async function isAgentPoolNameTaken(tx: Tx, organizationId: string, name:
   return row !== undefined;
 }
 
-/** Which of these are in the organization, in one statement. */
 export async function findTargets(
   tx: Tx,
   organizationId: string,
@@ -262,7 +259,6 @@ export async function findTargets(
   return { workspaces: idsOf("workspaces"), projects: idsOf("projects") };
 }
 
-/** With whom it serves. */
 export async function insertAgentPool(
   tx: Tx,
   into: Granted<OrganizationView, "can-update-agent-pools">,
@@ -273,7 +269,7 @@ export async function insertAgentPool(
   await insertScopes(tx, into, scopes);
 }
 
-/** The proof is on the pool, or, for a new one's, on the organization. */
+/** The proof is on the pool or, for a new pool, on the organization. */
 export async function insertScopes(
   tx: Tx,
   _of: Granted<object, "can-update-agent-pools">,
@@ -303,7 +299,7 @@ export async function updateAgentPoolRow(
   await updateRow(tx, "agentPools", pool.id, changes);
 }
 
-/** Its lists go with it, by the foreign key. */
+/** The foreign key deletes its lists. */
 export async function deleteAgentPoolRow(
   tx: Tx,
   pool: Granted<AgentPoolView, "can-update-agent-pools">,

@@ -1,12 +1,12 @@
-/** What neighbours have done to agent pools. */
+/** Changes to agent pools that other modules request. */
 import type { Granted } from "../../../access/granted.ts";
 import { sql } from "kysely";
 import type { Tx } from "../../../database/database.ts";
 import { raised } from "../../shared/versions.ts";
 
 /**
- * A workspace or a project goes: no pool names it any more. One statement, and another where one did. Whoever changes such a
- * list is alone in the organization, like whoever removes a place: none is added meanwhile.
+ * Removes a deleted workspace or project from all pools: one statement, and another if a pool listed it. Changes of such lists and
+ * deletions of targets both lock the organization as `alone`, so none is added meanwhile.
  */
 export async function forgetScopeTarget(
   tx: Tx,

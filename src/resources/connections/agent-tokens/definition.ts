@@ -1,6 +1,6 @@
 /**
- * The tokens of an agent pool: the secrets by which its agents are known. They are shown, and revoked, as what they are to
- * clients, `authentication-tokens`; here is how they are made and listed. To all but the protocol of agents none of them is anybody.
+ * The tokens of an agent pool, which authenticate its agents. This resource creates and lists them; clients see and revoke them as
+ * `authentication-tokens`. Only the agent protocol accepts them.
  */
 import { z } from "zod";
 import { defineResource, type Operation } from "../../../jsonapi/define.ts";
@@ -12,7 +12,7 @@ const managers = "an owner, a team with 'manage-agent-pools', or the organizatio
 
 const body = z.object({
   data: z.object({
-    // The one is in the public API's documents; the other is what its Go client sends.
+    // The public API's documentation has the first; its Go client sends the second.
     type: z.enum(["authentication-tokens", "agent-tokens"]),
     attributes: z.object({ description: text({ min: 1, max: 256, pattern: /\S/, sentence: "can't be blank" }) }),
   }),
@@ -21,7 +21,7 @@ const body = z.object({
 const create = {
   method: "POST",
   path,
-  summary: "Make a token for a pool's agents; its secret is in the answer, and never shown again",
+  summary: "Create a token for a pool's agents; its secret is in the response, and is not shown again",
   needs: `${managers}; not by a team's or an organization's token that expires`,
   body: { custom: body },
   answer: "created",
@@ -41,7 +41,7 @@ const list = {
 
 export const agentTokens = defineResource<{ readonly id: string }>()(() => ({
   type: "agent-tokens",
-  doc: "The secrets by which the agents of a pool are known. They are shown as authentication-tokens, and never expire.",
+  doc: "The tokens that authenticate a pool's agents. They are shown as authentication-tokens, and never expire.",
   id: (token) => token.id,
   attributes: {},
   relationships: {},

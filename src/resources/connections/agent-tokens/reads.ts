@@ -1,4 +1,4 @@
-/** What neighbours ask of agent tokens, and how one is granted. */
+/** Reads of agent tokens for other modules, and the check of permissions on one. */
 import { grant, type Granted } from "../../../access/granted.ts";
 import { organizationPermissions } from "../../../access/permissions/organization.ts";
 import type { Tx } from "../../../database/database.ts";
@@ -9,7 +9,7 @@ import { agentPoolsNeed } from "../agent-pools/reads.ts";
 import { toTokenView } from "./rules.ts";
 import { findAgentToken } from "./store.ts";
 
-/** To those who may not change the pool, none of its tokens is there. Raises `not-found`. */
+/** To callers who can't manage the pool, its tokens do not exist. Raises `not-found`. */
 export async function loadAgentToken(
   tx: Tx,
   context: Pick<Context, "actor">,

@@ -2,7 +2,6 @@
 import type { AgentToken } from "./store.ts";
 import type { TokenView } from "../../identity/authentication-tokens/definition.ts";
 
-/** What a token of a pool is among all tokens: nobody's, and without an end. */
 export function toTokenView(row: AgentToken): TokenView & { readonly agentPoolId: string } {
   const { agentPoolId, siteAgentPoolId, ...token } = row;
   return {

@@ -13,9 +13,8 @@ import { countOf, fetchPage } from "../../shared/paging.ts";
 import type { AgentPoolView } from "../agent-pools/definition.ts";
 import type { SiteAgentPoolView } from "../site-agent-pools/definition.ts";
 
-/** Of a pool of an organization, or of one of the site. */
+/** Of an organization's pool, or of a site pool. */
 export type AgentToken = Omit<AgentTokenTable, "hash">;
-/** Whoever manages the pool. */
 export type ManagedPool =
   | Granted<AgentPoolView, "can-update-agent-pools">
   | Granted<SiteAgentPoolView, "can-administer">;
@@ -27,7 +26,7 @@ function tokens(db: Kysely<Schema>) {
     .select(["k.createdById", "k.createdAt", "k.lastUsedAt", "k.version"]);
 }
 
-/** One statement: the token and what the caller is in its organization; to a token of the site, site admins alone are somebody. */
+/** The token, and the caller's standing in its organization, in one statement; only site admins have one for a site pool's token. */
 export async function findAgentToken(
   tx: Tx,
   actor: Actor,
@@ -84,7 +83,7 @@ export async function deleteAgentTokensNamed(tx: Tx, pool: ManagedPool, descript
     .execute();
 }
 
-/** Those that nobody else holds. */
+/** Those that no other transaction has locked. */
 export async function lockFreeAgentTokens(tx: Tx, ids: readonly string[]): Promise<string[]> {
   const rows = await tx.db
     .selectFrom("agentTokens as k")

@@ -1,4 +1,4 @@
-/** What neighbours have done to agent tokens, and what the trail tells of that. */
+/** Changes to agent tokens that other modules request, and their audit events. */
 import { actorId } from "../../../access/actor.ts";
 import { credentialTerm } from "../../../access/credentials.ts";
 import type { Granted } from "../../../access/granted.ts";
@@ -26,7 +26,7 @@ export async function revokeAgentToken(
   await recordAgentToken(tx, context, { before: token });
 }
 
-/** All of a pool with this description: what the server made for itself. */
+/** Revokes all of a pool's tokens with this description, which the server created for itself. */
 export async function revokeAgentTokensNamed(
   tx: Tx,
   context: Pick<Context, "actor" | "requestId">,
@@ -37,7 +37,7 @@ export async function revokeAgentTokensNamed(
     await recordAgentToken(tx, context, { before: toTokenView(row) });
 }
 
-/** The only way to its secret is this answer. Raises `forbidden` for a caller whose own token expires, because it never does. */
+/** Only this result contains the secret. Raises `forbidden` for a caller whose own token expires, because agent tokens never do. */
 export async function issueAgentToken(
   tx: Tx,
   context: Pick<Context, "actor" | "requestId">,
@@ -64,7 +64,6 @@ export async function issueAgentToken(
   return { ...view, secret };
 }
 
-/** As of every token: whose it is, and what for. */
 async function recordAgentToken(
   tx: Tx,
   context: Pick<Context, "actor" | "requestId">,
@@ -72,17 +71,17 @@ async function recordAgentToken(
 ): Promise<void> {
   const token = after ?? before;
   if (token === undefined) return;
-  const told = (held: HeldToken | undefined) => held && { holder: held.agentPoolId, description: held.description };
+  const audited = (each: HeldToken | undefined) => each && { holder: each.agentPoolId, description: each.description };
   await recordEvent(tx, context, {
     organizationId: token.organizationId,
     verb: before === undefined ? "create" : "delete",
     subject: { type: "authentication-tokens", id: token.id },
-    before: told(before),
-    after: told(after),
+    before: audited(before),
+    after: audited(after),
   });
 }
 
-/** As of other tokens: off the requests' path, for many at once, never back in time, and passing over what others hold. */
+/** Runs outside of requests, for many tokens at once. It never moves a time back, and skips rows that others have locked. */
 export async function noteAgentTokenUses(tx: Tx, uses: ReadonlyMap<string, string>): Promise<void> {
   for (const id of await lockFreeAgentTokens(tx, [...uses.keys()])) {
     const usedAt = uses.get(id) ?? "";

@@ -1,4 +1,4 @@
-/** Brings events of the audit trail to the systems that want them, and asks whether they listen. */
+/** Sends audit events to webhooks, and verifies that a webhook's address responds. */
 import type { AuditWebhookTable } from "../../../database/schema/notices.ts";
 import type { Vault } from "../../../database/vault.ts";
 import { AppError, attributeFault } from "../../../kernel/errors.ts";
@@ -9,7 +9,6 @@ import { refusalOf, sendWebhook } from "../../shared/outbox/webhook.ts";
 import { tokenOwner, urlOwner } from "./rules.ts";
 import { findWebhookToCall, noteDelivery } from "./store.ts";
 
-/** Notices of this kind are carried by `auditCourier`. */
 export const auditKind = "audit-webhook";
 
 export const openedUrl = (vault: Vault, { id, url }: Pick<AuditWebhookTable, "id" | "url">): string =>
@@ -17,16 +16,16 @@ export const openedUrl = (vault: Vault, { id, url }: Pick<AuditWebhookTable, "id
 export const openedToken = (vault: Vault, { id, token }: Pick<AuditWebhookTable, "id" | "token">): string | null =>
   token === null ? null : Buffer.from(vault.open(tokenOwner(id), token)).toString("utf8");
 
-/** What is told was written down when it happened; what was deleted meanwhile is not told. */
+/** The content was stored when the event happened. Nothing is sent for a webhook that was deleted meanwhile. */
 export const auditCourier: Courier = {
-  async deliver(context, notice) {
-    const row = await findWebhookToCall(context.database.reader, notice.subjectId);
+  async deliver(context, notification) {
+    const row = await findWebhookToCall(context.database.reader, notification.subjectId);
     if (row === undefined) return "gone";
     const [url, token] = [openedUrl(context.vault, row), openedToken(context.vault, row)];
-    const body = { payload_version: 1, delivery_id: notice.id, ...(JSON.parse(notice.content) as object) };
-    return sendWebhook(context.options, { url, token, id: notice.id, eventName: notice.eventName, body });
+    const body = { payload_version: 1, delivery_id: notification.id, ...(JSON.parse(notification.content) as object) };
+    return sendWebhook(context.options, { url, token, id: notification.id, eventName: notification.eventName, body });
   },
-  noted: (tx, by, notice, response) => noteDelivery(tx, by, notice.subjectId, JSON.stringify(response)),
+  noted: (tx, by, notification, response) => noteDelivery(tx, by, notification.subjectId, JSON.stringify(response)),
 };
 
 interface Asked {
@@ -36,9 +35,9 @@ interface Asked {
   readonly token: string | null;
 }
 
-/** Whether somebody listens. Raises `bad-request` with what was answered, or with why nothing was. */
-export async function verify({ options }: Context, asked: Asked): Promise<Verification> {
-  const { id: webhookId, organizationName, url, token } = asked;
+/** Sends a test event. Raises `bad-request` with the response, or with the reason for getting none. */
+export async function verify({ options }: Context, request: Asked): Promise<Verification> {
+  const { id: webhookId, organizationName, url, token } = request;
   const [id, eventName] = [newId("deliveries"), verificationEvent];
   const body = {
     payload_version: 1,

@@ -1,4 +1,4 @@
-/** An audit webhook: an organization's system is told of what is in the audit trail, and of locks that are held too long. */
+/** An audit webhook: sends an organization's audit events, and locks that are held too long, to a system of its own. */
 import { z } from "zod";
 import type { Standing } from "../../../access/organization.ts";
 import type { AuditWebhookTable } from "../../../database/schema/notices.ts";
@@ -12,17 +12,20 @@ import { listedDeliveries } from "../deliveries.ts";
 const accessChanged = "access.changed";
 export const lockHeld = "lock.held";
 
-/** `*` for every event of the trail, `workspaces.*` for all of one kind, `workspaces.lock` for one action. */
+/** `*` for every audit event, `workspaces.*` for all of one type, `workspaces.lock` for one action. */
 const pattern = /^(\*|[a-z][a-z-]*\.(\*|[a-z][a-z-]*))$/;
 
 const eventName = z
   .string()
   .max(100)
   .regex(pattern, {
-    error: `must be '${accessChanged}', '${lockHeld}', an action such as 'workspaces.lock', all of a kind such as 'workspaces.*', or '*'`,
+    error: `must be '${accessChanged}', '${lockHeld}', an action such as 'workspaces.lock', all of a type such as 'workspaces.*', or '*'`,
   });
 
-/** What decides who may do what: records, teams and who is in them, memberships, tokens and trusts, and where a workspace is. */
+/**
+ * Types of events that change who can do what: records, teams and their members, memberships, tokens and trusts, and a workspace's
+ * project.
+ */
 const accessKinds: ReadonlySet<string> = new Set([
   "team-projects",
   "team-workspaces",
@@ -34,17 +37,17 @@ const accessKinds: ReadonlySet<string> = new Set([
 ]);
 const accessActions: ReadonlySet<string> = new Set(["projects.move-workspaces", "users.delete"]);
 
-/** What an event of the trail is called for a webhook that wants these; undefined where it wants none of it. */
-export function nameFor(wanted: readonly string[], action: string): string | undefined {
+/** The name of an audit event for a webhook with these subscriptions; undefined if it matches none. */
+export function nameFor(subscriptions: readonly string[], action: string): string | undefined {
   const [kind = ""] = action.split(".");
-  if (wanted.includes(accessChanged) && (accessKinds.has(kind) || accessActions.has(action))) return accessChanged;
-  return wanted.some((each) => each === "*" || each === action || each === `${kind}.*`) ? action : undefined;
+  if (subscriptions.includes(accessChanged) && (accessKinds.has(kind) || accessActions.has(action)))
+    return accessChanged;
+  return subscriptions.some((each) => each === "*" || each === action || each === `${kind}.*`) ? action : undefined;
 }
 
-/** The token is not part of it: nothing that is shown needs it. */
 export interface AuditWebhookView extends Omit<AuditWebhookTable, "url" | "token">, OrganizationFacts {
   readonly standing: Standing;
-  /** Opened. */
+  /** Decrypted. */
   readonly shownUrl: string;
 }
 
@@ -53,11 +56,11 @@ const url = text({
   min: 1,
   max: 2048,
   pattern: /^https?:\/\/[^\s@]+$/i,
-  sentence: "must be an address that begins with https://, without a user name",
+  sentence: "must begin with https:// and contain no user name",
 });
 const events = z
   .array(eventName)
-  .min(1, { error: "can't be empty: name at least one event" })
+  .min(1, { error: "can't be empty. Name at least one event" })
   .max(50, { error: "can't have more than 50 items" });
 
 const needs = "an owner, or the organization's token";
@@ -66,48 +69,54 @@ const ofOrganization = "/organizations/:organization_name/audit-webhooks";
 
 export const auditWebhooks = defineResource<AuditWebhookView>()(({ required, optional, readOnly, toOne }) => ({
   type: "audit-webhooks",
-  doc: "Tells an organization's own system of changes as they are made, and of locks that are held for too long.",
+  doc: "Sends audit events, and notifications about locks that are held too long, to an organization's own system.",
   id: (webhook) => webhook.id,
   version: (webhook) => [webhook.version, webhook.organizationFacts],
   attributes: {
     name: required(name, "Unique in the organization, ignoring case.", { folded: true }),
-    enabled: optional(flag(), "Whether it is told. An address is asked first, and must answer with 2xx.", {
-      default: false,
-    }),
-    url: required(url, "Where to. Stored encrypted, and not part of the audit trail.", {
+    enabled: optional(
+      flag(),
+      "Whether events are sent. Before it is enabled, the address must respond to a test event with 2xx.",
+      {
+        default: false,
+      },
+    ),
+    url: required(url, "The address that events are sent to. Stored encrypted, and not part of the audit log.", {
       column: false,
       audited: false,
       from: ({ shownUrl }) => shownUrl,
     }),
-    token: optional(nullIfBlank(text({ min: 1, max: 512 })), "What the body is signed with; always shown as null.", {
+    token: optional(nullIfBlank(text({ min: 1, max: 512 })), "The key that signs the body; always shown as null.", {
       column: false,
       audited: false,
       from: () => null,
     }),
     events: required(
       events,
-      "Of what: `access.changed`, `lock.held`, an action of the trail (`workspaces.lock`), all of a kind (`workspaces.*`), or `*`.",
+      "The events to send: `access.changed`, `lock.held`, an audited action (`workspaces.lock`), all actions of a type (`workspaces.*`), or `*`.",
       { column: false, from: (webhook) => JSON.parse(webhook.events) as string[] },
     ),
     "lock-held-longer-than": optional(
       text({ max: 5, pattern: activityDurationPattern, sentence: activityDurationSentence }),
-      "How long a workspace is locked by a person or a team before `lock.held` is told: `36h`, `2d`.",
+      "How long a user or a team must hold a workspace's lock before `lock.held` is sent: `36h`, `2d`.",
       { default: "24h" },
     ),
     "delivery-responses": readOnly(
       z.array(z.record(z.string(), z.unknown())),
-      "What the last attempt was answered with; empty before there was one.",
+      "The response to the last attempt; empty before the first.",
       {
         audited: false,
         from: ({ lastDelivery, shownUrl }) =>
           lastDelivery === null ? [] : [{ url: shownUrl, ...(JSON.parse(lastDelivery) as DeliveryResponse) }],
       },
     ),
-    "created-at": readOnly(timestamp(), "When it was made."),
+    "created-at": readOnly(timestamp(), "When it was created."),
     "updated-at": readOnly(timestamp(), "When it was last changed."),
   },
   relationships: {
-    organization: toOne("organizations", "Whose trail it is.", { id: (webhook) => webhook.organizationName }),
+    organization: toOne("organizations", "The organization whose audit events are sent.", {
+      id: (webhook) => webhook.organizationName,
+    }),
   },
   links: (webhook) => ({ self: `/api/v2/audit-webhooks/${webhook.id}` }),
   operations: {
@@ -122,7 +131,7 @@ export const auditWebhooks = defineResource<AuditWebhookView>()(({ required, opt
     createAuditWebhook: {
       method: "POST",
       path: ofOrganization,
-      summary: "Have a system told of what is in the audit trail; where it is enabled, it is asked whether it listens",
+      summary: "Create an audit webhook; if it is enabled, its address must respond to a test event",
       needs,
       body: "create",
       answer: "created",
@@ -143,7 +152,8 @@ export const auditWebhooks = defineResource<AuditWebhookView>()(({ required, opt
     updateAuditWebhook: {
       method: "PATCH",
       path: byId,
-      summary: "Change an audit webhook; what is enabled anew, or led elsewhere, is asked first",
+      summary:
+        "Update an audit webhook; if it is enabled, or its address or token changes, the address must respond to a test event",
       needs,
       body: "update",
       answer: "document",
@@ -152,20 +162,20 @@ export const auditWebhooks = defineResource<AuditWebhookView>()(({ required, opt
     deleteAuditWebhook: {
       method: "DELETE",
       path: byId,
-      summary: "Delete an audit webhook; what still waits to be told is not",
+      summary: "Delete an audit webhook and its pending deliveries",
       needs,
       answer: "nothing",
     },
     listAuditWebhookDeliveries: {
       ...listedDeliveries,
       path: `${byId}/deliveries`,
-      summary: "List what was told by an audit webhook, and what came of it, the newest first",
+      summary: "List the deliveries of an audit webhook and their results, newest first",
       needs,
     },
     verifyAuditWebhook: {
       method: "POST",
       path: `${byId}/actions/verify`,
-      summary: "Ask now whether it listens: 400 where it does not",
+      summary: "Send a test event now; responds with 400 if the address does not accept it",
       needs,
       answer: "document",
     },

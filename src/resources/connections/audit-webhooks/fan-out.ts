@@ -1,6 +1,6 @@
 /**
- * Parts of the work of the job that delivers: which webhook wants which event of the trail, and which locks are held for too long.
- * A trigger has noted the events in the transactions that left them, so none is missed, whoever left it.
+ * The part of the delivery job that turns audit events, and locks that are held too long, into notifications for the webhooks that
+ * subscribe to them. A database trigger queues the events in the transactions that record them, so that none is missed.
  */
 import type { Tx } from "../../../database/database.ts";
 import type { Context } from "../../shared/context.ts";
@@ -20,36 +20,35 @@ import type { JobWork } from "../../shared/job-work.ts";
 
 const batch = 200;
 
-/** Gives how many notices were posted. */
-export async function postAuditNotices(work: JobWork): Promise<number> {
-  const { context, signal, step } = work;
-  let posted = 0;
+export async function postAuditNotices(job: JobWork): Promise<number> {
+  const { context, signal, step } = job;
+  let enqueued = 0;
   while (!signal.aborted) {
     const events = await findWaitingEvents(context.database.reader, batch);
-    if (events.length > 0) posted += await step((tx) => fanOut(tx, work, events));
+    if (events.length > 0) enqueued += await step((tx) => fanOut(tx, job, events));
     if (events.length < batch) break;
   }
   const locks = signal.aborted ? [] : await findHeldLocks(context.database.reader, batch);
-  if (locks.length > 0) posted += await step((tx) => tellLocks(tx, context, locks));
-  return posted;
+  if (locks.length > 0) enqueued += await step((tx) => reportLocks(tx, context, locks));
+  return enqueued;
 }
 
 async function fanOut(tx: Tx, { context, capability }: JobWork, events: readonly WaitingEvent[]): Promise<number> {
   const subscribers = await findSubscribers(tx, [...new Set(events.map(({ organizationId }) => organizationId))]);
-  const notices = events.flatMap((event) =>
+  const notifications = events.flatMap((event) =>
     subscribers
       .filter(({ organizationId }) => organizationId === event.organizationId)
-      .flatMap((subscriber) => noticeOf(event, subscriber)),
+      .flatMap((subscriber) => notificationFor(event, subscriber)),
   );
   await deleteWaitingEvents(
     tx,
     capability,
     events.map(({ id }) => id),
   );
-  return notices.length === 0 ? 0 : post(tx, context, notices);
+  return notifications.length === 0 ? 0 : post(tx, context, notifications);
 }
 
-function noticeOf(event: WaitingEvent, { id, organizationId, destination, events }: Subscriber): Notice[] {
+function notificationFor(event: WaitingEvent, { id, organizationId, destination, events }: Subscriber): Notice[] {
   const eventName = nameFor(JSON.parse(events) as string[], event.action);
   if (eventName === undefined) return [];
   const content = {
@@ -68,7 +67,7 @@ function noticeOf(event: WaitingEvent, { id, organizationId, destination, events
       created_at: event.createdAt,
     },
   };
-  // Two servers may have looked at the same time: each event is told to each once.
+  // Two servers may run this at the same time: each webhook gets each event once.
   return [
     { organizationId, kind: auditKind, subjectId: id, eventName, destination, content, onceKey: `${id} ${event.id}` },
   ];
@@ -76,10 +75,10 @@ function noticeOf(event: WaitingEvent, { id, organizationId, destination, events
 
 const parsed = (json: string | null): unknown => (json === null ? null : JSON.parse(json));
 
-async function tellLocks(tx: Tx, context: Context, locks: readonly HeldLock[]): Promise<number> {
-  const standing = await findSubscribers(tx, [...new Set(locks.map(({ organizationId }) => organizationId))]);
-  const known = new Set(standing.map(({ id }) => id));
-  const notices = locks
+async function reportLocks(tx: Tx, context: Context, locks: readonly HeldLock[]): Promise<number> {
+  const subscribers = await findSubscribers(tx, [...new Set(locks.map(({ organizationId }) => organizationId))]);
+  const known = new Set(subscribers.map(({ id }) => id));
+  const notifications = locks
     .filter(({ webhookId }) => known.has(webhookId))
     .map((lock) => ({
       organizationId: lock.organizationId,
@@ -103,5 +102,5 @@ async function tellLocks(tx: Tx, context: Context, locks: readonly HeldLock[]): 
       },
       onceKey: `${lock.webhookId} ${lock.workspaceId} ${lock.lockedAt}`,
     }));
-  return post(tx, context, notices);
+  return post(tx, context, notifications);
 }

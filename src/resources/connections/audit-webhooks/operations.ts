@@ -1,4 +1,4 @@
-/** Operations on audit webhooks: load → authorize → ask whether they listen → load again, locked → write. */
+/** Operations on audit webhooks: load → authorize → verify the address → load again, locked → write. */
 import { grant, type Granted } from "../../../access/granted.ts";
 import { organizationPermissionNeeds, organizationPermissions } from "../../../access/permissions/organization.ts";
 import type { Tx } from "../../../database/database.ts";
@@ -46,8 +46,8 @@ export const auditWebhookResource = implement(auditWebhooks, {
       grantOrganization(await loadOrganization(tx, context, params.organizationName), permission);
     const seen = await load(context.database.reader);
     const row = newWebhook(attributes, { id: newId("audit-webhooks"), organizationId: seen.id, createdAt: now() });
-    const asked = { id: row.id, organizationName: seen.name, url, token };
-    const verified = row.enabled === 1 ? await verify(context, asked) : undefined;
+    const request = { id: row.id, organizationName: seen.name, url, token };
+    const verified = row.enabled === 1 ? await verify(context, request) : undefined;
     if (verified) row.lastDelivery = JSON.stringify(verified.response);
     return context.database.write(async (tx) => {
       const organization = await load(tx);
@@ -60,7 +60,7 @@ export const auditWebhookResource = implement(auditWebhooks, {
       await store.insertWebhook(tx, organization, { ...row, ...secrets });
       const view = { ...row, ...factsOf(organization), standing: organization.standing, shownUrl: url };
       await recordChange(tx, context, auditWebhooks, { after: view }, { after: { destination: view.destination } });
-      await noteIn(tx, view, verified);
+      await recordVerified(tx, view, verified);
       return { view };
     });
   },
@@ -73,11 +73,11 @@ export const auditWebhookResource = implement(auditWebhooks, {
   async updateAuditWebhook({ context, params, body }) {
     const id = params.auditWebhookId;
     const { token } = body.attributes;
-    const wanted = changedWebhook(body.attributes);
+    const input = changedWebhook(body.attributes);
     const seen = await load(context.database.reader, context, id);
     context.ifMatch.check(seen.view);
-    const foreseen = { ...seen.view, ...wanted };
-    const asked = needsVerification(seen.view, foreseen, token)
+    const foreseen = { ...seen.view, ...input };
+    const verified = needsVerification(seen.view, foreseen, token)
       ? await verify(context, {
           id,
           organizationName: foreseen.organizationName,
@@ -88,15 +88,15 @@ export const auditWebhookResource = implement(auditWebhooks, {
     return context.database.write(async (tx) => {
       const { view: before } = await load(tx, context, id, true);
       context.ifMatch.check(before);
-      const changes = changesOf<View>(before, wanted);
-      if (changes === undefined && token === undefined && asked === undefined) return { view: before };
-      const beside = { updatedAt: now(), ...(asked && { lastDelivery: JSON.stringify(asked.response) }) };
-      const after = afterUpdate<View>(before, { ...changes, ...beside });
+      const changes = changesOf<View>(before, input);
+      if (changes === undefined && token === undefined && verified === undefined) return { view: before };
+      const extra = { updatedAt: now(), ...(verified && { lastDelivery: JSON.stringify(verified.response) }) };
+      const after = afterUpdate<View>(before, { ...changes, ...extra });
       const isRenamed = after.nameKey !== before.nameKey;
       const isTaken = isRenamed && (await lookAmong(tx, "auditWebhooks", before.organizationId, after.name)).isTaken;
       refuseIfAny(isTaken ? [nameTaken()] : []);
-      await write(tx, context, { before, after, changes: { ...changes, ...beside }, token });
-      await noteIn(tx, after, asked);
+      await write(tx, context, { before, after, changes: { ...changes, ...extra }, token });
+      await recordVerified(tx, after, verified);
       return { view: after };
     });
   },
@@ -127,7 +127,7 @@ export const auditWebhookResource = implement(auditWebhooks, {
       await store.updateWebhook(tx, view, { lastDelivery });
       const subject = { type: auditWebhooks.type, id };
       await recordEvent(tx, context, { organizationId: view.organizationId, verb: "verify", subject });
-      await noteIn(tx, view, verified);
+      await recordVerified(tx, view, verified);
       return { view: afterUpdate<View>(view, { lastDelivery }) };
     });
   },
@@ -147,7 +147,7 @@ async function write(tx: Tx, context: Context, { before, after, changes, token }
     ...(shownUrl !== undefined && { url: sealed(context, urlOwner(before.id), shownUrl) }),
     ...(token !== undefined && { token: token === null ? null : sealed(context, tokenOwner(before.id), token) }),
   });
-  // The trail says that a secret was replaced, never by what.
+  // The audit log records that a secret was replaced, but neither the old nor the new one.
   const replaced = [...(shownUrl === undefined ? [] : ["url"]), ...(token === undefined ? [] : ["token"])];
   await recordChange(
     tx,
@@ -161,13 +161,12 @@ async function write(tx: Tx, context: Context, { before, after, changes, token }
   );
 }
 
-/** Whoever was asked stands among what was delivered. */
-async function noteIn(tx: Tx, view: View, verified: Verification | undefined): Promise<void> {
+async function recordVerified(tx: Tx, view: View, verified: Verification | undefined): Promise<void> {
   const { id: subjectId, organizationId, destination } = view;
   if (verified) await noteVerification(tx, { organizationId, kind: auditKind, subjectId, destination }, verified);
 }
 
-/** Raises `forbidden`, or `not-found` where the caller is a stranger. */
+/** Raises `forbidden`, or `not-found` if the caller is no member. */
 async function load(
   tx: Tx,
   context: Context,
@@ -182,12 +181,12 @@ async function load(
     permission,
     visible: row.standing.member,
     allowed: organizationPermissions(row.standing)[permission],
-    needs: organizationPermissionNeeds[permission] ?? "to own the organization",
+    needs: organizationPermissionNeeds[permission] ?? "ownership of the organization",
   });
   return { view, token: openedToken(context.vault, row) };
 }
 
-/** Of what is sealed the address alone, which those see who may change it. */
+/** Without the token. The address is visible to callers who can change it. */
 function toView(context: Context, row: store.WebhookRow): View {
   const { url, token, ...shown } = row;
   void token;

@@ -1,4 +1,4 @@
-/** Pure rules of audit webhooks: what a row holds, and when it is asked whether it listens. */
+/** Pure rules of audit webhooks: the columns of a row, and when an address must be verified. */
 import type { AuditWebhookTable } from "../../../database/schema/notices.ts";
 import { changedColumns, createdColumns } from "../../../jsonapi/columns.ts";
 import type { CreateAttributes, UpdateAttributes } from "../../../jsonapi/define.ts";
@@ -6,13 +6,13 @@ import { attributeFault, type Fault } from "../../../kernel/errors.ts";
 import { hostOf } from "../../shared/outbox/webhook.ts";
 import { auditWebhooks, type AuditWebhookView } from "./definition.ts";
 
-/** What secrets are sealed for, so that they can't be moved to another row. */
+/** What secrets are encrypted for, so that they can't be moved to another row. */
 export const urlOwner = (id: string): string => `audit_webhooks/${id}/url`;
 export const tokenOwner = (id: string): string => `audit_webhooks/${id}/token`;
 
 type Identity = Pick<AuditWebhookTable, "id" | "organizationId" | "createdAt">;
 
-/** Without what is sealed. */
+/** Without the encrypted columns. */
 export function newWebhook(
   attributes: CreateAttributes<typeof auditWebhooks>,
   identity: Identity,
@@ -41,7 +41,6 @@ export function changedWebhook(
 
 const listOf = (items: readonly string[]): string => JSON.stringify([...new Set(items)]);
 
-/** Whether an address has to be asked before it is told anything. */
 export function needsVerification(
   before: AuditWebhookView | undefined,
   after: Pick<AuditWebhookView, "enabled" | "shownUrl">,

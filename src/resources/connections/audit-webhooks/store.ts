@@ -1,4 +1,4 @@
-/** SQL of audit webhooks, of the events that wait for them, and of locks that are held for too long. */
+/** SQL of audit webhooks, of the events that are queued for them, and of locks that are held too long. */
 import type { Capability } from "../../../access/capability.ts";
 import { type Kysely, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
@@ -31,7 +31,6 @@ const webhooks = (db: Kysely<Schema>) =>
     .select(factsColumns)
     .selectAll("a");
 
-/** One statement: the webhook and what the caller is in its organization. */
 export async function findWebhook(
   tx: Tx,
   actor: Actor,
@@ -87,7 +86,7 @@ export async function deleteWebhook(tx: Tx, { id }: ManagedWebhook): Promise<voi
   await tx.db.deleteFrom("auditWebhooks").where("id", "=", id).execute();
 }
 
-/** What the last attempt was answered with. One that was deleted meanwhile has none. */
+/** Stores the response to the last attempt, unless the webhook was deleted meanwhile. */
 export async function noteDelivery(tx: Tx, _by: Capability<"job">, id: string, lastDelivery: string): Promise<void> {
   await tx.db
     .updateTable("auditWebhooks")
@@ -96,11 +95,11 @@ export async function noteDelivery(tx: Tx, _by: Capability<"job">, id: string, l
     .execute();
 }
 
-// --- events that wait, as a trigger left them
+// --- pending events, which a database trigger queues
 
 export type WaitingEvent = AuditEventTable & { readonly organizationId: string; readonly organizationName: string };
 
-/** The oldest first; those of an organization that went are gone with it. */
+/** Oldest first. Events of a deleted organization are deleted with it. */
 export async function findWaitingEvents(tx: Tx, limit: number): Promise<WaitingEvent[]> {
   const rows = await tx.db
     .selectFrom("auditNotices as n")
@@ -136,7 +135,7 @@ export async function findSubscribers(tx: Tx, organizationIds: readonly string[]
     .execute();
 }
 
-// --- locks that are held for too long
+// --- locks that are held too long
 
 export interface HeldLock {
   readonly webhookId: string;
@@ -153,7 +152,10 @@ export interface HeldLock {
   readonly lockedReason: string | null;
 }
 
-/** By people and teams; a run's lock ends with the run. What was told already is not told again, for as long as that is known. */
+/**
+ * Locks of users and teams only, because a run's lock ends with the run. Locks that were reported are left out as long as the
+ * notification is stored.
+ */
 export async function findHeldLocks(tx: Tx, limit: number): Promise<HeldLock[]> {
   const { msOf, nowMs, contains } = tx.dialect;
   const longer = sql.ref<string>("a.lockHeldLongerThan");

@@ -1,4 +1,4 @@
-/** Brings what happened to those who have subscribed, and asks whether they listen. */
+/** Sends notifications to the destinations of configurations, and verifies destinations. */
 import type { NotificationConfigurationTable } from "../../../database/schema/notices.ts";
 import type { Vault } from "../../../database/vault.ts";
 import { AppError, attributeFault } from "../../../kernel/errors.ts";
@@ -17,7 +17,7 @@ import { tokenOwner, urlOwner } from "./rules.ts";
 import { findConfiguration, findRecipients, noteDelivery } from "./store.ts";
 import type { Told } from "./triggers.ts";
 
-/** Where to, opened. */
+/** Decrypted. */
 export interface Destination {
   readonly id: string;
   readonly name: string;
@@ -29,25 +29,25 @@ export interface Destination {
 
 type Sending = Pick<Context, "options">;
 
-/** One attempt. Raises nothing: who can't be reached has not answered. */
-async function tell(
+/** Makes one attempt. Does not raise: an unreachable destination is a failed attempt. */
+async function send(
   { options }: Sending,
   destination: Destination,
-  told: Told,
+  event: Told,
   deliveryId: string,
 ): Promise<DeliveryResponse> {
   const { id, name, destinationType, url } = destination;
   const sender = { configurationId: id, configurationName: name, publicUrl: options.publicUrl };
   if (destinationType === "email")
-    return mailNotice(options, { id: deliveryId, to: destination.recipients, ...mailOf(sender, told) });
-  const body = bodyOf(destinationType, sender, told);
+    return mailNotice(options, { id: deliveryId, to: destination.recipients, ...mailOf(sender, event) });
+  const body = bodyOf(destinationType, sender, event);
   const token = destinationType === "generic" ? destination.token : null;
-  return sendWebhook(options, { url: url ?? "", token, id: deliveryId, eventName: told.trigger, body });
+  return sendWebhook(options, { url: url ?? "", token, id: deliveryId, eventName: event.trigger, body });
 }
 
-function bodyOf(destinationType: string, sender: Sender, told: Told): object {
-  if (destinationType === "slack") return slackMessageOf(sender, told);
-  return destinationType === "microsoft-teams" ? teamsMessageOf(sender, told) : payloadOf(sender, told);
+function bodyOf(destinationType: string, sender: Sender, event: Told): object {
+  if (destinationType === "slack") return slackMessageOf(sender, event);
+  return destinationType === "microsoft-teams" ? teamsMessageOf(sender, event) : payloadOf(sender, event);
 }
 
 const opened = (vault: Vault, owner: string, sealed: Uint8Array | null): string | null =>
@@ -58,11 +58,11 @@ export const openedUrl = (vault: Vault, row: Pick<NotificationConfigurationTable
 export const openedToken = (vault: Vault, row: Pick<NotificationConfigurationTable, "id" | "token">): string | null =>
   opened(vault, tokenOwner(row.id), row.token);
 
-/** What was posted while it was enabled is told even if it is not any more: it happened. What was deleted tells nobody. */
+/** An event that happened while the configuration was enabled is sent even if it is disabled now, but not if it was deleted. */
 export const notificationCourier: Courier = {
-  async deliver(context, notice) {
+  async deliver(context, notification) {
     const tx = context.database.reader;
-    const row = await findConfiguration(tx, notice.subjectId);
+    const row = await findConfiguration(tx, notification.subjectId);
     if (row === undefined) return "gone";
     const isMail = row.destinationType === "email";
     const addresses = JSON.parse(row.emailAddresses) as string[];
@@ -74,18 +74,18 @@ export const notificationCourier: Courier = {
       token: openedToken(context.vault, row),
       recipients: isMail ? [...new Set([...addresses, ...(await findRecipients(tx, row.id))])] : [],
     };
-    const [organizationName = "", workspaceName = ""] = (notice.place ?? "").split("/");
-    const told = { ...(JSON.parse(notice.content) as Told), organizationName, workspaceName };
-    return tell(context, destination, told, notice.id);
+    const [organizationName = "", workspaceName = ""] = (notification.place ?? "").split("/");
+    const event = { ...(JSON.parse(notification.content) as Told), organizationName, workspaceName };
+    return send(context, destination, event, notification.id);
   },
-  noted: (tx, by, notice, response) => noteDelivery(tx, by, notice.subjectId, JSON.stringify(response)),
+  noted: (tx, by, notification, response) => noteDelivery(tx, by, notification.subjectId, JSON.stringify(response)),
 };
 
-/** Raises `bad-request` with what was answered, or with why nothing was. */
+/** Raises `bad-request` with the response, or with the reason for getting none. */
 export async function verify(context: Context, destination: Destination): Promise<Verification> {
-  const told = { about: "verification", trigger: verificationEvent } as const;
+  const event = { about: "verification", trigger: verificationEvent } as const;
   const id = newId("deliveries");
-  const response = await tell(context, destination, told, id);
+  const response = await send(context, destination, event, id);
   if (response.successful === "true") return { id, response };
   const detail = refusalOf(response);
   throw new AppError("bad-request", [

@@ -1,4 +1,7 @@
-/** A notification configuration: whom to tell of what happens in a workspace, in a project's workspaces, or to a team. */
+/**
+ * A notification configuration: who is notified about events of a workspace, of a project's workspaces, or of those that a team can
+ * read.
+ */
 import { z } from "zod";
 import type { NotificationConfigurationTable } from "../../../database/schema/notices.ts";
 import { defineResource } from "../../../jsonapi/define.ts";
@@ -9,12 +12,11 @@ import { type SubscribableType, triggerNames } from "./triggers.ts";
 
 const destinationTypes = ["generic", "slack", "microsoft-teams", "email"] as const;
 
-/** The token is not part of it: nothing that is shown needs it. */
 export interface NotificationConfigurationView extends Omit<NotificationConfigurationTable, "url" | "token"> {
-  /** Opened. */
+  /** Decrypted. */
   readonly shownUrl: string | null;
   readonly userIds: readonly string[];
-  /** How many of them are only invited: their ids change when they come in. */
+  /** How many of the users are only invited: their ids change when they join. */
   readonly invitedCount: number;
 }
 
@@ -29,14 +31,19 @@ const url = text({
   min: 1,
   max: 2048,
   pattern: /^https?:\/\/[^\s@]+$/i,
-  sentence: "must be an address that begins with https://, without a user name",
+  sentence: "must begin with https:// and contain no user name",
 });
-const address = text({ min: 3, max: 254, pattern: /^[^\s@,;<>"]+@[^\s@,;<>"]+$/, sentence: "is not a mail address" });
+const address = text({
+  min: 3,
+  max: 254,
+  pattern: /^[^\s@,;<>"]+@[^\s@,;<>"]+$/,
+  sentence: "must be a valid email address",
+});
 const listed = <Item extends z.ZodType>(item: Item, max: number) =>
   z.array(item).max(max, { error: `can't have more than ${max} items` });
 
-const readers = "admin access to the workspace or project; for a team, whoever may manage it";
-const senders = `${readers} and holds what the team holds`;
+const readers = "admin access to the workspace or project; for a team, permission to manage it";
+const senders = `${readers} and at least the team's access`;
 const byId = "/notification-configurations/:notification_configuration_id";
 const example = {
   data: {
@@ -59,7 +66,7 @@ const ofSubscribable = <const Path extends string>(path: Path, noun: string, nee
   list: {
     method: "GET",
     path,
-    summary: `List the notification configurations of a ${noun}, the oldest first`,
+    summary: `List the notification configurations of a ${noun}, oldest first`,
     needs,
     query: { paged: "if-asked" },
     answer: "list",
@@ -67,7 +74,7 @@ const ofSubscribable = <const Path extends string>(path: Path, noun: string, nee
   create: {
     method: "POST",
     path,
-    summary: `Have somebody told of what happens ${noun === "team" ? "to a team" : `in a ${noun}`}; where it is enabled, they are asked whether they listen`,
+    summary: `Create a notification configuration of a ${noun}; if it is enabled, its address must respond to a test notification`,
     needs,
     body: "create",
     answer: "created",
@@ -92,34 +99,42 @@ export const notificationConfigurations = defineResource<NotificationConfigurati
   ({ once, required, optional, readOnly, toOne, toMany }) => ({
     type: "notification-configurations",
     alsoTyped: "notification-configuration",
-    doc: "Tells somebody of what happens in a workspace, in all workspaces of a project, or in those that a team may read.",
+    doc: "Sends notifications about events in a workspace, in all workspaces of a project, or in those that a team can read.",
     id: (configuration) => configuration.id,
     version: ({ version, userIds, invitedCount }) => [version, userIds.length, invitedCount],
     attributes: {
-      name: required(name, "What it is called."),
+      name: required(name, "The name, for people."),
       "destination-type": once(
         oneOf(destinationTypes),
-        "How they are told: JSON to an address, a message to Slack or to Microsoft Teams, or mail.",
+        "How notifications are sent: JSON to an address, a message to Slack or Microsoft Teams, or mail.",
       ),
-      enabled: optional(flag(), "Whether they are told. An address is asked first, and must answer with 2xx.", {
-        default: false,
-      }),
-      url: optional(nullIfBlank(url), "Where to; not for mail. Stored encrypted, and not part of the audit trail.", {
-        column: false,
-        audited: false,
-        from: ({ shownUrl }) => shownUrl,
-      }),
+      enabled: optional(
+        flag(),
+        "Whether notifications are sent. Before it is enabled, the address must respond to a test notification with 2xx.",
+        {
+          default: false,
+        },
+      ),
+      url: optional(
+        nullIfBlank(url),
+        "The address that notifications are sent to; not for mail. Stored encrypted, and not part of the audit log.",
+        {
+          column: false,
+          audited: false,
+          from: ({ shownUrl }) => shownUrl,
+        },
+      ),
       token: optional(
         nullIfBlank(text({ min: 1, max: 512 })),
-        "What the body is signed with, for `generic` alone; always shown as null.",
+        "The key that signs the body; only for `generic`. Always shown as null.",
         { column: false, audited: false, from: () => null },
       ),
       triggers: optional(
         listed(oneOf(triggerNames), triggerNames.length),
-        "Of what they are told. `change_request:created` is for teams, and never happens here.",
+        "The events to notify about. `change_request:created` is accepted for teams, but never happens.",
         { column: false, from: ({ triggers }) => JSON.parse(triggers) as string[] },
       ),
-      "email-addresses": optional(listed(address, 50).nullable(), "Whom to send mail, beside those of `users`.", {
+      "email-addresses": optional(listed(address, 50).nullable(), "Recipients of mail, in addition to `users`.", {
         column: false,
         from: ({ emailAddresses }) => JSON.parse(emailAddresses) as string[],
       }),
@@ -134,20 +149,20 @@ export const notificationConfigurations = defineResource<NotificationConfigurati
             successful: z.string(),
           }),
         ),
-        "What the last attempt was answered with, whether it was to ask or to tell; empty before there was one.",
+        "The response to the last attempt, including tests; empty before the first.",
         { audited: false, from: responsesOf },
       ),
-      "created-at": readOnly(timestamp(), "When it was made."),
+      "created-at": readOnly(timestamp(), "When it was created."),
       "updated-at": readOnly(timestamp(), "When it was last changed."),
     },
     relationships: {
-      subscribable: toOne(["workspaces", "projects", "teams"], "What it is about.", {
+      subscribable: toOne(["workspaces", "projects", "teams"], "The workspace, project or team that it belongs to.", {
         id: (configuration) => configuration.subscribableId,
         type: subscribableTypeOf,
       }),
       users: toMany(
         "users",
-        "Whom of the organization to send mail, also who is only invited; for a team, all of its members where none is named. An update of a configuration for mail that names none leaves none.",
+        "Members of the organization who receive mail, including invited ones; a team's configuration without any sends mail to all of its members. An update of a mail configuration without users removes them all.",
         { create: "optional", update: "optional", ids: ({ userIds }) => userIds },
       ),
     },
@@ -160,7 +175,7 @@ export const notificationConfigurations = defineResource<NotificationConfigurati
       listTeamNotificationConfigurations: ofTeam.list,
       createTeamNotificationConfiguration: {
         ...ofTeam.create,
-        needs: `${teamManagers}, who holds what the team holds`,
+        needs: `${teamManagers}, with at least the team's access`,
       },
       showNotificationConfiguration: {
         method: "GET",
@@ -172,7 +187,8 @@ export const notificationConfigurations = defineResource<NotificationConfigurati
       updateNotificationConfiguration: {
         method: "PATCH",
         path: byId,
-        summary: "Change a notification configuration; what is enabled anew, or led elsewhere, is asked first",
+        summary:
+          "Update a notification configuration; if it is enabled, or its address or token changes, the address must respond to a test notification",
         needs: senders,
         body: "update",
         answer: "document",
@@ -181,20 +197,20 @@ export const notificationConfigurations = defineResource<NotificationConfigurati
       deleteNotificationConfiguration: {
         method: "DELETE",
         path: byId,
-        summary: "Delete a notification configuration; what still waits to be told is not",
+        summary: "Delete a notification configuration and its pending deliveries",
         needs: readers,
         answer: "nothing",
       },
       listNotificationDeliveries: {
         ...listedDeliveries,
         path: `${byId}/deliveries`,
-        summary: "List what was told by a notification configuration, and what came of it, the newest first",
+        summary: "List the deliveries of a notification configuration and their results, newest first",
         needs: senders,
       },
       verifyNotificationConfiguration: {
         method: "POST",
         path: `${byId}/actions/verify`,
-        summary: "Ask now whether they listen: 400 where they do not",
+        summary: "Send a test notification now; responds with 400 if the destination does not accept it",
         needs: senders,
         answer: "document",
       },

@@ -1,69 +1,69 @@
-/** What is sent when something happens: a heading, facts and links in the forms of Slack, Microsoft Teams and mail, and the JSON of `generic`, as receivers of the public API expect it. Pure. */
+/**
+ * The text of notifications: a heading, facts and a link for Slack, Microsoft Teams and mail, and the JSON of `generic` in the
+ * public API's format. Pure.
+ */
 import type { AssessmentFigures, AssessmentHappening, AutoDestroyHappening, RunHappening, Told } from "./triggers.ts";
 
 type Fact = readonly [label: string, value: string];
 
-function factsOf(told: Told): readonly Fact[] {
-  if (told.about === "verification") return [];
+function factsOf(event: Told): readonly Fact[] {
+  if (event.about === "verification") return [];
   const place: readonly Fact[] = [
-    ["Workspace", `${told.organizationName}/${told.workspaceName}`],
-    ["Event", told.trigger],
+    ["Workspace", `${event.organizationName}/${event.workspaceName}`],
+    ["Event", event.trigger],
   ];
-  switch (told.about) {
+  switch (event.about) {
     case "run":
       return [
         ...place,
-        ["Run", told.runId],
-        ["Message", told.runMessage],
-        ["Status", told.runStatus],
-        ["Created by", told.runCreatedBy ?? "nobody: it was caused"],
-        ["Created at", told.runCreatedAt],
-        ["Changed at", told.runUpdatedAt],
-        ...(told.runUpdatedBy === null ? [] : [["Changed by", told.runUpdatedBy] as const]),
+        ["Run", event.runId],
+        ["Message", event.runMessage],
+        ["Status", event.runStatus],
+        ["Created by", event.runCreatedBy ?? "the service (automatic)"],
+        ["Created at", event.runCreatedAt],
+        ["Updated at", event.runUpdatedAt],
+        ...(event.runUpdatedBy === null ? [] : [["Updated by", event.runUpdatedBy] as const]),
       ];
     case "assessment":
       return [
         ...place,
-        ["Resources that drifted", String(told.now.resourcesDrifted)],
-        ["Checks that failed", String(told.now.checksFailed + told.now.checksErrored)],
-        ["Assessed at", told.now.createdAt],
+        ["Drifted resources", String(event.now.resourcesDrifted)],
+        ["Failed checks", String(event.now.checksFailed + event.now.checksErrored)],
+        ["Assessed at", event.now.createdAt],
       ];
     case "auto-destroy":
       return [
         ...place,
-        ...(told.runId === null ? [] : [["Run", told.runId] as const]),
-        ...(told.autoDestroyAt === null ? [] : [["To be destroyed at", told.autoDestroyAt] as const]),
-        ...(told.error === null ? [] : [["Why not", told.error] as const]),
+        ...(event.runId === null ? [] : [["Run", event.runId] as const]),
+        ...(event.autoDestroyAt === null ? [] : [["Will be destroyed at", event.autoDestroyAt] as const]),
+        ...(event.error === null ? [] : [["Error", event.error] as const]),
       ];
   }
 }
 
-/** People's own words may be long; a message is not the place for all of them. */
 const valueMax = 500;
 const short = (text: string): string => (text.length > valueMax ? `${text.slice(0, valueMax)}…` : text);
 
-/** Slack takes these three for its own marks. */
 const slackText = (text: string): string =>
   short(text).replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 
-/** For an incoming webhook of Slack. */
-export function slackMessageOf(sender: Sender, told: Told): object {
-  const heading = slackText(headingOf(sender, told));
-  const lines = factsOf(told).map(([label, value]) => `*${label}:* ${slackText(value)}`);
-  const text = [`*<${linkOf(sender, told)}|${heading}>*`, ...lines].join("\n");
+export function slackMessageOf(sender: Sender, event: Told): object {
+  const heading = slackText(headingOf(sender, event));
+  const lines = factsOf(event).map(([label, value]) => `*${label}:* ${slackText(value)}`);
+  const text = [`*<${linkOf(sender, event)}|${heading}>*`, ...lines].join("\n");
   return { text: heading, blocks: [{ type: "section", text: { type: "mrkdwn", text } }] };
 }
 
 /** An adaptive card, for an incoming webhook or a workflow of Microsoft Teams. */
-export function teamsMessageOf(sender: Sender, told: Told): object {
-  const facts = factsOf(told).map(([title, value]) => ({ title, value: short(value) }));
-  const heading = { type: "TextBlock", text: headingOf(sender, told), weight: "bolder", size: "medium", wrap: true };
+export function teamsMessageOf(sender: Sender, event: Told): object {
+  const facts = factsOf(event).map(([title, value]) => ({ title, value: short(value) }));
+  const heading = { type: "TextBlock", text: headingOf(sender, event), weight: "bolder", size: "medium", wrap: true };
   const content = {
     $schema: "http://adaptivecards.io/schemas/adaptive-card.json",
     type: "AdaptiveCard",
     version: "1.4",
     body: [heading, ...(facts.length > 0 ? [{ type: "FactSet", facts }] : [])],
-    actions: [{ type: "Action.OpenUrl", title: "Open", url: linkOf(sender, told) }],
+    actions: [{ type: "Action.OpenUrl", title: "Open", url: linkOf(sender, event) }],
   };
   return {
     type: "message",
@@ -71,30 +71,29 @@ export function teamsMessageOf(sender: Sender, told: Told): object {
   };
 }
 
-export function mailOf(sender: Sender, told: Told): { subject: string; text: string } {
-  const heading = headingOf(sender, told);
-  const place = told.about === "verification" ? "" : `${told.organizationName}/${told.workspaceName}: `;
-  const lines = factsOf(told).map(([label, value]) => `${label}: ${value}`);
+export function mailOf(sender: Sender, event: Told): { subject: string; text: string } {
+  const heading = headingOf(sender, event);
+  const place = event.about === "verification" ? "" : `${event.organizationName}/${event.workspaceName}: `;
+  const lines = factsOf(event).map(([label, value]) => `${label}: ${value}`);
   return {
     subject: `${place}${heading}`,
-    text: [heading, "", ...lines, "", linkOf(sender, told), ""].join("\n"),
+    text: [heading, "", ...lines, "", linkOf(sender, event), ""].join("\n"),
   };
 }
 
-/** One line, whatever it is sent in. */
-function headingOf({ configurationName }: { readonly configurationName: string }, told: Told): string {
-  switch (told.about) {
+function headingOf({ configurationName }: { readonly configurationName: string }, event: Told): string {
+  switch (event.about) {
     case "verification":
       return `Verification of ${configurationName}`;
     case "run":
-      return `Run ${told.trigger === "run:created" ? "Created" : (statusWords[told.runStatus] ?? told.runStatus)}`;
+      return `Run ${event.trigger === "run:created" ? "Created" : (statusWords[event.runStatus] ?? event.runStatus)}`;
     case "assessment":
-      return assessmentWords[told.trigger];
+      return assessmentWords[event.trigger];
     case "auto-destroy":
-      return told.trigger === "workspace:auto_destroy_reminder"
-        ? `The workspace will be destroyed at ${told.autoDestroyAt}`
-        : told.error === null
-          ? `The scheduled destroy run is ${told.runStatus}`
+      return event.trigger === "workspace:auto_destroy_reminder"
+        ? `The workspace will be destroyed at ${event.autoDestroyAt}`
+        : event.error === null
+          ? `The scheduled destroy run is ${event.runStatus}`
           : "The scheduled destroy run could not be started";
   }
 }
@@ -112,7 +111,7 @@ const statusWords: Readonly<Record<string, string>> = {
 };
 
 const assessmentWords = {
-  "assessment:drifted": "What is there has drifted from the configuration",
+  "assessment:drifted": "The infrastructure has drifted from the configuration",
   "assessment:check_failure": "Checks have failed",
   "assessment:failed": "The assessment failed",
 } as const;
@@ -136,59 +135,58 @@ const workspaceUrlOf = (publicUrl: string, { organizationName, workspaceName }: 
 const runUrlOf = ({ publicUrl }: Sender, place: Somewhere & { readonly runId: string }): string =>
   `${workspaceUrlOf(publicUrl, place)}/runs/${place.runId}`;
 
-/** Where to look. */
-function linkOf(sender: Sender, told: Told): string {
-  if (told.about === "verification") return sender.publicUrl;
-  const url = workspaceUrlOf(sender.publicUrl, told);
-  const runId = told.about === "assessment" ? null : told.runId;
+function linkOf(sender: Sender, event: Told): string {
+  if (event.about === "verification") return sender.publicUrl;
+  const url = workspaceUrlOf(sender.publicUrl, event);
+  const runId = event.about === "assessment" ? null : event.runId;
   return runId === null ? url : `${url}/runs/${runId}`;
 }
 
 type About<H> = Extract<Told, H>;
 
-export function payloadOf(sender: Sender, told: Told): object {
-  switch (told.about) {
+export function payloadOf(sender: Sender, event: Told): object {
+  switch (event.about) {
     case "verification":
-      return runPayload(sender, headingOf(sender, told), undefined);
+      return runPayload(sender, headingOf(sender, event), undefined);
     case "run":
-      return runPayload(sender, headingOf(sender, told), told);
+      return runPayload(sender, headingOf(sender, event), event);
     case "assessment":
-      return workspacePayload(sender, told, "assessment", {
-        new_assessment_result: figuresOf(sender, told.now),
-        prior_assessment_result: told.before && figuresOf(sender, told.before),
+      return workspacePayload(sender, event, "assessment", {
+        new_assessment_result: figuresOf(sender, event.now),
+        prior_assessment_result: event.before && figuresOf(sender, event.before),
       });
     case "auto-destroy":
-      return workspacePayload(sender, told, "workspace", {
-        trigger_type: told.trigger === "workspace:auto_destroy_reminder" ? "reminder" : "results",
-        auto_destroy_at: told.autoDestroyAt,
-        run_created_at: told.runCreatedAt,
-        run_status: told.runStatus,
-        run_external_id: told.runId,
-        run_create_error_message: told.error,
+      return workspacePayload(sender, event, "workspace", {
+        trigger_type: event.trigger === "workspace:auto_destroy_reminder" ? "reminder" : "results",
+        auto_destroy_at: event.autoDestroyAt,
+        run_created_at: event.runCreatedAt,
+        run_status: event.runStatus,
+        run_external_id: event.runId,
+        run_create_error_message: event.error,
       });
   }
 }
 
-/** Where nothing has happened yet, and somebody is only asked whether they listen, all of it is null. */
-function runPayload(sender: Sender, message: string, told: About<RunHappening> | undefined): object {
+/** `event` is undefined for a verification, where everything else is null. */
+function runPayload(sender: Sender, message: string, event: About<RunHappening> | undefined): object {
   return {
     payload_version: 1,
     notification_configuration_id: sender.configurationId,
-    run_url: told ? runUrlOf(sender, told) : null,
-    run_id: told?.runId ?? null,
-    run_message: told?.runMessage ?? null,
-    run_created_at: told?.runCreatedAt ?? null,
-    run_created_by: told?.runCreatedBy ?? null,
-    workspace_id: told?.workspaceId ?? null,
-    workspace_name: told?.workspaceName ?? null,
-    organization_name: told?.organizationName ?? null,
+    run_url: event ? runUrlOf(sender, event) : null,
+    run_id: event?.runId ?? null,
+    run_message: event?.runMessage ?? null,
+    run_created_at: event?.runCreatedAt ?? null,
+    run_created_by: event?.runCreatedBy ?? null,
+    workspace_id: event?.workspaceId ?? null,
+    workspace_name: event?.workspaceName ?? null,
+    organization_name: event?.organizationName ?? null,
     notifications: [
       {
         message,
-        trigger: told?.trigger ?? "verification",
-        run_status: told?.runStatus ?? null,
-        run_updated_at: told?.runUpdatedAt ?? null,
-        run_updated_by: told?.runUpdatedBy ?? null,
+        trigger: event?.trigger ?? "verification",
+        run_status: event?.runStatus ?? null,
+        run_updated_at: event?.runUpdatedAt ?? null,
+        run_updated_by: event?.runUpdatedBy ?? null,
       },
     ],
   };
@@ -196,7 +194,7 @@ function runPayload(sender: Sender, message: string, told: About<RunHappening> |
 
 function workspacePayload(
   sender: Sender,
-  told: About<AssessmentHappening | AutoDestroyHappening>,
+  event: About<AssessmentHappening | AutoDestroyHappening>,
   scope: "assessment" | "workspace",
   details: object,
 ): object {
@@ -205,13 +203,13 @@ function workspacePayload(
     notification_configuration_id: sender.configurationId,
     notification_configuration_url: `${sender.publicUrl}/api/v2/notification-configurations/${sender.configurationId}`,
     trigger_scope: scope,
-    trigger: told.trigger,
-    message: headingOf(sender, told),
+    trigger: event.trigger,
+    message: headingOf(sender, event),
     details: {
       ...details,
-      workspace_id: told.workspaceId,
-      workspace_name: told.workspaceName,
-      organization_name: told.organizationName,
+      workspace_id: event.workspaceId,
+      workspace_name: event.workspaceName,
+      organization_name: event.organizationName,
     },
   };
 }

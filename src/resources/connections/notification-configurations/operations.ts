@@ -1,6 +1,6 @@
 /**
- * Operations on notification configurations: load → authorize → ask whether they listen → load again, locked → write. Secrets are
- * sealed before they are stored, and left out of the trail.
+ * Operations on notification configurations: load → authorize → verify the destination → load again, locked → write. Secrets are
+ * encrypted before they are stored, and never recorded in the audit log.
  */
 import type { Tx } from "../../../database/database.ts";
 import type { CreateAttributes, DocumentAnswer, ListAnswer } from "../../../jsonapi/define.ts";
@@ -62,15 +62,15 @@ export const notificationConfigurationResource = implement(notificationConfigura
     context.ifMatch.check(seen.view);
     const foreseen = change(seen.view);
     refuseIfAny(configurationFaults(foreseen));
-    const asked = needsVerification(seen.view, foreseen)
+    const verified = needsVerification(seen.view, foreseen)
       ? await verify(context, destinationOf(foreseen, openedToken(context.vault, { ...seen, id })))
       : undefined;
     return context.database.write(async (tx) => {
       const { view: before } = await loadForNotifying(tx, context, id, true);
       context.ifMatch.check(before);
-      const wanted = change(before);
-      refuseIfAny(configurationFaults(wanted));
-      return { view: await update(tx, context, before, wanted, asked) };
+      const draft = change(before);
+      refuseIfAny(configurationFaults(draft));
+      return { view: await update(tx, context, before, draft, verified) };
     });
   },
 
@@ -79,7 +79,13 @@ export const notificationConfigurationResource = implement(notificationConfigura
       const { view } = await loadConfiguration(tx, context, params.notificationConfigurationId, "removal");
       context.ifMatch.check(view);
       await store.deleteConfiguration(tx, view);
-      await recordChange(tx, context, notificationConfigurations, { before: view }, { before: besideOf(view) });
+      await recordChange(
+        tx,
+        context,
+        notificationConfigurations,
+        { before: view },
+        { before: extraAttributesOf(view) },
+      );
     });
   },
 
@@ -96,8 +102,8 @@ export const notificationConfigurationResource = implement(notificationConfigura
     const tx = context.database.reader;
     const { view: seen, token } = await loadForNotifying(tx, context, id);
     const recipients = seen.destinationType === "email" ? await recipientsOf(tx, seen) : [];
-    const wanted = { view: seen, token: undefined, userIds: seen.userIds };
-    const destination = { ...destinationOf(wanted, openedToken(context.vault, { id, token })), recipients };
+    const draft = { view: seen, token: undefined, userIds: seen.userIds };
+    const destination = { ...destinationOf(draft, openedToken(context.vault, { id, token })), recipients };
     const verified = await verify(context, destination);
     const lastDelivery = JSON.stringify(verified.response);
     return context.database.write(async (write) => {
@@ -105,13 +111,13 @@ export const notificationConfigurationResource = implement(notificationConfigura
       await store.updateConfiguration(write, view, { lastDelivery });
       const subject = { type: notificationConfigurations.type, id };
       await recordEvent(write, context, { organizationId: view.organizationId, verb: "verify", subject });
-      await noteIn(write, view, verified);
+      await recordVerified(write, view, verified);
       return { view: afterUpdate<View>(view, { lastDelivery }) };
     });
   },
 });
 
-// --- what they are subscribed to
+// --- the workspace, project or team of a configuration
 
 interface Subscribable {
   readonly type: SubscribableType;
@@ -169,26 +175,24 @@ interface NewBody {
 
 async function create(context: Context, on: Subscribable, body: NewBody): Promise<DocumentAnswer<View>> {
   const seen = await loadToNotify(context.database.reader, context, on, false);
-  const wanted = wantedIn(on.type, seen, body);
-  refuseIfAny(configurationFaults(wanted));
-  const verified = needsVerification(undefined, wanted)
-    ? await verify(context, destinationOf(wanted, null))
-    : undefined;
+  const draft = newDraft(on.type, seen, body);
+  refuseIfAny(configurationFaults(draft));
+  const verified = needsVerification(undefined, draft) ? await verify(context, destinationOf(draft, null)) : undefined;
   return context.database.write(async (tx) => {
     const place = await loadToNotify(tx, context, on, true);
     const known = { organizationId: place.organizationId, id: place.id };
-    const members = await store.findMembers(tx, place.organizationId, wanted.userIds);
+    const members = await store.findMembers(tx, place.organizationId, draft.userIds);
     const isFull = (await store.countConfigurations(tx, known)) >= configurationsMax;
-    refuseIfAny([...strangers(wanted.userIds, members), ...(isFull ? [tooMany(on.noun)] : [])]);
+    refuseIfAny([...strangers(draft.userIds, members), ...(isFull ? [tooMany(on.noun)] : [])]);
     const view = {
-      ...wanted.view,
+      ...draft.view,
       invitedCount: invitedAmong(members),
       ...(verified && { lastDelivery: JSON.stringify(verified.response) }),
     };
-    await store.insertConfiguration(tx, place, rowOf(context, view, wanted.token ?? null));
+    await store.insertConfiguration(tx, place, rowOf(context, view, draft.token ?? null));
     await store.insertMembers(tx, place, view, members);
-    await recordChange(tx, context, notificationConfigurations, { after: view }, { after: besideOf(view) });
-    await noteIn(tx, view, verified);
+    await recordChange(tx, context, notificationConfigurations, { after: view }, { after: extraAttributesOf(view) });
+    await recordVerified(tx, view, verified);
     return { view };
   });
 }
@@ -203,12 +207,12 @@ async function loadToNotify(
   return grantNotifying(tx, context, place, team);
 }
 
-function wantedIn(
+function newDraft(
   type: SubscribableType,
-  place: { readonly id: string; organizationId: string },
+  target: { readonly id: string; organizationId: string },
   body: NewBody,
 ): WantedConfiguration {
-  const { id: subscribableId, organizationId } = place;
+  const { id: subscribableId, organizationId } = target;
   const only = (wanted: SubscribableType) => (type === wanted ? subscribableId : null);
   return newConfiguration(body.attributes, body.relationships.users ?? [], {
     id: newId("notification-configurations"),
@@ -220,8 +224,6 @@ function wantedIn(
     createdAt: now(),
   });
 }
-
-// --- writing
 
 async function update(
   tx: Tx,
@@ -238,17 +240,17 @@ async function update(
     return before;
   const members = areUsersNew ? await store.findMembers(tx, before.organizationId, userIds) : undefined;
   if (members !== undefined) refuseIfAny(strangers(userIds, members));
-  const beside = { updatedAt: now(), ...(verified && { lastDelivery: JSON.stringify(verified.response) }) };
+  const extra = { updatedAt: now(), ...(verified && { lastDelivery: JSON.stringify(verified.response) }) };
   await store.updateConfiguration(tx, before, {
     ...changes,
-    ...beside,
+    ...extra,
     ...(isUrlNew && { url: sealed(context, urlOwner(before.id), shownUrl) }),
     ...(token !== undefined && { token: sealed(context, tokenOwner(before.id), token) }),
   });
   if (members !== undefined) await store.replaceMembers(tx, before, members);
   const people = members && { userIds, invitedCount: invitedAmong(members) };
-  const after = afterUpdate<View>(before, { ...changes, ...beside, shownUrl, ...people });
-  // The trail says that a secret was replaced, never by what.
+  const after = afterUpdate<View>(before, { ...changes, ...extra, shownUrl, ...people });
+  // The audit log records that a secret was replaced, but neither the old nor the new one.
   const replaced = [...(isUrlNew ? ["url"] : []), ...(token === undefined ? [] : ["token"])];
   await recordChange(
     tx,
@@ -256,23 +258,22 @@ async function update(
     notificationConfigurations,
     { before, after },
     {
-      before: besideOf(before),
-      after: { ...besideOf(after), ...(replaced.length > 0 && { "replaced-secrets": replaced }) },
+      before: extraAttributesOf(before),
+      after: { ...extraAttributesOf(after), ...(replaced.length > 0 && { "replaced-secrets": replaced }) },
     },
   );
-  await noteIn(tx, after, verified);
+  await recordVerified(tx, after, verified);
   return after;
 }
 
-/** Whoever was asked stands among what was delivered. */
-async function noteIn(tx: Tx, view: View, verified: Verification | undefined): Promise<void> {
+async function recordVerified(tx: Tx, view: View, verified: Verification | undefined): Promise<void> {
   const { id: subjectId, organizationId, destination } = view;
   if (verified)
     await noteVerification(tx, { organizationId, kind: notificationKind, subjectId, destination }, verified);
 }
 
-/** Where it leads, as far as that is no secret, and what it is about. */
-const besideOf = ({ subscribableId, destination, userIds }: View): object => ({
+/** What the audit log records besides the attributes: nothing secret of the destination. */
+const extraAttributesOf = ({ subscribableId, destination, userIds }: View): object => ({
   subscribable: subscribableId,
   destination,
   users: userIds,
@@ -290,7 +291,7 @@ function rowOf(context: Context, view: View, token: string | null) {
 const sealed = ({ vault }: Context, owner: string, value: string | null): Uint8Array | null =>
   value === null ? null : vault.seal(owner, Buffer.from(value));
 
-/** `kept`: the token that it has, for where none was sent. */
+/** `kept`: the stored token, which is used if none was sent. */
 function destinationOf({ view, token }: WantedConfiguration, kept: string | null): Destination {
   const { id, name, destinationType, shownUrl: url } = view;
   return { id, name, destinationType, url, token: token === undefined ? kept : token, recipients: [] };

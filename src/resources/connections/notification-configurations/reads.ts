@@ -1,4 +1,4 @@
-/** How a notification configuration is loaded and granted. */
+/** Loads notification configurations and checks permissions on them. */
 import { grant } from "../../../access/granted.ts";
 import { teamPermissionNeeds } from "../../../access/permissions/organization.ts";
 import { projectPermissionNeeds } from "../../../access/permissions/project.ts";
@@ -20,17 +20,16 @@ const needs = {
   teams: teamPermissionNeeds["can-update"],
 } as const;
 
-/** A team, and what the caller is in its organization. */
 export type TeamOfCaller = Pick<TeamView, "id" | "standing">;
 
 export interface LoadedConfiguration {
   readonly view: Managed<NotificationConfigurationView>;
   readonly token: Uint8Array | null;
-  /** Undefined where it is a workspace's or a project's. */
+  /** Undefined if it belongs to a workspace or a project. */
   readonly team: TeamOfCaller | undefined;
 }
 
-/** Raises `forbidden`, or `not-found` where the caller may not see what it is subscribed to. */
+/** Raises `forbidden`, or `not-found` if the caller can't see what it belongs to. */
 export async function loadConfiguration(
   tx: Tx,
   context: Context,
@@ -63,8 +62,8 @@ export async function loadForNotifying(
 }
 
 /**
- * A team's messages are about every workspace whose runs it may read, so where they go is decided by those who hold as much. Callers
- * who manage a workspace or a project read its runs. Raises `forbidden`.
+ * A team's messages are about every workspace whose runs it can read, so only callers with at least its access decide where they
+ * go. Callers who manage a workspace or a project can read its runs. Raises `forbidden`.
  */
 export async function grantNotifying<Row extends { readonly organizationId: string }>(
   tx: Tx,
@@ -78,11 +77,11 @@ export async function grantNotifying<Row extends { readonly organizationId: stri
     permission: "can-notify",
     visible: true,
     allowed: true,
-    needs: "what its team may read",
+    needs: "at least its team's access",
   });
 }
 
-/** What it shows: of what is sealed the address alone, which those see who may change it. */
+/** Without the token. The address is visible to callers who can change it. */
 export function toView(context: Pick<Context, "vault">, row: ConfigurationRow): NotificationConfigurationView {
   const named = row.memberIds === null ? [] : row.memberIds.split(",").map(memberOf);
   return {
@@ -108,7 +107,7 @@ export function toView(context: Pick<Context, "vault">, row: ConfigurationRow): 
   };
 }
 
-/** Of `ConfigurationRow.memberIds`. */
+/** Parses an id of `ConfigurationRow.memberIds`. */
 function memberOf(id: string): { userId: string; isInvited: boolean } {
   const userId = invitedUserId(id);
   return { userId, isInvited: userId !== id };

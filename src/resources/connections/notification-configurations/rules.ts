@@ -1,4 +1,4 @@
-/** Pure rules of notification configurations: what fits which destination, and what a row holds. */
+/** Pure rules of notification configurations: which settings fit which destination, and the columns of a row. */
 import type { NotificationConfigurationTable } from "../../../database/schema/notices.ts";
 import { changedColumns, createdColumns } from "../../../jsonapi/columns.ts";
 import type { CreateAttributes, UpdateAttributes } from "../../../jsonapi/define.ts";
@@ -10,14 +10,14 @@ import { triggersOf } from "./triggers.ts";
 export type Sent = UpdateAttributes<typeof notificationConfigurations>;
 type New = CreateAttributes<typeof notificationConfigurations>;
 
-/** What secrets are sealed for, so that they can't be moved to another row. */
+/** What secrets are encrypted for, so that they can't be moved to another row. */
 export const urlOwner = (id: string): string => `notification_configurations/${id}/url`;
 export const tokenOwner = (id: string): string => `notification_configurations/${id}/token`;
 
 export const configurationsMax = 20;
 const usersMax = 100;
 
-/** As it is to be, with what is secret of it as it was sent; `undefined`: nothing was. */
+/** The configuration after a request. `token` is the one that was sent; undefined if none was. */
 export interface WantedConfiguration {
   readonly view: NotificationConfigurationView;
   readonly token: string | null | undefined;
@@ -47,7 +47,7 @@ export function newConfiguration(attributes: New, userIds: readonly string[], id
   return { view, token, userIds: view.userIds };
 }
 
-/** `userIds` undefined: none were sent. Of a configuration for mail that means that there are none any more. */
+/** `userIds` undefined: none were sent, which removes all users from a mail configuration. */
 export function changedConfiguration(
   before: NotificationConfigurationView,
   attributes: Sent,
@@ -72,12 +72,12 @@ const listOf = (items: readonly string[]): string => JSON.stringify(unique(items
 const destinationOf = (destinationType: string, url: string | null): string =>
   destinationType === "email" ? "email" : hostOf(url ?? "");
 
-/** What does not go together, whoever is meant. */
 export function configurationFaults({ view, token, userIds }: WantedConfiguration): Fault[] {
   const { destinationType: type, shownUrl } = view;
   const faults: Fault[] = [];
   if (type === "email") {
-    if (shownUrl !== null) faults.push(attributeFault("url", "Url can't be set for mail: it goes to people"));
+    if (shownUrl !== null)
+      faults.push(attributeFault("url", "Url can't be set for mail. Use users or email-addresses instead"));
   } else {
     if (shownUrl === null) faults.push(attributeFault("url", "Url can't be blank"));
     if (view.emailAddresses !== "[]")
@@ -85,18 +85,25 @@ export function configurationFaults({ view, token, userIds }: WantedConfiguratio
     if (userIds.length > 0) faults.push(relationshipFault("users", "Users can only be named for mail"));
   }
   if (token && type !== "generic")
-    faults.push(attributeFault("token", "Token can only be set for generic: the others sign nothing"));
+    faults.push(
+      attributeFault("token", "Token can only be set for generic destinations, because the others are not signed"),
+    );
   if (userIds.length > usersMax)
-    faults.push(relationshipFault("users", `Users can't be more than ${usersMax}; send mail to a list instead`));
+    faults.push(
+      relationshipFault(
+        "users",
+        `Users can't be more than ${usersMax}. Use the email address of a mailing list instead`,
+      ),
+    );
   return [...faults, ...triggerFaults(view)];
 }
 
 function triggerFaults(view: NotificationConfigurationView): Fault[] {
   const type = subscribableTypeOf(view);
   const known: readonly string[] = triggersOf(type);
-  const strange = (JSON.parse(view.triggers) as string[]).filter((trigger) => !known.includes(trigger));
-  return strange.map((trigger) =>
-    attributeFault("triggers", `Triggers can't have ${trigger} here: that is for teams alone`),
+  const unsupported = (JSON.parse(view.triggers) as string[]).filter((trigger) => !known.includes(trigger));
+  return unsupported.map((trigger) =>
+    attributeFault("triggers", `Triggers can't include ${trigger}, which is only available for teams`),
   );
 }
 
@@ -105,7 +112,6 @@ export const tooMany = (noun: string): Fault => ({
   pointer: "/data",
 });
 
-/** A person of the organization who is named: by whose membership, and shown as which user. */
 export interface NamedMember {
   readonly membershipId: string;
   readonly userId: string;
@@ -119,16 +125,15 @@ export function strangers(userIds: readonly string[], members: readonly NamedMem
     .map((id) => relationshipFault("users", `There is no user '${id}' in this organization`));
 }
 
-/** How many of them are only invited. */
 export const invitedAmong = (members: readonly NamedMember[]): number =>
   members.filter(({ isInvited }) => isInvited).length;
 
-/** Whether an address has to be asked before it is told anything: it is new, or leads elsewhere, or signs otherwise. */
+/** Whether the destination must be verified first: it is enabled, or its address or token changes. */
 export function needsVerification(
   before: NotificationConfigurationView | undefined,
-  wanted: WantedConfiguration,
+  draft: WantedConfiguration,
 ): boolean {
-  const { view, token } = wanted;
+  const { view, token } = draft;
   if (view.enabled === 0 || view.destinationType === "email") return false;
   return before?.enabled !== 1 || before.shownUrl !== view.shownUrl || token !== undefined;
 }

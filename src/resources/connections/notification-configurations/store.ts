@@ -1,4 +1,4 @@
-/** SQL of notification configurations, and of who has subscribed to what happens in a workspace. */
+/** SQL of notification configurations, and of the subscribers to a workspace's events. */
 import type { Capability } from "../../../access/capability.ts";
 import { type Kysely, type RawBuilder, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
@@ -32,14 +32,14 @@ import { countOf, fetchPage } from "../../shared/paging.ts";
 import { raised, updateRow } from "../../shared/versions.ts";
 import type { NamedMember } from "./rules.ts";
 
-/** As it is stored; the ids of those who are named joined by commas: of users, and of the memberships of who is only invited. */
+/** With the ids of the named users, and of the memberships of invited ones, joined by commas. */
 export interface ConfigurationRow extends NotificationConfigurationTable {
   readonly memberIds: string | null;
 }
 
-/** Whoever may manage what it is subscribed to: a workspace, a project or a team. */
+/** The caller can manage the workspace, project or team that it belongs to. */
 export type Managed<Row> = Granted<Row, "can-update">;
-/** A caller who may decide where its messages go, because they may read what the messages are about. */
+/** The caller can decide where messages go, because they can read what the messages are about. */
 export type Notifying<Row> = Granted<Row, "can-notify">;
 
 const configurations = (db: Kysely<Schema>) =>
@@ -60,12 +60,10 @@ export async function findConfiguration(tx: Tx, id: string): Promise<Configurati
 
 export interface ConfigurationForActor extends ConfigurationRow {
   readonly standing: Standing;
-  /** Whether the caller may see what it is subscribed to, and change that. */
   readonly isVisible: boolean;
   readonly isManaged: boolean;
 }
 
-/** One statement: the configuration, and what the caller holds on its workspace, project or team. */
 export async function findConfigurationForActor(
   tx: Tx,
   actor: Actor,
@@ -87,7 +85,7 @@ export async function findConfigurationForActor(
     .executeTakeFirst();
   if (row === undefined) return undefined;
   const standing = standingOf(actor, row);
-  return { ...row, standing, ...heldBy(actor, standing, row) };
+  return { ...row, standing, ...accessOf(actor, standing, row) };
 }
 
 interface HeldRow
@@ -101,7 +99,7 @@ interface HeldRow
   readonly includesActor: number;
 }
 
-function heldBy(
+function accessOf(
   actor: Actor,
   standing: Standing,
   row: HeldRow,
@@ -128,7 +126,7 @@ interface Subscribable {
   readonly id: string;
 }
 
-/** All of them where no page is asked for: there are never many. */
+/** Without a page, returns all of them, which are never many. */
 export async function listConfigurations(
   tx: Tx,
   { organizationId, id }: Subscribable,
@@ -152,7 +150,6 @@ export async function countConfigurations(tx: Tx, { organizationId, id }: Subscr
   return Number(row?.count ?? 0);
 }
 
-/** Those of these who are in the organization, or invited to it. */
 export async function findMembers(tx: Tx, organizationId: string, userIds: readonly string[]): Promise<NamedMember[]> {
   if (userIds.length === 0) return [];
   const { isOneOf } = tx.dialect;
@@ -205,10 +202,7 @@ export async function insertMembers(
     .execute();
 }
 
-/**
- * Whoever is new first, then the others go: whoever removes a membership holds it, and wants what was named by it, so nobody may hold
- * the latter and wait for the former.
- */
+/** Inserts before it deletes: removing a membership locks it first and then these rows, so locking in the other order could deadlock. */
 export async function replaceMembers(
   tx: Tx,
   configuration: Notifying<Subscribable>,
@@ -230,7 +224,7 @@ export async function deleteConfiguration(tx: Tx, { id }: Managed<Subscribable>)
   await tx.db.deleteFrom("notificationConfigurations").where("id", "=", id).execute();
 }
 
-/** What the last attempt was answered with. One that was deleted meanwhile has none. */
+/** Stores the response to the last attempt, unless the configuration was deleted meanwhile. */
 export async function noteDelivery(tx: Tx, _by: Capability<"job">, id: string, lastDelivery: string): Promise<void> {
   await tx.db
     .updateTable("notificationConfigurations")
@@ -239,11 +233,11 @@ export async function noteDelivery(tx: Tx, _by: Capability<"job">, id: string, l
     .execute();
 }
 
-// --- who has subscribed, and who is meant
+// --- subscribers and recipients
 
 const reading = wantedOn("workspace", "can-read-run", { owner: false, allowForceDeleteWorkspaces: 0 });
 
-/** To what happens in these workspaces: by the workspace, by its project, and by teams that may read its runs. */
+/** The subscribers to events in these workspaces: of the workspace, of its project, and of teams that can read its runs. */
 export function subscribersTo({ isOneOf }: Dialect, workspaceIds: readonly string[]): RawBuilder<SubscriberRow> {
   const isWorkspace = isOneOf(sql.ref("w.id"), workspaceIds);
   const columns = sql`c.id, c.organization_id, c.destination, c.triggers as wanted, w.id as thing_id,
@@ -268,7 +262,7 @@ export function subscribersTo({ isOneOf }: Dialect, workspaceIds: readonly strin
     where ${isWorkspace} and ${fulfilsIn(mask, { sees: wide(reading.sees), any: wide(reading.any) })}`;
 }
 
-/** The mail addresses of those who are named, or invited by that address still; of a team's members where none is. */
+/** The email addresses of the named users, including invited ones; of all of a team's members if none is named. */
 export async function findRecipients(tx: Tx, id: string): Promise<string[]> {
   const result = await sql<{ email: string }>`
     select coalesce(u.email, m.email) as email from notification_configuration_members as named

@@ -1,4 +1,4 @@
-/** What notifications are about: the triggers of workspaces and teams, and what happened, as the outbox stores it. Pure. */
+/** The triggers of notifications, and the events as the outbox stores them. Pure. */
 
 export const runTriggerNames = [
   "run:created",
@@ -19,21 +19,21 @@ const workspaceTriggerNames = [
   "workspace:auto_destroy_run_results",
 ] as const;
 
-/** Nobody makes change requests here, so this never happens; clients send it all the same. */
-const neverTrigger = "change_request:created";
+/** Change requests are not supported, so this never happens, but clients send it. */
+const unusedTrigger = "change_request:created";
 
-export const triggerNames = [...workspaceTriggerNames, neverTrigger] as const;
+export const triggerNames = [...workspaceTriggerNames, unusedTrigger] as const;
 export type TriggerName = (typeof triggerNames)[number];
 
 export type SubscribableType = "workspaces" | "projects" | "teams";
 
-/** Of workspaces and projects whatever happens in workspaces; of teams also what clients ask for there. */
+/** Workspaces and projects have the events of workspaces; teams also accept what clients send for them. */
 export const triggersOf = (type: SubscribableType): readonly TriggerName[] =>
   type === "teams" ? triggerNames : workspaceTriggerNames;
 
 /**
- * Which notice a run's new status is worth: the last of those that it went through in one step, so that changes which are applied by
- * themselves wait for nobody. Undefined where there is none.
+ * The trigger for a run's new status: of several statuses in one transaction, only the last counts, so that runs which apply
+ * automatically don't ask for attention. Undefined if there is none.
  */
 export function triggerOf(status: string): RunTriggerName | undefined {
   return byStatus[status];
@@ -57,7 +57,6 @@ interface Place {
   readonly organizationName: string;
 }
 
-/** A run is created, or reached a status. */
 export interface RunHappening {
   readonly about: "run";
   readonly trigger: RunTriggerName;
@@ -84,7 +83,6 @@ export interface AssessmentFigures {
   readonly createdAt: string;
 }
 
-/** A workspace was compared with what is really there. */
 export interface AssessmentHappening {
   readonly about: "assessment";
   readonly trigger: "assessment:drifted" | "assessment:check_failure" | "assessment:failed";
@@ -92,7 +90,7 @@ export interface AssessmentHappening {
   readonly before: AssessmentFigures | null;
 }
 
-/** A workspace is to be destroyed, or was, or could not be. */
+/** A workspace will be destroyed, was destroyed, or could not be. */
 export interface AutoDestroyHappening {
   readonly about: "auto-destroy";
   readonly trigger: "workspace:auto_destroy_reminder" | "workspace:auto_destroy_run_results";
@@ -103,7 +101,6 @@ export interface AutoDestroyHappening {
   readonly error: string | null;
 }
 
-/** Somebody wants to know whether they are heard. */
 export interface VerificationHappening {
   readonly about: "verification";
   readonly trigger: "verification";
@@ -111,5 +108,4 @@ export interface VerificationHappening {
 
 export type Happening = RunHappening | AssessmentHappening | AutoDestroyHappening;
 
-/** With where it happened. */
 export type Told = (Happening & Place) | VerificationHappening;

@@ -1,6 +1,6 @@
 /**
- * What rooms above have told of what happens in workspaces, and what rooms below have done where people come in, in the transaction of
- * what happened.
+ * Notifications that other modules trigger, in the transaction of the event, and what happens to recipients when an invitation is
+ * merged.
  */
 import { sql } from "kysely";
 import type { Tx } from "../../../database/database.ts";
@@ -9,17 +9,16 @@ import { postToSubscribers } from "../../shared/outbox/writes.ts";
 import type { Happening } from "./triggers.ts";
 import { subscribersTo } from "./store.ts";
 
-/** Notices of this kind are carried by `notificationCourier`. */
 export const notificationKind = "notification";
 
 export interface Announcement {
   readonly workspaceId: string;
   readonly happening: Happening;
-  /** For what is found again and again and told once: what tells it from others. */
+  /** For events that are detected repeatedly but reported once. */
   readonly onceKey?: string;
 }
 
-/** One statement, however many happenings there are, and however many are told. Gives how many are. */
+/** Notifies all subscribers in one statement. Returns how many notifications were enqueued. */
 export async function announce(
   tx: Tx,
   context: Pick<Context, "wake">,
@@ -36,7 +35,7 @@ export async function announce(
   return postToSubscribers(tx, context, notificationKind, subscribersTo(tx.dialect, ids), occurrences);
 }
 
-/** Invitations that are joined with the memberships which a person has already: whatever names them names these. */
+/** Copies recipients that are named by an invitation to the user's own membership, which replaces the invitation. */
 export async function renameInvited(tx: Tx, userId: string, invitationIds: readonly string[]): Promise<void> {
   await sql`
     insert into notification_configuration_members (organization_id, notification_configuration_id, membership_id)

@@ -1,6 +1,6 @@
 /**
- * An OAuth client: an organization's connection to a version control provider. It is only stored here; the room `vcs` uses it. Its
- * secrets go in and never come out, but for a webhook's that was made here, which is told once.
+ * An OAuth client: an organization's connection to a version control provider. This module only stores it; the `vcs` module uses
+ * it. Its secrets are never returned, except for a generated webhook secret, once.
  */
 import type { Standing } from "../../../access/organization.ts";
 import type { OauthClientTable } from "../../../database/schema/connections.ts";
@@ -16,16 +16,16 @@ export const sshKey = text({
   sentence: "is invalid: it must be a private key in PEM form",
 });
 
-/** Sealed, and not part of what is loaded to be shown. */
+/** Encrypted columns, which views don't have. */
 export type ClientSecrets = "secret" | "webhookSecret" | "formerWebhookSecret" | "formerWebhookSecretUntil";
 
 export interface OauthClientView extends Omit<OauthClientTable, ClientSecrets>, OrganizationFacts {
-  /** Only where it was made a moment ago. */
+  /** Only in the response to the request that generated it. */
   readonly madeWebhookSecret?: string | undefined;
   readonly standing: Standing;
   /** Oldest first. */
   readonly tokenIds: readonly string[];
-  /** In the order of their ids. */
+  /** Sorted by id. */
   readonly projectIds: readonly string[];
 }
 
@@ -34,7 +34,7 @@ const url = text({
   min: 1,
   max: 2048,
   pattern: /^https?:\/\/[^\s/@]+(\/\S*)?$/,
-  sentence: "must be an address that begins with http:// or https://, without a user name",
+  sentence: "must begin with http:// or https:// and contain no user name",
 });
 const key = text({ min: 1, max: 4096 });
 const secret = text({ min: 1, max: 16_384 });
@@ -42,9 +42,9 @@ const webhookSecret = text({
   min: 16,
   max: 256,
   pattern: /^[!-~]+$/,
-  sentence: "may only contain printable characters without blanks",
+  sentence: "can only contain printable characters without spaces",
 });
-/** Sealed, here or in the token, and never shown. */
+/** Encrypted, here or in the token, and never shown. */
 const hidden = { shown: false, audited: false, column: false } as const;
 
 const readers =
@@ -61,14 +61,14 @@ export const oauthClients = defineResource<OauthClientView>()(({ fixed, once, op
   id: (client) => client.id,
   version: (client) => [client.version, client.organizationFacts],
   attributes: {
-    name: optional(nullIfBlank(name), "What people call it.", { default: null }),
-    // What a stored secret was made for never changes under it: it would be sent to whoever set the new address.
-    "service-provider": once(oneOf(serviceProviders), "Which kind of provider it is."),
+    name: optional(nullIfBlank(name), "The name, for people.", { default: null }),
+    // These can't change under a stored secret, because it would be sent to the new address.
+    "service-provider": once(oneOf(serviceProviders), "The kind of provider."),
     "service-provider-display-name": readOnly(text(), "The provider's name, for people.", {
       from: (client) => providerNames[client.serviceProvider as keyof typeof providerNames],
       audited: false,
     }),
-    "api-url": once(url, "Where the provider's API is."),
+    "api-url": once(url, "The address of the provider's API."),
     "http-url": once(url, "The provider's home page."),
     key: optional(nullIfBlank(key), "The key of the application at the provider.", { default: null }),
     secret: optional(secret.nullable(), "The secret of the application at the provider; never shown.", hidden),
@@ -79,46 +79,46 @@ export const oauthClients = defineResource<OauthClientView>()(({ fixed, once, op
     ),
     "oauth-token-string": optional(
       nullIfBlank(secret),
-      "The token that the provider gave out; never shown. It becomes the client's oauth-token.",
+      "A token of the provider; never shown. It is stored as the client's oauth-token.",
       hidden,
     ),
     "private-key": fixed(
       sshKey.nullable(),
-      "The SSH key for cloning from Azure DevOps Server, in PEM form; never shown. It becomes the token's.",
+      "The SSH key for cloning from Azure DevOps Server, in PEM form; never shown. It is stored with the oauth-token.",
       hidden,
     ),
     "webhook-secret": optional(
       webhookSecret.nullable(),
-      "By what the provider's webhooks are known to be its own. Made where none is sent, or null, and shown once, in the answer to that. The one before is good for another day.",
+      "The secret that authenticates the provider's webhooks. If it is absent at creation, or null, a secret is generated and shown once, in the response. After a change, the previous secret stays valid for one day.",
       { from: ({ madeWebhookSecret }) => madeWebhookSecret, audited: false, column: false },
     ),
     "organization-scoped": optional(
       flag(),
-      "Whether every project of the organization may use it; otherwise only those on its list.",
+      "Whether every project of the organization can use it. Otherwise only the listed projects can.",
       { default: true },
     ),
-    "callback-url": readOnly(text().nullable(), "Always null: there is no sign-in at the provider.", {
+    "callback-url": readOnly(text().nullable(), "Always null, because sign-in at the provider is not supported.", {
       from: () => null,
       audited: false,
     }),
-    "connect-path": readOnly(text().nullable(), "Always null: there is no sign-in at the provider.", {
+    "connect-path": readOnly(text().nullable(), "Always null, because sign-in at the provider is not supported.", {
       from: () => null,
       audited: false,
     }),
-    "created-at": readOnly(timestamp(), "When it was made."),
+    "created-at": readOnly(timestamp(), "When it was created."),
   },
   relationships: {
     organization: toOne("organizations", "The organization that owns it.", {
       id: (client) => client.organizationName,
       related: (client) => `/api/v2/organizations/${client.organizationName}`,
     }),
-    "oauth-tokens": toMany("oauth-tokens", "Its tokens; workspaces are connected by one.", {
+    "oauth-tokens": toMany("oauth-tokens", "Its tokens. A workspace is connected to its repository by one of them.", {
       ids: (client) => client.tokenIds,
       related: (client) => `/api/v2/oauth-clients/${client.id}/oauth-tokens`,
     }),
     projects: toMany(
       "projects",
-      "The projects whose workspaces may use it where it is not for the whole organization. Up to 100 documents that the caller may read come with `include`.",
+      "The projects whose workspaces can use it, if it is not for the whole organization. `include` adds up to 100 documents that the caller can read.",
       { create: "optional", update: "optional", ids: (client) => client.projectIds },
     ),
   },
@@ -127,7 +127,7 @@ export const oauthClients = defineResource<OauthClientView>()(({ fixed, once, op
     listOauthClients: {
       method: "GET",
       path: "/organizations/:organization_name/oauth-clients",
-      summary: "List the connections to version control, oldest first",
+      summary: "List version control connections, oldest first",
       needs: readers,
       query: { paged: true, include },
       answer: "list",
@@ -135,7 +135,7 @@ export const oauthClients = defineResource<OauthClientView>()(({ fixed, once, op
     createOauthClient: {
       method: "POST",
       path: "/organizations/:organization_name/oauth-clients",
-      summary: "Add a connection to version control",
+      summary: "Create a version control connection",
       needs: writers,
       body: "create",
       answer: "created",
@@ -154,7 +154,7 @@ export const oauthClients = defineResource<OauthClientView>()(({ fixed, once, op
     showOauthClient: {
       method: "GET",
       path: ofClient,
-      summary: "Show a connection to version control",
+      summary: "Show a version control connection",
       needs: readers,
       query: { include },
       answer: "document",
@@ -163,7 +163,7 @@ export const oauthClients = defineResource<OauthClientView>()(({ fixed, once, op
       method: "PATCH",
       path: ofClient,
       summary:
-        "Change a connection to version control, or replace its secrets; a list of projects that is sent replaces the one before",
+        "Update a version control connection, or replace its secrets; a list of projects in the request replaces the stored one",
       needs: writers,
       body: "update",
       answer: "document",
@@ -172,14 +172,15 @@ export const oauthClients = defineResource<OauthClientView>()(({ fixed, once, op
     deleteOauthClient: {
       method: "DELETE",
       path: ofClient,
-      summary: "Delete a connection with its tokens; workspaces that use it lose their repository",
+      summary:
+        "Delete a version control connection and its tokens; workspaces that use it are disconnected from their repositories",
       needs: writers,
       answer: "nothing",
     },
     addOauthClientProjects: {
       method: "POST",
       path: ofProjects,
-      summary: "Let the workspaces of projects use a connection",
+      summary: "Allow the workspaces of projects to use a connection",
       needs: writers,
       body: { linkage: ["projects"] },
       answer: "nothing",
@@ -189,7 +190,7 @@ export const oauthClients = defineResource<OauthClientView>()(({ fixed, once, op
       method: "DELETE",
       path: ofProjects,
       ifMatch: true,
-      summary: "Let the workspaces of projects use a connection no longer; those that do keep it",
+      summary: "Stop allowing the workspaces of projects to use a connection; those that use it already keep it",
       needs: writers,
       body: { linkage: ["projects"] },
       answer: "nothing",

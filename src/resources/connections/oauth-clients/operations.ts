@@ -1,8 +1,7 @@
 /**
- * Operations on OAuth clients: load → authorize → decide → write. Secrets are sealed before they are stored, and left out of
- * the trail.
+ * Operations on OAuth clients: load → authorize → decide → write. Secrets are encrypted before they are stored, and never recorded
+ * in the audit log.
  */
-import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
 import { changedColumns } from "../../../jsonapi/columns.ts";
 import type { Identifier } from "../../../jsonapi/define.ts";
@@ -35,6 +34,7 @@ import {
 } from "./rules.ts";
 import {
   addProjects,
+  type Changeable,
   deleteOauthClientRow,
   insertOauthClient,
   knownProjects,
@@ -43,8 +43,6 @@ import {
   replaceWebhookSecret,
   updateOauthClientRow,
 } from "./store.ts";
-
-type Changeable = Granted<OauthClientView, "can-update-oauth">;
 
 export const oauthClientResource = implement(oauthClients, {
   async listOauthClients({ context, params, query }) {
@@ -72,7 +70,7 @@ export const oauthClientResource = implement(oauthClients, {
         linkedCount: projectIds.length,
         createdAt: now(),
       });
-      const { webhookSecret, made } = webhookSecretOf(context, row.id, attributes.webhookSecret);
+      const { webhookSecret, generated } = webhookSecretOf(context, row.id, attributes.webhookSecret);
       const secrets = { secret: sealed(context, row.id, attributes.secret ?? null), webhookSecret, ...noFormerSecret };
       await insertOauthClient(tx, organization, { ...row, ...secrets }, projectIds);
       const { oauthTokenString, privateKey } = attributes;
@@ -90,7 +88,7 @@ export const oauthClientResource = implement(oauthClients, {
             ];
       const view = { ...row, ...factsOf(organization), standing: organization.standing, tokenIds, projectIds };
       await record(tx, context, { after: view });
-      return { view: { ...view, madeWebhookSecret: made } };
+      return { view: { ...view, madeWebhookSecret: generated } };
     });
   },
 
@@ -122,11 +120,11 @@ export const oauthClientResource = implement(oauthClients, {
         { ...changes, ...(secret !== undefined && { secret: sealed(context, client.id, secret) }) },
         listed ? await replaceProjects(tx, client, projectIds) : 0,
       );
-      const made = await rotate(tx, context, client, body.attributes.webhookSecret);
+      const generated = await rotate(tx, context, client, body.attributes.webhookSecret);
       const changed = afterUpdate<OauthClientView>(client, { ...changes, tokenIds, projectIds });
       if (changes?.name !== undefined && showing !== undefined) await touchConnected(tx, client, ...showing);
       await record(tx, context, { before: client, after: changed }, replaced);
-      return { view: { ...changed, madeWebhookSecret: made } };
+      return { view: { ...changed, madeWebhookSecret: generated } };
     });
   },
 
@@ -151,18 +149,18 @@ export const oauthClientResource = implement(oauthClients, {
   },
 });
 
-/** Before it is held itself, because other rows come first. Raises `forbidden` or `not-found`. */
+/** Locks only the organization, because other rows are locked before the client. Raises `forbidden` or `not-found`. */
 async function loadFirst(tx: Tx, context: Context, id: string): Promise<Changeable> {
   return grantOauthClient(await loadOauthClient(tx, context, id, "organization"));
 }
 
-/** The workspaces that are connected by its tokens: their documents show its name. */
+/** Locks the workspaces that are connected by the client's tokens: their documents show its name. */
 async function holdShowing(tx: Tx, { organizationId, tokenIds }: Changeable): Promise<[Connected, string[]]> {
   const connected = { organizationId, by: "vcsOauthTokenId", ids: tokenIds } as const;
   return [connected, await holdConnected(tx, connected)];
 }
 
-/** What an update has to hold before the client, as far as its body asks for it: workspaces, then projects. */
+/** Locks what an update must lock before the client: workspaces, then projects. */
 async function holdBefore(
   tx: Tx,
   context: Context,
@@ -187,13 +185,13 @@ function sealed({ vault }: Context, id: string, secret: string | null): Uint8Arr
 
 const noFormerSecret = { formerWebhookSecret: null, formerWebhookSecretUntil: null };
 
-/** The one that was sent, or one that is made, which whoever asked is to be told. */
+/** Without a secret in the request, generates one, which is returned to the caller. */
 function webhookSecretOf({ vault }: Context, id: string, sent: string | null | undefined) {
-  const made = sent == null ? newSecret() : undefined;
-  return { webhookSecret: vault.seal(webhookSecretOwner(id), Buffer.from(sent ?? made ?? "")), made };
+  const generated = sent == null ? newSecret() : undefined;
+  return { webhookSecret: vault.seal(webhookSecretOwner(id), Buffer.from(sent ?? generated ?? "")), generated };
 }
 
-/** Gives a secret that was made. */
+/** Returns the secret if it was generated. */
 async function rotate(
   tx: Tx,
   context: Context,
@@ -201,12 +199,12 @@ async function rotate(
   sent: string | null | undefined,
 ): Promise<string | undefined> {
   if (sent === undefined) return undefined;
-  const { webhookSecret, made } = webhookSecretOf(context, client.id, sent);
+  const { webhookSecret, generated } = webhookSecretOf(context, client.id, sent);
   await replaceWebhookSecret(tx, client, webhookSecret, new Date(nowMs() + formerSecretMs).toISOString());
-  return made;
+  return generated;
 }
 
-/** Workspaces are connected by a token's id, so a new secret goes under the id that is there. */
+/** Workspaces are connected by a token's id, so a new secret replaces the old one under the same id. */
 async function keepToken(tx: Tx, context: Context, client: Changeable, secret: string): Promise<readonly string[]> {
   const [first] = client.tokenIds;
   if (first === undefined) {
@@ -217,9 +215,9 @@ async function keepToken(tx: Tx, context: Context, client: Changeable, secret: s
   return client.tokenIds;
 }
 
-/** Gives how many more there are. */
-async function replaceProjects(tx: Tx, client: Changeable, wanted: readonly string[]): Promise<number> {
-  const [before, after] = [new Set(client.projectIds), new Set(wanted)];
+/** Returns by how many the list has grown. */
+async function replaceProjects(tx: Tx, client: Changeable, projectIds: readonly string[]): Promise<number> {
+  const [before, after] = [new Set(client.projectIds), new Set(projectIds)];
   const [gone, come] = [[...before.difference(after)], [...after.difference(before)]];
   const removed = await removeProjects(tx, client, gone);
   const added = await addProjects(tx, client, come);
@@ -231,7 +229,7 @@ interface ProjectChange {
   readonly body: readonly Identifier[];
 }
 
-/** The event tells which came, or which went; nothing, when nothing did. */
+/** The event records which projects were added or removed; there is none if nothing changed. */
 async function changeProjects(context: Context, id: string, { verb, body }: ProjectChange): Promise<void> {
   await context.database.write(async (tx) => {
     const sent = body.map((item) => item.id);
@@ -252,7 +250,7 @@ async function changeProjects(context: Context, id: string, { verb, body }: Proj
   });
 }
 
-/** Beside the attributes the trail tells for which projects it is, and which secrets were replaced, never by what. */
+/** The audit log also records the projects, and which secrets were replaced, but no secret itself. */
 async function record(
   tx: Tx,
   context: Context,

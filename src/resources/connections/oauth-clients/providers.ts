@@ -1,4 +1,4 @@
-/** The kinds of version control providers, and what people call them. */
+/** The kinds of version control providers, and their names. */
 export const serviceProviders = [
   "ado_server",
   "ado_services",
@@ -32,7 +32,7 @@ export const providerNames: Readonly<Record<ServiceProvider, string>> = {
   gitlab_enterprise_edition: "GitLab Enterprise Edition",
 };
 
-/** These are connected by a pair of keys, so there may be no token yet. */
+/** Connected by a pair of keys, so there can be no token yet. */
 export const connectedByKeys: ReadonlySet<string> = new Set<ServiceProvider>([
   "bitbucket_data_center",
   "bitbucket_server",

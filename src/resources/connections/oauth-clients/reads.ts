@@ -1,4 +1,4 @@
-/** What neighbours ask of OAuth clients, and how a client and the list of them are granted. */
+/** Reads of OAuth clients for other modules, and the checks of permissions on them. */
 import { grant, type Granted } from "../../../access/granted.ts";
 import { mayReadConnections, organizationPermissions } from "../../../access/permissions/organization.ts";
 import type { Tx } from "../../../database/database.ts";
@@ -16,7 +16,7 @@ import { type ConnectionRow, findConnection, findOauthClient, isForProject } fro
 export const connectionsNeed = "the organization permission 'manage-vcs-settings'";
 const readingNeeds = "the organization permission 'manage-vcs-settings', 'manage-workspaces' or 'manage-projects'";
 
-/** The organization, for whoever may list its connections. Raises `forbidden` or `not-found`. */
+/** The organization, for callers who can list its connections. Raises `forbidden` or `not-found`. */
 export async function loadOrganizationForConnections(
   tx: Tx,
   context: Pick<Context, "actor">,
@@ -32,7 +32,7 @@ export async function loadOrganizationForConnections(
   });
 }
 
-/** Raises `not-found` where the caller may not know of the client. */
+/** Raises `not-found` if the caller can't see the client. */
 export async function loadOauthClient(
   tx: Tx,
   context: Pick<Context, "actor">,
@@ -44,7 +44,7 @@ export async function loadOauthClient(
   return client;
 }
 
-/** Raises `forbidden`, or `not-found` where the caller may not know of the client. */
+/** Raises `forbidden`, or `not-found` if the caller can't see the client. */
 export function grantOauthClient(client: OauthClientView): Granted<OauthClientView, "can-update-oauth"> {
   return grant(client, {
     thing: "OAuth client",
@@ -55,7 +55,7 @@ export function grantOauthClient(client: OauthClientView): Granted<OauthClientVi
   });
 }
 
-/** Whether workspaces of a project may use the connection that a token belongs to; true also where there is no such token. */
+/** Whether a project's workspaces can use the connection of a token; also true if the token does not exist. */
 export async function oauthTokenServes(
   tx: Tx,
   { organizationId, projectId }: TakingPlace,
@@ -64,7 +64,7 @@ export async function oauthTokenServes(
   return !oauthTokenId || (await isForProject(tx, organizationId, oauthTokenId, projectId));
 }
 
-/** A connection, with the secrets by which its webhooks are known: the one in force, and the one before for a while. */
+/** A connection with the secrets that authenticate its webhooks: the current one, and for a while the previous one. */
 export interface KnownConnection extends Pick<
   ConnectionRow,
   "id" | "organizationId" | "serviceProvider" | "apiUrl" | "httpUrl" | "webhookSecretNumber"
@@ -72,7 +72,7 @@ export interface KnownConnection extends Pick<
   readonly webhookSecrets: readonly string[];
 }
 
-/** For the service itself: webhooks come without a caller. */
+/** Without a permission check: webhooks have no caller. */
 export async function knownConnection(
   tx: Tx,
   { vault }: Pick<Context, "vault">,
@@ -81,8 +81,8 @@ export async function knownConnection(
   const found = await findConnection(tx, id);
   if (found === undefined) return undefined;
   const { webhookSecret, formerWebhookSecret, formerWebhookSecretUntil, ...connection } = found;
-  const isFormerGood = formerWebhookSecretUntil !== null && Date.parse(formerWebhookSecretUntil) > nowMs();
-  const sealed = [webhookSecret, isFormerGood ? formerWebhookSecret : null].filter((each) => each !== null);
+  const isFormerValid = formerWebhookSecretUntil !== null && Date.parse(formerWebhookSecretUntil) > nowMs();
+  const sealed = [webhookSecret, isFormerValid ? formerWebhookSecret : null].filter((each) => each !== null);
   const opened = sealed.map((each) => Buffer.from(vault.open(webhookSecretOwner(id), each)).toString());
   return { ...connection, webhookSecrets: opened };
 }

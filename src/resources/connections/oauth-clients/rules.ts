@@ -10,15 +10,15 @@ import { connectedByKeys } from "./providers.ts";
 type Created = CreateAttributes<typeof oauthClients>;
 type Changed = UpdateAttributes<typeof oauthClients>;
 
-/** What a client's secret is sealed for, so that it can't be moved to another row. */
+/** What a client's secret is encrypted for, so that it can't be moved to another row. */
 export const secretOwner = (id: string): string => `oauth_clients/${id}/secret`;
-/** The same for the one before: it is the same text, in another column. */
+/** Also for the former webhook secret, which is the same ciphertext in another column. */
 export const webhookSecretOwner = (id: string): string => `oauth_clients/${id}/webhook_secret`;
 
-/** For how long a webhook's secret is good after another took its place: until whoever set it up has replaced it there. */
+/** How long the previous webhook secret stays valid, so that it can be replaced at the provider. */
 export const formerSecretMs = 24 * 3600 * 1000;
 
-/** The row without its secrets, which are sealed for the row's id. */
+/** The row without its secrets, which are encrypted for the row's id. */
 export function newClient(
   attributes: Created,
   identity: Pick<OauthClientTable, "id" | "organizationId" | "createdAt" | "linkedCount">,
@@ -39,13 +39,12 @@ export function creationFaults({ serviceProvider, oauthTokenString, privateKey }
   return faults;
 }
 
-/** What is connected by keys needs its own: one that is there can be replaced, and not taken away. */
+/** Providers that are connected by keys need one: it can be replaced, but not removed. */
 export function changeFaults(before: Pick<OauthClientTable, "serviceProvider" | "key">, { key }: Changed): Fault[] {
   if (key !== null || before.key === null || !connectedByKeys.has(before.serviceProvider)) return [];
-  return [attributeFault("key", "Key can't be blank: this service provider is connected by keys")];
+  return [attributeFault("key", "Key can't be blank, because this service provider is connected by keys")];
 }
 
-/** The names of the secrets that a request replaces, for the audit trail: never what they are. */
 export function replacedSecrets({ secret, oauthTokenString, webhookSecret }: Changed): string[] {
   return [
     ...(secret === undefined ? [] : ["secret"]),
@@ -54,14 +53,13 @@ export function replacedSecrets({ secret, oauthTokenString, webhookSecret }: Cha
   ];
 }
 
-/** A list of projects in order and without doubles. */
 export const inOrder = (ids: readonly string[]): string[] => [...new Set(ids)].sort();
 
 type Place = (position: number) => string;
 export const inRelationship: Place = (position) => `/data/relationships/projects/data/${position}/id`;
 export const inLinkage: Place = (position) => `/data/${position}/id`;
 
-/** What is named and not in the organization, addressed by its place in the body. */
+/** Reports ids that do not exist in the organization, with their position in the body. */
 export function projectFaults(sent: readonly string[], known: ReadonlySet<string>, place: Place): Fault[] {
   return sent.flatMap((id, position) =>
     known.has(id)

@@ -14,9 +14,9 @@ import { countOf, fetchPage } from "../../shared/paging.ts";
 import { updateRow } from "../../shared/versions.ts";
 import type { OauthClientView } from "./definition.ts";
 
-type Changeable = Granted<OauthClientView, "can-update-oauth">;
+export type Changeable = Granted<OauthClientView, "can-update-oauth">;
 
-/** Everything but the secret, and the ids of tokens and projects as one text each: ids hold no commas. */
+/** Without the secrets; the ids of tokens and projects as one text each, because ids contain no commas. */
 function clients(db: Kysely<Schema>) {
   return db
     .selectFrom("oauthClients as c")
@@ -50,14 +50,17 @@ type ClientRow = Awaited<ReturnType<ReturnType<typeof clients>["executeTakeFirst
 
 const idsIn = (list: string | null): string[] => (list === null ? [] : list.split(","));
 
-/** A project that was deleted has left the list without a change of the row: the version that is shown rises all the same. */
+/** Deleting a project removes it from the list without an update of this row, so the version counts missing projects too. */
 function toClientView({ tokens, projects, ...client }: ClientRow, standing: Standing): OauthClientView {
   const projectIds = idsIn(projects);
   const version = client.version + client.linkedCount - projectIds.length;
   return { ...client, version, standing, tokenIds: idsIn(tokens), projectIds };
 }
 
-/** So that what is read next is what others have left: a statement that waits for a row sees its sub-selects as they were before. */
+/**
+ * A statement that waits for a row lock sees its subqueries as they were before the wait, so the lock is taken by a statement of
+ * its own.
+ */
 async function lockClient(tx: Tx, id: string, lock: Lock): Promise<void> {
   await tx.db
     .selectFrom("oauthClients as c")
@@ -68,7 +71,6 @@ async function lockClient(tx: Tx, id: string, lock: Lock): Promise<void> {
     .execute();
 }
 
-/** One statement, and one before it for the lock: the client, its lists, and what the caller is in its organization. */
 export async function findOauthClient(
   tx: Tx,
   actor: Actor,
@@ -103,7 +105,7 @@ export async function listOauthClientRows(
   };
 }
 
-/** By a token's id: it is for the whole organization, for this project, or not there. */
+/** Also true if the token does not exist. */
 export async function isForProject(
   tx: Tx,
   organizationId: string,
@@ -123,7 +125,7 @@ export async function isForProject(
   return row === undefined || row.organizationScoped === 1 || row.projectId !== null;
 }
 
-/** Which of these projects the organization has; none of them goes from now on. Before the client, like every project. */
+/** Which of the projects the organization has. Locks them against deletion, before the client is locked. */
 export async function knownProjects(tx: Tx, organizationId: string, ids: readonly string[]): Promise<Set<string>> {
   if (ids.length === 0) return new Set();
   const rows = await tx.db
@@ -149,7 +151,7 @@ export async function insertOauthClient(
   await link(tx, row, projectIds);
 }
 
-/** `linked` tells how many projects more its list has, by this change. */
+/** `linked`: by how many projects the list grows. */
 export async function updateOauthClientRow(
   tx: Tx,
   client: Changeable,
@@ -159,7 +161,6 @@ export async function updateOauthClientRow(
   await updateRow(tx, "oauthClients", client.id, { ...changes, linkedCount: sql`linked_count + ${linked}` });
 }
 
-/** The one before stays good until a moment. */
 export async function replaceWebhookSecret(
   tx: Tx,
   client: Changeable,
@@ -178,7 +179,6 @@ export async function replaceWebhookSecret(
     .execute();
 }
 
-/** A connection as webhooks and fetching need it. */
 export type ConnectionRow = Pick<
   OauthClientTable,
   | "id"
@@ -192,7 +192,7 @@ export type ConnectionRow = Pick<
   | "formerWebhookSecretUntil"
 >;
 
-/** Nobody is asked whether they may: a webhook is known by its secret. */
+/** Without a permission check: the secret authenticates a webhook. */
 export async function findConnection(tx: Tx, id: string): Promise<ConnectionRow | undefined> {
   return tx.db
     .selectFrom("oauthClients")
@@ -202,7 +202,7 @@ export async function findConnection(tx: Tx, id: string): Promise<ConnectionRow 
     .executeTakeFirst();
 }
 
-/** Those that are there already are skipped; returns the others, in the order of their ids. */
+/** Skips projects that are on the list already; returns the added ones, sorted by id. */
 export async function addProjects(tx: Tx, client: Changeable, ids: readonly string[]): Promise<string[]> {
   return link(tx, client, ids);
 }
@@ -221,7 +221,7 @@ async function link(
   return rows.map((row) => row.projectId).toSorted();
 }
 
-/** Those that are not there are skipped; returns the others, in the order of their ids. */
+/** Skips projects that are not on the list; returns the removed ones, sorted by id. */
 export async function removeProjects(tx: Tx, client: Changeable, ids: readonly string[]): Promise<string[]> {
   if (ids.length === 0) return [];
   const rows = await tx.db
@@ -233,7 +233,7 @@ export async function removeProjects(tx: Tx, client: Changeable, ids: readonly s
   return rows.map((row) => row.projectId).toSorted();
 }
 
-/** Its tokens go with it, by the foreign key. */
+/** The foreign key deletes its tokens. */
 export async function deleteOauthClientRow(tx: Tx, client: Changeable): Promise<void> {
   await tx.db.deleteFrom("oauthClients").where("id", "=", client.id).execute();
 }

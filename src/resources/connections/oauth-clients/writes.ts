@@ -1,9 +1,9 @@
-/** What neighbours have done to OAuth clients. */
+/** Changes to OAuth clients that other modules request. */
 import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
 import { updateRow } from "../../shared/versions.ts";
 
-/** A token of the client came or went, and its document names the tokens. */
+/** Increments the version when a token is added or deleted, because the document lists the tokens. */
 export async function touchOauthClient(
   tx: Tx,
   { oauthClientId }: Granted<{ readonly oauthClientId: string }, "can-update-oauth">,

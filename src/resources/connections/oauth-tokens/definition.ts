@@ -1,11 +1,11 @@
-/** An OAuth token: what a workspace is connected to version control by. Its secrets go in and never come out. */
+/** An OAuth token, which connects workspaces to version control. Its secrets are never returned. */
 import type { Standing } from "../../../access/organization.ts";
 import type { OauthTokenTable } from "../../../database/schema/connections.ts";
 import { defineResource } from "../../../jsonapi/define.ts";
 import { flag, text, timestamp } from "../../../jsonapi/schemas.ts";
 import { sshKey } from "../oauth-clients/definition.ts";
 
-/** The sealed secrets are not part of it: only whether there is an SSH key is shown. */
+/** Without the encrypted columns; only the existence of an SSH key is shown. */
 export interface OauthTokenView extends Omit<OauthTokenTable, "secret" | "sshKey"> {
   readonly hasSshKey: number;
   readonly standing: Standing;
@@ -18,12 +18,12 @@ const ofToken = "/oauth-tokens/:oauth_token_id";
 
 export const oauthTokens = defineResource<OauthTokenView>()(({ optional, readOnly, toOne }) => ({
   type: "oauth-tokens",
-  doc: "What workspaces are connected to version control by. It is made with its OAuth client; its secrets are never shown.",
+  doc: "Connects workspaces to version control. It is created with its OAuth client; its secrets are never shown.",
   id: (token) => token.id,
   version: (token) => token.version,
   attributes: {
-    uid: readOnly(text(), "Always empty: the provider is not asked whose token it is.", { audited: false }),
-    "service-provider-user": readOnly(text(), "Always empty: the provider is not asked whose token it is.", {
+    uid: readOnly(text(), "Always empty, because the provider is not asked whose token it is.", { audited: false }),
+    "service-provider-user": readOnly(text(), "Always empty, because the provider is not asked whose token it is.", {
       audited: false,
     }),
     "has-ssh-key": readOnly(flag(), "Whether repositories are cloned with an SSH key."),
@@ -32,10 +32,10 @@ export const oauthTokens = defineResource<OauthTokenView>()(({ optional, readOnl
       audited: false,
       column: false,
     }),
-    "created-at": readOnly(timestamp(), "When it was made."),
+    "created-at": readOnly(timestamp(), "When it was created."),
   },
   relationships: {
-    "oauth-client": toOne("oauth-clients", "The connection that it belongs to.", {
+    "oauth-client": toOne("oauth-clients", "The connection that the token belongs to.", {
       id: (token) => token.oauthClientId,
       related: (token) => `/api/v2/oauth-clients/${token.oauthClientId}`,
     }),
@@ -45,7 +45,7 @@ export const oauthTokens = defineResource<OauthTokenView>()(({ optional, readOnl
     listOauthTokens: {
       method: "GET",
       path: "/organizations/:organization_name/oauth-tokens",
-      summary: "List the tokens of an organization's connections, oldest first",
+      summary: "List the OAuth tokens of an organization, oldest first",
       needs: readers,
       query: { paged: true },
       answer: "list",
@@ -53,7 +53,7 @@ export const oauthTokens = defineResource<OauthTokenView>()(({ optional, readOnl
     listOauthClientTokens: {
       method: "GET",
       path: "/oauth-clients/:oauth_client_id/oauth-tokens",
-      summary: "List the tokens of one connection, oldest first",
+      summary: "List the OAuth tokens of a connection, oldest first",
       needs: readers,
       query: { paged: true },
       answer: "list",
@@ -61,14 +61,14 @@ export const oauthTokens = defineResource<OauthTokenView>()(({ optional, readOnl
     showOauthToken: {
       method: "GET",
       path: ofToken,
-      summary: "Show a token, without its secrets",
+      summary: "Show an OAuth token, without its secrets",
       needs: readers,
       answer: "document",
     },
     updateOauthToken: {
       method: "PATCH",
       path: ofToken,
-      summary: "Give a token an SSH key, or take it away",
+      summary: "Set or remove the SSH key of an OAuth token",
       needs: writers,
       body: "update",
       answer: "document",
@@ -77,7 +77,7 @@ export const oauthTokens = defineResource<OauthTokenView>()(({ optional, readOnl
     deleteOauthToken: {
       method: "DELETE",
       path: ofToken,
-      summary: "Delete a token; workspaces that use it lose their repository",
+      summary: "Delete an OAuth token; workspaces that use it are disconnected from their repositories",
       needs: writers,
       answer: "nothing",
     },

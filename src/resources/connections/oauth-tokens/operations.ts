@@ -1,4 +1,4 @@
-/** Operations on OAuth tokens: load → authorize → decide → write. The SSH key is sealed before it is stored. */
+/** Operations on OAuth tokens: load → authorize → decide → write. The SSH key is encrypted before it is stored. */
 import { recordChange } from "../../shared/audit-events/writes.ts";
 import { loadOauthClient, loadOrganizationForConnections } from "../oauth-clients/reads.ts";
 import { touchOauthClient } from "../oauth-clients/writes.ts";

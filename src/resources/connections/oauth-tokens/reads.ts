@@ -1,4 +1,4 @@
-/** What neighbours ask of OAuth tokens, and how a token is granted. */
+/** Reads of OAuth tokens for other modules, and the check of permissions on one. */
 import { grant, type Granted } from "../../../access/granted.ts";
 import { mayReadConnections, organizationPermissions } from "../../../access/permissions/organization.ts";
 import type { Tx } from "../../../database/database.ts";
@@ -10,7 +10,7 @@ import type { OauthTokenView } from "./definition.ts";
 import { secretOwner, sshKeyOwner } from "./rules.ts";
 import { findOauthToken, findSealed, tokenRowsOf } from "./store.ts";
 
-/** Raises `not-found` where the caller may not know of the token. */
+/** Raises `not-found` if the caller can't see the token. */
 export async function loadOauthToken(
   tx: Tx,
   context: Pick<Context, "actor">,
@@ -22,7 +22,7 @@ export async function loadOauthToken(
   return token;
 }
 
-/** Raises `forbidden`, or `not-found` where the caller may not know of the token. */
+/** Raises `forbidden`, or `not-found` if the caller can't see the token. */
 export function grantOauthToken(token: OauthTokenView): Granted<OauthTokenView, "can-update-oauth"> {
   return grant(token, {
     thing: "OAuth token",
@@ -33,7 +33,6 @@ export function grantOauthToken(token: OauthTokenView): Granted<OauthTokenView, 
   });
 }
 
-/** The tokens of clients that the caller may read, all of one organization; one statement. */
 export async function tokensOfClients(
   tx: Tx,
   _context: Context,
@@ -52,10 +51,9 @@ export async function tokensOfClients(
   return rows.map((row) => ({ ...row, standing }));
 }
 
-/** What a token opens: for the service itself, which fetches code and tells of commits without a caller. */
+/** For the service itself, which fetches code and reports commit statuses without a caller. */
 export interface OpenedToken {
   readonly oauthClientId: string;
-  /** Of its client. */
   readonly serviceProvider: string;
   readonly apiUrl: string;
   readonly httpUrl: string;

@@ -13,7 +13,7 @@ import { countOf, fetchPage } from "../../shared/paging.ts";
 import { updateRow } from "../../shared/versions.ts";
 import type { OauthTokenView } from "./definition.ts";
 
-/** Everything but the secrets. */
+/** Without the secrets. */
 function tokens(db: Kysely<Schema>) {
   return db
     .selectFrom("oauthTokens as t")
@@ -29,7 +29,6 @@ function tokens(db: Kysely<Schema>) {
     .select(sql<number>`case when t.ssh_key is null then 0 else 1 end`.as("hasSshKey"));
 }
 
-/** One statement: the token and what the caller is in its organization. */
 export async function findOauthToken(
   tx: Tx,
   actor: Actor,
@@ -45,7 +44,6 @@ export async function findOauthToken(
   return row && { ...row, standing: standingOf(actor, row) };
 }
 
-/** Whose tokens are listed: an organization's, or one client's of it. */
 export interface TokenHolder extends Pick<OauthTokenView, "organizationId" | "standing"> {
   readonly oauthClientId?: string;
 }
@@ -78,7 +76,7 @@ export async function tokenRowsOf(tx: Tx, organizationId: string, clientIds: rea
     .execute();
 }
 
-/** The proof is on the client, or, for a new client's, on the organization. */
+/** The proof is on the client or, for a new client, on the organization. */
 export async function insertOauthToken(
   tx: Tx,
   _into: Granted<object, "can-update-oauth">,
@@ -108,7 +106,7 @@ export async function deleteOauthTokenRow(tx: Tx, token: Granted<OauthTokenView,
   await tx.db.deleteFrom("oauthTokens").where("id", "=", token.id).execute();
 }
 
-/** A client's tokens, for their removal. The client is held by now, so that there will be no others. */
+/** Locks a client's tokens for deletion. The client is locked by now, so that no token can be added. */
 export async function lockTokensOf(tx: Tx, oauthClientId: string): Promise<string[]> {
   const rows = await tx.db
     .selectFrom("oauthTokens as t")
@@ -120,7 +118,6 @@ export async function lockTokensOf(tx: Tx, oauthClientId: string): Promise<strin
   return rows.map((row) => row.id);
 }
 
-/** With its secrets, sealed, and where it leads. */
 export async function findSealed(tx: Tx, id: string) {
   return tx.db
     .selectFrom("oauthTokens as t")

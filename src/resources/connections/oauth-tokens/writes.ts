@@ -1,4 +1,4 @@
-/** What neighbours have done to OAuth tokens. */
+/** Changes to OAuth tokens that other modules request. */
 import type { Granted } from "../../../access/granted.ts";
 import { Overtaken, type Tx } from "../../../database/database.ts";
 import type { OauthTokenTable } from "../../../database/schema/connections.ts";
@@ -8,10 +8,9 @@ import type { Context } from "../../shared/context.ts";
 import { newToken, secretOwner, sshKeyOwner } from "./rules.ts";
 import { insertOauthToken, lockTokensOf, updateSecret } from "./store.ts";
 
-/** On the client, or, for a new client's, on the organization. */
+/** On the client or, for a new client, on the organization. */
 type Proof = Granted<object, "can-update-oauth">;
 
-/** Makes a client's token, and gives its id. */
 export async function addOauthToken(
   tx: Tx,
   { vault }: Pick<Context, "vault">,
@@ -28,7 +27,6 @@ export async function addOauthToken(
   return row.id;
 }
 
-/** A new secret under the same id. */
 export async function replaceOauthToken(
   tx: Tx,
   { vault }: Pick<Context, "vault">,
@@ -39,8 +37,8 @@ export async function replaceOauthToken(
   await updateSecret(tx, client, id, vault.seal(secretOwner(id), Buffer.from(secret)));
 }
 
-/** Before a client goes: its tokens are held, like the client itself. Raises `Overtaken` where it has others than these. */
+/** Locks a client's tokens before the client is deleted. Raises `Overtaken` if there are others than these. */
 export async function holdTokensOf(tx: Tx, { id }: { readonly id: string }, known: readonly string[]): Promise<void> {
   const found = await lockTokensOf(tx, id);
-  if (!found.every((token) => known.includes(token))) throw new Overtaken("the client was given a token meanwhile");
+  if (!found.every((token) => known.includes(token))) throw new Overtaken("a token was added to the client meanwhile");
 }

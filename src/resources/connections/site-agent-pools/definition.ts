@@ -1,4 +1,4 @@
-/** An agent pool of the site: it belongs to no organization, and its agents run workspaces in remote mode, whosever they are. */
+/** An agent pool of the site: it belongs to no organization, and its agents execute runs in remote mode of every organization. */
 import type { SiteAgentPoolTable } from "../../../database/schema/runs.ts";
 import { defineResource } from "../../../jsonapi/define.ts";
 import { searchParameter } from "../../../jsonapi/query.ts";
@@ -6,7 +6,7 @@ import { flag, timestamp, wholeNumber } from "../../../jsonapi/schemas.ts";
 import { agentPoolName } from "../agent-pools/definition.ts";
 
 export interface SiteAgentPoolView extends SiteAgentPoolTable {
-  /** For the trail: it belongs to none. */
+  /** For the audit log. */
   readonly organizationId: null;
   readonly agentCount: number;
 }
@@ -17,26 +17,32 @@ const needs = "a site admin";
 export const siteAgentPools = defineResource<SiteAgentPoolView>()(({ required, readOnly, toOne }) => ({
   type: "agent-pools",
   schemaName: "site-agent-pools",
-  doc: "A group of agents that run what workspaces in remote mode ask for, of every organization.",
+  doc: "A group of agents that execute the runs of workspaces in remote mode, of every organization.",
   id: (pool) => pool.id,
   version: (pool) => pool.version,
-  // How many agents live changes with time alone.
+  // The number of live agents changes with time alone.
   hasExpiring: true,
   attributes: {
     name: required(agentPoolName, "Unique among the pools of the site, ignoring case.", { folded: true }),
-    "organization-scoped": readOnly(flag(), "Always true: it serves all.", { from: () => true, audited: false }),
-    "agent-count": readOnly(wholeNumber(), "How many of its agents are idle or busy.", { audited: false }),
-    "created-at": readOnly(timestamp(), "When it was made."),
+    "organization-scoped": readOnly(flag(), "Always true, because it serves every organization.", {
+      from: () => true,
+      audited: false,
+    }),
+    "agent-count": readOnly(wholeNumber(), "The number of agents that are idle or busy.", { audited: false }),
+    "created-at": readOnly(timestamp(), "When it was created."),
   },
   relationships: {
-    organization: toOne("organizations", "Always null: it belongs to none.", { nullable: true, id: () => null }),
+    organization: toOne("organizations", "Always null, because it belongs to none.", {
+      nullable: true,
+      id: () => null,
+    }),
   },
   links: (pool) => ({ self: `/api/v2/admin/agent-pools/${pool.id}` }),
   operations: {
     listSiteAgentPools: {
       method: "GET",
       path: "/admin/agent-pools",
-      summary: "List the agent pools of the site",
+      summary: "List the site's agent pools",
       needs,
       query: { paged: true, parameters: { q: searchParameter("the name") } },
       answer: "list",
@@ -44,7 +50,7 @@ export const siteAgentPools = defineResource<SiteAgentPoolView>()(({ required, r
     createSiteAgentPool: {
       method: "POST",
       path: "/admin/agent-pools",
-      summary: "Create an agent pool of the site",
+      summary: "Create a site agent pool",
       needs,
       body: "create",
       answer: "created",
@@ -53,14 +59,14 @@ export const siteAgentPools = defineResource<SiteAgentPoolView>()(({ required, r
     showSiteAgentPool: {
       method: "GET",
       path: ofPool,
-      summary: "Show an agent pool of the site",
+      summary: "Show a site agent pool",
       needs,
       answer: "document",
     },
     updateSiteAgentPool: {
       method: "PATCH",
       path: ofPool,
-      summary: "Rename an agent pool of the site",
+      summary: "Rename a site agent pool",
       needs,
       body: "update",
       answer: "document",
@@ -69,7 +75,7 @@ export const siteAgentPools = defineResource<SiteAgentPoolView>()(({ required, r
     deleteSiteAgentPool: {
       method: "DELETE",
       path: ofPool,
-      summary: "Delete an agent pool of the site, with its tokens; what its agents execute is lost",
+      summary: "Delete a site agent pool and its tokens; runs that its agents are executing are lost",
       needs,
       answer: "nothing",
     },

@@ -1,4 +1,4 @@
-/** What neighbours ask of the site's agent pools, and how one is granted. */
+/** Reads of site agent pools for other modules, and the check of permissions on one. */
 import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
 import { notFound } from "../../../kernel/errors.ts";

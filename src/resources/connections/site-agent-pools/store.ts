@@ -60,7 +60,7 @@ export async function updateSiteAgentPoolRow(
   await updateRow(tx, "siteAgentPools", pool.id, changes);
 }
 
-/** Its tokens and agents go with it, by the foreign keys. */
+/** The foreign keys delete its tokens and agents. */
 export async function deleteSiteAgentPoolRow(
   tx: Tx,
   pool: Granted<SiteAgentPoolView, "can-administer">,

@@ -1,4 +1,4 @@
-/** What site admins, the command line and the server itself have done to the site's agent pools. */
+/** Changes to site agent pools that the API, the command line and the server itself make. */
 import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
 import { createdColumns } from "../../../jsonapi/columns.ts";
@@ -13,7 +13,7 @@ import { findSiteAgentPoolNamed, insertSiteAgentPool } from "./store.ts";
 
 export const nameTaken = attributeFault("name", "Name has already been taken");
 
-/** Raises `not-found` for everybody but site admins, and `invalid` for a name that another has. */
+/** Raises `not-found` for everybody but site admins, and `invalid` if the name is taken. */
 export async function addSiteAgentPool(
   tx: Tx,
   context: Pick<Context, "actor" | "requestId">,
@@ -29,7 +29,7 @@ export async function addSiteAgentPool(
   return administered(administration, view);
 }
 
-/** The pool of this name, made where there is none: the server keeps one for its own workers. */
+/** For the pool of the server's own workers. */
 export async function sitePoolNamed(
   tx: Tx,
   context: Pick<Context, "actor" | "requestId">,

@@ -1,11 +1,11 @@
-/** An SSH key of an organization: workspaces fetch modules with it. The private part goes in and never comes out. */
+/** An SSH key of an organization, with which workspaces fetch modules. The private key is never returned. */
 import type { Standing } from "../../../access/organization.ts";
 import type { SshKeyTable } from "../../../database/schema/connections.ts";
 import { defineResource } from "../../../jsonapi/define.ts";
 import { text, timestamp } from "../../../jsonapi/schemas.ts";
 import type { OrganizationFacts } from "../../identity/organizations/definition.ts";
 
-/** The sealed value is not part of it: nothing that is shown needs it. */
+/** Without the encrypted value. */
 export interface SshKeyView extends Omit<SshKeyTable, "value">, OrganizationFacts {
   readonly standing: Standing;
 }
@@ -24,7 +24,7 @@ export const sshKeys = defineResource<SshKeyView>()(({ required, readOnly, toOne
   version: (key) => [key.version, key.organizationFacts],
   attributes: {
     name: required(name, "Unique in the organization, ignoring case.", { folded: true }),
-    value: required(value, "The private key itself; never shown.", {
+    value: required(value, "The private key; never shown.", {
       shown: false,
       audited: false,
       column: false,
@@ -75,7 +75,7 @@ export const sshKeys = defineResource<SshKeyView>()(({ required, readOnly, toOne
     deleteSshKey: {
       method: "DELETE",
       path: "/ssh-keys/:ssh_key_id",
-      summary: "Delete an SSH key; workspaces that use it are left without one",
+      summary: "Delete an SSH key; workspaces that use it then have none",
       needs: writers,
       answer: "nothing",
     },

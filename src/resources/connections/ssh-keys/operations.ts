@@ -1,4 +1,7 @@
-/** Operations on SSH keys: load → authorize → decide → write. The value is sealed before it is stored, and left out of the trail. */
+/**
+ * Operations on SSH keys: load → authorize → decide → write. The value is encrypted before it is stored, and never recorded in the
+ * audit log.
+ */
 import { changedColumns } from "../../../jsonapi/columns.ts";
 import { refuseIfAny } from "../../../kernel/errors.ts";
 import { newId } from "../../../kernel/ids.ts";
@@ -56,7 +59,7 @@ export const sshKeyResource = implement(sshKeys, {
         ...changes,
         ...(value !== undefined && { value: sealed(context, key.id, value) }),
       });
-      // The trail says that the value was replaced, never by what.
+      // The audit log records that the value was replaced, but no value.
       const replaced = value === undefined ? undefined : { "replaced-secrets": ["value"] };
       await recordChange(tx, context, sshKeys, { before: key, after: changed }, { after: replaced });
       return { view: changed };

@@ -1,4 +1,4 @@
-/** What neighbours ask of SSH keys, and how a key is granted. */
+/** Reads of SSH keys for other modules, and the check of permissions on one. */
 import { grant, type Granted } from "../../../access/granted.ts";
 import { organizationPermissions } from "../../../access/permissions/organization.ts";
 import type { Tx } from "../../../database/database.ts";
@@ -10,7 +10,7 @@ import { findSshKey } from "./store.ts";
 
 export const sshKeysNeed = "the organization permission 'manage-vcs-settings'";
 
-/** Members may know of every key. Raises `not-found`. */
+/** Members can see every key. Raises `not-found`. */
 export async function loadSshKey(
   tx: Tx,
   context: Pick<Context, "actor">,
@@ -22,7 +22,7 @@ export async function loadSshKey(
   return key;
 }
 
-/** Raises `forbidden`, or `not-found` where the caller may not know of the key. */
+/** Raises `forbidden`, or `not-found` if the caller can't see the key. */
 export function grantSshKey(key: SshKeyView): Granted<SshKeyView, "can-update-ssh-keys"> {
   return grant(key, {
     thing: "SSH key",

@@ -15,7 +15,7 @@ import { countOf, fetchPage } from "../../shared/paging.ts";
 import { updateRow } from "../../shared/versions.ts";
 import type { SshKeyView } from "./definition.ts";
 
-/** Everything but the value. */
+/** Without the value. */
 function keys(db: Kysely<Schema>) {
   return db
     .selectFrom("sshKeys as k")
@@ -24,7 +24,6 @@ function keys(db: Kysely<Schema>) {
     .select(["k.id", "k.organizationId", "k.name", "k.nameKey", "k.createdAt", "k.version"]);
 }
 
-/** One statement: the key and what the caller is in its organization. */
 export async function findSshKey(
   tx: Tx,
   actor: Actor,

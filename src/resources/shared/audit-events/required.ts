@@ -1,10 +1,10 @@
-/** Refuses to commit a transaction that wrote an audited row without the audit event that accounts for it. */
+/** Refuses to commit a transaction that wrote an audited row without recording the audit event for it. */
 import type { CompiledQuery, QueryResult } from "kysely";
 import type { CommitCheck, Database } from "../../../database/database.ts";
 import { type AuditRule, auditRules } from "../../../database/schema/audited.ts";
 import { type TableWrite, valuesNamed, writesOf } from "../../../database/written.ts";
 
-/** The same database, whose transactions are committed with the events of what they wrote, or not at all. */
+/** The same database, whose transactions commit only with the audit events of what they wrote. */
 export function requireEvents(database: Database): Database {
   return {
     ...database,
@@ -16,19 +16,18 @@ type Rule = AuditRule<Record<string, unknown>>;
 
 interface AuditedWrite extends TableWrite {
   readonly rule: Rule;
-  /** The ids that it names, by the column that holds them. */
   readonly ids: ReadonlyMap<string, readonly unknown[]>;
 }
 
 const rules: Readonly<Record<string, Rule | string>> = auditRules;
 
-/** Of every table: they count, or say when. */
+/** Columns of every table that only count, or hold a time. */
 const quietColumns = ["version", "factsVersion", "defaultsVersion", "updatedAt"];
 
 class RequiredEvents implements CommitCheck {
   readonly #writes: AuditedWrite[] = [];
   readonly #subjects: { readonly type: unknown; readonly id: unknown }[] = [];
-  /** How many of both there were at each savepoint. */
+  /** The length of both lists at each savepoint. */
   readonly #savepoints = new Map<string, readonly [number, number]>();
 
   note(query: CompiledQuery, result: QueryResult<unknown>): void {
@@ -43,7 +42,7 @@ class RequiredEvents implements CommitCheck {
     }
   }
 
-  /** Raises an error of ours: no caller can help it. */
+  /** Raises an internal error: callers can't do anything about it. */
   beforeCommit(): void {
     if (this.#writes.length === 0) return;
     const subjects = new Map<string, Set<unknown>>();
@@ -82,7 +81,7 @@ function isAccountedFor(write: AuditedWrite, subjects: ReadonlyMap<string, Reado
 const subjectColumnsOf = ({ by, together }: Rule, { kind }: TableWrite) =>
   kind === "update" ? by : { ...by, ...together };
 
-/** `others`: columns that something else accounts for. */
+/** `others`: columns that another event covers. */
 function isQuiet({ quiet = [] }: Rule, { kind, columns }: TableWrite, others?: ReadonlySet<string>): boolean {
   if (kind !== "update") return quiet.includes(kind);
   return (
@@ -90,7 +89,7 @@ function isQuiet({ quiet = [] }: Rule, { kind, columns }: TableWrite, others?: R
   );
 }
 
-/** Of the rows that came back, or as the statement names them. */
+/** From the returned rows, or else from the statement. */
 function idsIn(query: CompiledQuery, result: QueryResult<unknown>, columns: readonly string[]): AuditedWrite["ids"] {
   const ids = new Map<string, readonly unknown[]>();
   const rows = result.rows as readonly Record<string, unknown>[];

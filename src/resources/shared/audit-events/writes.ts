@@ -1,4 +1,4 @@
-/** Leaves a trace of a change, in the change's own transaction. There is no function to change or remove one. */
+/** Records audit events, in the transaction of the change. There is no function to change or delete one. */
 import { actorId, actorName, tokenIdOf } from "../../../access/actor.ts";
 import type { Tx } from "../../../database/database.ts";
 import { insertRow } from "../../../database/prepared.ts";
@@ -8,28 +8,25 @@ import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
 import type { Context } from "../context.ts";
 
+export type AuditContext = Pick<Context, "actor" | "requestId">;
+
 export interface AuditEvent {
   /** Null for what belongs to no organization. */
   readonly organizationId: string | null;
-  /** The verb: `create`, `update`, `delete`, `add-members`. */
+  /** For example `create`, `update`, `delete`, `add-members`. */
   readonly verb: string;
   readonly subject: { readonly type: string; readonly id: string };
   readonly before?: object | undefined;
   readonly after?: object | undefined;
 }
 
-export async function recordEvent(
-  tx: Tx,
-  context: Pick<Context, "actor" | "requestId">,
-  event: AuditEvent,
-): Promise<void> {
+export async function recordEvent(tx: Tx, context: AuditContext, event: AuditEvent): Promise<void> {
   await recordEvents(tx, context, [event]);
 }
 
-/** Many at once, in one statement. */
 export async function recordEvents(
   tx: Tx,
-  { actor, requestId }: Pick<Context, "actor" | "requestId">,
+  { actor, requestId }: AuditContext,
   events: readonly AuditEvent[],
 ): Promise<void> {
   if (events.length === 0) return;
@@ -54,28 +51,28 @@ export async function recordEvents(
   else if (row !== undefined) await insertRow(tx, "auditEvents", row);
 }
 
-/** What an event tells beside a thing's attributes: what it is put under, what hangs on it. */
+/** What an event records besides the attributes: the parent, and related resources. */
 export interface Beside {
   readonly before?: object | undefined;
   readonly after?: object | undefined;
 }
 
-/** The same for a thing with a definition: what its documents show, without secrets, before and after. */
+/** For a resource with a definition: records what its documents show before and after, without secrets. */
 export async function recordChange<View extends { readonly id: string; readonly organizationId: string | null }>(
   tx: Tx,
-  context: Pick<Context, "actor" | "requestId">,
+  context: AuditContext,
   definition: ResourceDefinition,
   change: { readonly before?: View; readonly after?: View },
-  beside: Beside = {},
+  extra: Beside = {},
 ): Promise<void> {
-  await recordEvents(tx, context, changeEvents(definition, change, beside));
+  await recordEvents(tx, context, changeEvents(definition, change, extra));
 }
 
-/** The event of a change, for those who record many at once; none where nothing was changed. */
+/** The event of a change, for callers that record many in one statement; empty if nothing changed. */
 export function changeEvents<View extends { readonly id: string; readonly organizationId: string | null }>(
   definition: ResourceDefinition,
   { before, after }: { readonly before?: View; readonly after?: View },
-  beside: Beside = {},
+  extra: Beside = {},
 ): AuditEvent[] {
   const subject = after ?? before;
   if (subject === undefined) return [];
@@ -84,8 +81,8 @@ export function changeEvents<View extends { readonly id: string; readonly organi
       organizationId: subject.organizationId,
       verb: before === undefined ? "create" : after === undefined ? "delete" : "update",
       subject: { type: definition.type, id: subject.id },
-      before: before && { ...auditedAttributes(definition, before), ...beside.before },
-      after: after && { ...auditedAttributes(definition, after), ...beside.after },
+      before: before && { ...auditedAttributes(definition, before), ...extra.before },
+      after: after && { ...auditedAttributes(definition, after), ...extra.after },
     },
   ];
 }

@@ -1,8 +1,8 @@
 /**
- * Contents: bytes of any size, compressed, cut into chunks, each chunk sealed and bound to its place. They stream through in
- * both directions and need the memory of a few chunks. Whoever uploads slowly holds nothing: each chunk is a short transaction
- * of its own, and the version is only told of them when all are there. This file is all that others see of them, and nothing
- * here knows what the bytes mean.
+ * Contents: bytes of any size, compressed and split into chunks, each encrypted and bound to its position. They stream in both
+ * directions with the memory of a few chunks. A slow upload holds no locks: each chunk is a short transaction of its own, and the
+ * owner refers to the content only when it is complete. This file is the interface of the module, and must not know what the bytes
+ * mean.
  */
 import { createHash } from "node:crypto";
 import { pipeline, Readable } from "node:stream";
@@ -43,24 +43,23 @@ export {
 } from "./store.ts";
 export type { ContentOwner, ContentPlace, PreparedContent, StoredContent };
 
-/** How large a content can be, and what its sender calls it. */
 export interface ContentLimit {
   readonly bytes: number;
   /** As the beginning of a sentence: `A state`. */
   readonly thing: string;
 }
 
-/** Nothing here is larger. */
+/** No kind of content can be larger. */
 export const contentBytesMax = 256 * 1024 * 1024;
 const chunkBytes = 256 * 1024;
 
 const compressed = promisify(zstdCompress);
 const decompressed = promisify(zstdDecompress);
 
-/** A chunk belongs to one place in one content, so that none can be moved, repeated or left out unnoticed. */
-const placeOf = (contentId: string, position: number): string => `state_chunks/${contentId}/${position}`;
+/** Binds a chunk to its content and position, so that none can be moved, repeated or left out unnoticed. */
+const chunkOwner = (contentId: string, position: number): string => `state_chunks/${contentId}/${position}`;
 
-/** A content that is in memory already, made ready to be stored with its version in one transaction. */
+/** Prepares a content that is in memory, to be stored with its owner in one transaction. */
 export async function prepareContent(
   vault: Vault,
   place: Omit<ContentPlace, "organizationId">,
@@ -70,33 +69,33 @@ export async function prepareContent(
   const packed = await compressed(bytes);
   const chunks: Uint8Array[] = [];
   for (let start = 0; start < packed.length || start === 0; start += chunkBytes)
-    chunks.push(vault.seal(placeOf(id, chunks.length), packed.subarray(start, start + chunkBytes)));
+    chunks.push(vault.seal(chunkOwner(id, chunks.length), packed.subarray(start, start + chunkBytes)));
   return { ...place, id, size: bytes.length, md5: md5Of(bytes), chunkCount: chunks.length, chunks };
 }
 
 export const md5Of = (bytes: Uint8Array): string => createHash("md5").update(bytes).digest("hex");
 
-/** Sees a piece on its way; the next one waits until it has. */
+/** Sees each piece of an upload; the next piece waits until it is done. */
 export type Look = (piece: Uint8Array) => void | Promise<void>;
 
 /**
- * Stores bytes as they arrive; nothing refers to them yet. `look` sees each piece on its way. Raises `too-large`, `bad-request`
- * where the sender breaks off, and what `look` raises; what was stored by then is removed later, by a job.
+ * Stores bytes as they arrive; nothing refers to them yet. Raises `too-large`, `bad-request` if the sender disconnects, and
+ * whatever `inspect` raises; a job later removes what was stored by then.
  */
 export async function receiveContent(
   context: Pick<Context, "database" | "vault" | "wake">,
   place: ContentPlace,
   source: AsyncIterable<Uint8Array>,
-  look: Look,
+  inspect: Look,
   limit: ContentLimit,
 ): Promise<StoredContent> {
   const { database, vault } = context;
   const id = newId("contents");
-  const meter = new Meter(look, limit);
+  const meter = new Meter(inspect, limit);
   await database.write((tx) => beginContent(tx, { ...place, id }));
   let chunkCount = 0;
   const store = async (packed: Uint8Array) => {
-    const sealed = vault.seal(placeOf(id, chunkCount), packed);
+    const sealed = vault.seal(chunkOwner(id, chunkCount), packed);
     const chunk = { organizationId: place.organizationId, contentId: id, position: chunkCount, bytes: sealed };
     await database.write((tx) => appendChunk(tx, chunk));
     chunkCount += 1;
@@ -112,39 +111,37 @@ export async function receiveContent(
   return { ...place, id, size: meter.size, md5: meter.md5(), chunkCount };
 }
 
-/** The job that removes what nothing leads to. */
 export const cleaningJob = "abandoned-uploads";
 
-/** What was stored of a content is not wanted: it is removed soon, and not only when its time has run out. */
+/** Lets the job remove an unwanted upload now, not only when it has timed out. */
 export async function giveUp({ database, wake }: Pick<Context, "database" | "wake">, id: string): Promise<void> {
   try {
     await database.write((tx) => orphanContent(tx, id));
     wake?.(cleaningJob);
   } catch {
-    // The job finds it all the same, later.
+    // The job also finds it later.
   }
 }
 
-/** Counts and digests what passes. */
 class Meter {
   size = 0;
   readonly #hash = createHash("md5");
-  readonly #look: Look;
+  readonly #inspect: Look;
   readonly #limit: ContentLimit;
 
-  constructor(look: Look, limit: ContentLimit) {
-    this.#look = look;
+  constructor(inspect: Look, limit: ContentLimit) {
+    this.#inspect = inspect;
     this.#limit = limit;
   }
 
   async *watch(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-    for await (const piece of unbroken(source)) {
+    for await (const piece of receivedPieces(source)) {
       this.size += piece.length;
       const { bytes, thing } = this.#limit;
       if (this.size > bytes)
         throw new AppError("too-large", `${thing} can have at most ${bytes} bytes; this one has more.`);
       this.#hash.update(piece);
-      await this.#look(piece);
+      await this.#inspect(piece);
       freeBuffersAfter(piece.length);
       yield piece;
     }
@@ -155,7 +152,7 @@ class Meter {
   }
 }
 
-/** The digest of bytes that are not to be stored. Raises `too-large` or `bad-request`. */
+/** The digest of bytes that are not stored. Raises `too-large` or `bad-request`. */
 export async function digestOf(source: AsyncIterable<Uint8Array>, limit: ContentLimit): Promise<string> {
   const meter = new Meter(() => {}, limit);
   // oxlint-disable-next-line no-unused-vars -- the meter sees every piece
@@ -163,8 +160,8 @@ export async function digestOf(source: AsyncIterable<Uint8Array>, limit: Content
   return meter.md5();
 }
 
-/** A sender that goes away in the middle is no failure of ours. What is not wanted any more is let pass. */
-async function* unbroken(source: AsyncIterable<Uint8Array> | undefined): AsyncGenerator<Uint8Array> {
+/** Reports a sender that disconnects as `bad-request`, and drains what the consumer does not want. */
+async function* receivedPieces(source: AsyncIterable<Uint8Array> | undefined): AsyncGenerator<Uint8Array> {
   if (source === undefined) return;
   const pieces = source[Symbol.asyncIterator]();
   for (;;) {
@@ -175,7 +172,7 @@ async function* unbroken(source: AsyncIterable<Uint8Array> | undefined): AsyncGe
       yield value;
       wanted = true;
     } finally {
-      if (!wanted) void letPass(source, pieces).catch(() => {});
+      if (!wanted) void drain(source, pieces).catch(() => {});
     }
   }
 }
@@ -184,17 +181,17 @@ async function nextOf(pieces: AsyncIterator<Uint8Array>): Promise<IteratorResult
   try {
     return await pieces.next();
   } catch (error) {
-    throw new AppError("bad-request", "The upload broke off before its end. Send it again, to the same URL.", {
+    throw new AppError("bad-request", "The upload ended before it was complete. Send it again, to the same URL.", {
       internal: error,
     });
   }
 }
 
 /**
- * Reads on without keeping anything: a sender that is refused in the middle reads the answer once it has sent all, and a
- * connection whose rest nobody reads would hang, and keep the server from stopping. Bounded, for whoever never ends.
+ * Reads the rest of a refused upload without storing it: the sender reads the response only after it has sent everything, and an
+ * unread connection would hang and delay the server's shutdown. Bounded, in case the sender never ends.
  */
-async function letPass(source: AsyncIterable<Uint8Array>, pieces: AsyncIterator<Uint8Array>): Promise<void> {
+async function drain(source: AsyncIterable<Uint8Array>, pieces: AsyncIterator<Uint8Array>): Promise<void> {
   for (let size = 0; size <= contentBytesMax;) {
     const { done, value } = await pieces.next();
     if (done) return;
@@ -203,7 +200,6 @@ async function letPass(source: AsyncIterable<Uint8Array>, pieces: AsyncIterator<
   (source as Partial<Readable>).destroy?.();
 }
 
-/** Pieces of any size as pieces of one size, the last one shorter; always at least one. */
 async function* inChunks(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   let gathered: Uint8Array[] = [];
   let length = 0;
@@ -220,21 +216,21 @@ async function* inChunks(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint
   if (length > 0) yield Buffer.concat(gathered);
 }
 
-/** Four chunks at a time: a small content is one statement, a large one never needs more memory than these. */
-const chunksAtOnce = 4;
+/** A small content needs one statement, and a large one no more memory than four chunks. */
+const chunksPerRead = 4;
 
 async function* openedChunks(database: Database, vault: Vault, content: StoredContent): AsyncGenerator<Uint8Array> {
-  for (let position = 0; position < content.chunkCount; position += chunksAtOnce) {
-    const chunks = await readChunks(database.reader, content.id, position, chunksAtOnce);
-    if (chunks.length !== Math.min(chunksAtOnce, content.chunkCount - position))
-      throw new Error(`the content ${content.id} lacks chunks after ${position}`);
-    for (const [offset, bytes] of chunks.entries()) yield vault.open(placeOf(content.id, position + offset), bytes);
+  for (let position = 0; position < content.chunkCount; position += chunksPerRead) {
+    const chunks = await readChunks(database.reader, content.id, position, chunksPerRead);
+    if (chunks.length !== Math.min(chunksPerRead, content.chunkCount - position))
+      throw new Error(`content ${content.id} lacks chunks after position ${position}`);
+    for (const [offset, bytes] of chunks.entries()) yield vault.open(chunkOwner(content.id, position + offset), bytes);
   }
 }
 
 /**
- * A content's bytes. The last of them are held back until the digest of the whole is right, so that whoever gets all has got
- * what was stored. Raises an Error where it is not.
+ * A content's bytes. The last piece is held back until the digest of the whole is verified, so that a complete read is a correct
+ * one. Raises an Error if the digest is wrong.
  */
 export async function* readContent(
   { database, vault }: { readonly database: Database; readonly vault: Vault },
@@ -250,18 +246,17 @@ export async function* readContent(
     if (held !== undefined) yield held;
     held = piece;
   }
-  if (hash.digest("hex") !== content.md5) throw new Error(`the content ${content.id} is not what was stored`);
+  if (hash.digest("hex") !== content.md5) throw new Error(`content ${content.id} does not match its digest`);
   if (held !== undefined) yield held;
 }
 
-/** Contents of one kind, by their owners. */
 export interface SmallContents {
   readonly column: ContentOwner["column"];
   readonly ids: readonly string[];
   readonly kind: string;
 }
 
-/** Small contents of several owners, by the owner's id, as many as have so many bytes together: two statements. */
+/** Small contents of several owners, by owner id, up to `bytesMax` in total: two statements. */
 export async function readSmallContents(
   tx: Tx,
   vault: Vault,
@@ -279,9 +274,9 @@ export async function readSmallContents(
   const found = new Map<string, Uint8Array>();
   for (const { id, md5, owner } of contents) {
     const own = chunks.filter(({ contentId }) => contentId === id);
-    const packed = own.map(({ bytes, position }) => vault.open(placeOf(id, position), bytes));
+    const packed = own.map(({ bytes, position }) => vault.open(chunkOwner(id, position), bytes));
     const bytes = await decompressed(Buffer.concat(packed));
-    if (md5Of(bytes) !== md5) throw new Error(`the content ${id} is not what was stored`);
+    if (md5Of(bytes) !== md5) throw new Error(`content ${id} does not match its digest`);
     found.set(owner.id, bytes);
   }
   return found;
@@ -290,20 +285,20 @@ export async function readSmallContents(
 const chunksPerStep = 32;
 
 /**
- * Removes contents that nothing leads to, and those that nothing was added to since a time. Gives how many. What else the
- * owner of a content has left behind is removed before it, by `leftBy`: once the content is gone, nobody knows of it.
+ * Removes contents without an owner, and uploads that have received nothing since `before`; returns how many. `removeLeftovers`
+ * first removes what else the owner has left behind, because nothing would refer to it afterwards.
  */
 export async function removeAbandonedContents(
   database: Database,
   { capability, signal, step }: JobWork,
   before: string,
-  leftBy: (ownerId: string) => Promise<void>,
+  removeLeftovers: (ownerId: string) => Promise<void>,
 ): Promise<number> {
   let removed = 0;
   while (!signal.aborted) {
     const content = await findAbandoned(database.reader, before);
     if (content === undefined) break;
-    if (content.ownerId !== null) await leftBy(content.ownerId);
+    if (content.ownerId !== null) await removeLeftovers(content.ownerId);
     while (!(await step((tx) => removeSome(tx, capability, content.id, chunksPerStep))));
     removed += 1;
   }

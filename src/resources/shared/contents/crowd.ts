@@ -1,4 +1,4 @@
-/** How many may do something at once: in all, and of each kind of group. */
+/** Limits how many operations run at the same time: in total, and in each group. */
 import { AppError } from "../../../kernel/errors.ts";
 
 type Groups<Group extends string> = Readonly<Record<Exclude<Group, "all">, string>>;
@@ -13,35 +13,39 @@ export class Crowd<Group extends string> {
     this.#max = max;
   }
 
-  /** Raises `too-many-requests` where any of the groups is full. */
+  /** Raises `too-many-requests` if any of the groups is full. */
   async among<T>(groups: Groups<Group>, work: () => Promise<T>): Promise<T> {
-    const leave = this.take(groups);
+    const release = this.take(groups);
     try {
       return await work();
     } finally {
-      leave();
+      release();
     }
   }
 
-  /** Gives the function that frees the place again, to be called once. Raises `too-many-requests` where any of the groups is full. */
+  /** Returns the function that frees the slot again, to be called once. Raises `too-many-requests` if any of the groups is full. */
   take(groups: Groups<Group>): () => void {
-    const places = Object.entries<string>({ ...groups, all: "" }) as [Group | "all", string][];
-    const keys = places.map(([group, name]) => `${group} ${name}`);
-    const isFull = places.some(([group], index) => (this.#counts.get(keys[index] ?? "") ?? 0) >= this.#max[group]);
+    const slots = Object.entries<string>({ ...groups, all: "" }) as [Group | "all", string][];
+    const keys = slots.map(([group, name]) => `${group} ${name}`);
+    const isFull = slots.some(([group], index) => (this.#counts.get(keys[index] ?? "") ?? 0) >= this.#max[group]);
     if (isFull) throw new AppError("too-many-requests", this.#sentence, { retryAfterSeconds: 2 });
     for (const key of keys) this.#counts.set(key, (this.#counts.get(key) ?? 0) + 1);
     return () => {
-      for (const key of keys) this.#leave(key);
+      for (const key of keys) this.#release(key);
     };
   }
 
-  #leave(key: string): void {
+  #release(key: string): void {
     const left = (this.#counts.get(key) ?? 1) - 1;
     if (left === 0) this.#counts.delete(key);
     else this.#counts.set(key, left);
   }
 }
 
-/** Each upload needs the memory of a few chunks. Nobody can take all: neither by one URL nor for one organization. */
+/** Each upload needs the memory of a few chunks. No URL and no organization can use all of it. */
 export const crowdOfUploads = (things: string) =>
-  new Crowd(`Too many ${things} are being sent at once. Try again shortly.`, { all: 64, organization: 16, version: 4 });
+  new Crowd(`Too many ${things} are being uploaded at the same time. Try again shortly.`, {
+    all: 64,
+    organization: 16,
+    version: 4,
+  });

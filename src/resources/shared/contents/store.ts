@@ -1,4 +1,4 @@
-/** SQL of contents and their chunks; others ask `contents.ts`. */
+/** SQL of contents and their chunks; other modules use `contents.ts`. */
 import type { Capability } from "../../../access/capability.ts";
 import { sql } from "kysely";
 import type { Granted } from "../../../access/granted.ts";
@@ -6,13 +6,13 @@ import type { Tx } from "../../../database/database.ts";
 import type { ContentChunkTable, ContentTable } from "../../../database/schema/contents.ts";
 import { now } from "../../../kernel/time.ts";
 
-/** Whose bytes they are. The column is empty once the owner is gone: by its foreign key, or because it gave them up. */
+/** The column is empty once the owner is gone: by its foreign key, or because it abandoned the content. */
 export interface ContentOwner {
   readonly column: "stateVersionId" | "configurationVersionId" | "runId";
   readonly id: string;
 }
 
-/** One content of each kind is complete for an owner. */
+/** An owner has at most one complete content of each kind. */
 export interface ContentPlace {
   readonly organizationId: string;
   readonly owner: ContentOwner;
@@ -21,13 +21,12 @@ export interface ContentPlace {
 
 export interface StoredContent extends ContentPlace {
   readonly id: string;
-  /** Of the content itself, before it was compressed. */
+  /** Before compression. */
   readonly size: number;
   readonly md5: string;
   readonly chunkCount: number;
 }
 
-/** Compressed and sealed in memory, ready to be stored. */
 export interface PreparedContent extends Omit<StoredContent, "organizationId"> {
   readonly chunks: readonly Uint8Array[];
 }
@@ -35,7 +34,6 @@ export interface PreparedContent extends Omit<StoredContent, "organizationId"> {
 const nobody = { stateVersionId: null, configurationVersionId: null, runId: null };
 const ownerColumns = ({ column, id }: ContentOwner) => ({ ...nobody, [column]: id, ownerId: id });
 
-/** A content of which nothing is there yet. */
 export async function beginContent(
   tx: Tx,
   { id, organizationId, owner, kind }: ContentPlace & { readonly id: string },
@@ -52,7 +50,6 @@ export async function appendChunk(tx: Tx, chunk: ContentChunkTable): Promise<voi
   await tx.db.updateTable("contents").set({ touchedAt: now() }).where("id", "=", chunk.contentId).execute();
 }
 
-/** Whole contents at once, each with its chunks: two statements. */
 export async function insertContents(
   tx: Tx,
   { organizationId }: { readonly organizationId: string },
@@ -76,7 +73,6 @@ export async function insertContents(
   await tx.db.insertInto("contentChunks").values(chunks).execute();
 }
 
-/** All of it has arrived and was checked. */
 export async function completeContent(tx: Tx, { id, size, md5, chunkCount }: StoredContent): Promise<void> {
   await tx.db
     .updateTable("contents")
@@ -96,7 +92,7 @@ export async function findContent(tx: Tx, owner: ContentOwner, kind: string): Pr
   return row && { ...row, owner, kind };
 }
 
-/** Those of one kind that several owners have, in the order of the owners' ids. */
+/** Contents of one kind, in the order of their owners' ids. */
 export async function findContents(
   tx: Tx,
   column: ContentOwner["column"],
@@ -114,7 +110,6 @@ export async function findContents(
   return rows.map(({ ownedBy, ...row }) => ({ ...row, kind, owner: { column, id: ownedBy ?? "" } }));
 }
 
-/** Every chunk of some contents, in their order. */
 export async function readAllChunks(tx: Tx, contentIds: readonly string[]): Promise<ContentChunkTable[]> {
   if (contentIds.length === 0) return [];
   return tx.db
@@ -138,12 +133,12 @@ export async function readChunks(tx: Tx, contentId: string, from: number, limit:
   return rows.map((row) => row.bytes);
 }
 
-/** Who administers the workspace that the data belongs to. */
+/** Held by admins of the workspace that the data belongs to. */
 type ContentHider = Granted<object, "can-update">;
 
 const hiddenKind = (kind: string) => `hidden:${kind}`;
 
-/** Some kinds of the owner's data are not found until they are shown again. */
+/** Hidden kinds are not found until they are unhidden. */
 export async function hideContents(
   tx: Tx,
   _by: ContentHider,
@@ -172,7 +167,6 @@ async function renameKinds(tx: Tx, owner: ContentOwner, names: ReadonlyMap<strin
     .execute();
 }
 
-/** What was hidden is given up for good. */
 export const abandonHidden = (
   tx: Tx,
   _by: ContentHider,
@@ -181,8 +175,8 @@ export const abandonHidden = (
 ): Promise<void> => abandonContents(tx, owner, kinds.map(hiddenKind));
 
 /**
- * The owner's data is given up, or some kinds of it: from now on a job may remove it, and nothing leads to it. `complete`: what is
- * still being sent is left alone.
+ * Abandons the owner's contents, or some kinds of them: nothing refers to them any more, and a job removes them. `complete`: leaves
+ * uploads in progress alone.
  */
 export async function abandonContents(
   tx: Tx,
@@ -196,14 +190,14 @@ export async function abandonContents(
   await abandoned.execute();
 }
 
-/** Nothing leads to this content: it was not what it should have been. */
+/** Detaches a content from its owner, because it was not valid. */
 export async function orphanContent(tx: Tx, id: string): Promise<void> {
   await tx.db.updateTable("contents").set(nobody).where("id", "=", id).execute();
 }
 
 export type AbandonedContent = Pick<ContentTable, "id" | "ownerId">;
 
-/** A content that nothing leads to any more, or whose upload has brought nothing since `before`. */
+/** A content without an owner, or an upload that has received nothing since `before`. */
 export async function findAbandoned(tx: Tx, before: string): Promise<AbandonedContent | undefined> {
   const orphan = await tx.db
     .selectFrom("contents")
@@ -225,7 +219,7 @@ export async function findAbandoned(tx: Tx, before: string): Promise<AbandonedCo
     .executeTakeFirst();
 }
 
-/** A few chunks of a content, and the content itself with its last ones. Tells whether it is gone. */
+/** Removes some chunks of a content, and with the last ones the content itself. Returns whether it is gone. */
 export async function removeSome(tx: Tx, _by: Capability<"job">, contentId: string, chunks: number): Promise<boolean> {
   const positions = tx.db
     .selectFrom("contentChunks")

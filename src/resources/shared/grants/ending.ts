@@ -1,4 +1,7 @@
-/** Access that ends: what may be said of its end, which access ends with a team or a project, and where the removal of ended access begins. The same for team access and for places in teams. */
+/**
+ * Access that expires: validation of the expiry, what the audit log records when a team or project is deleted, and where the
+ * removal of expired access starts. The same for team access and for memberships in teams.
+ */
 import { type RawBuilder, sql } from "kysely";
 import { z } from "zod";
 import type { Tx } from "../../../database/database.ts";
@@ -8,12 +11,12 @@ import { now } from "../../../kernel/time.ts";
 import { forEver, inForce } from "./in-force.ts";
 
 export interface Ending {
-  /** The moment from which on it gives nothing; null for ever. */
+  /** Null: never. */
   readonly expiresAt: string | null;
   readonly reason: string | null;
 }
 
-/** What a body says of it; what it leaves out stays as it is. */
+/** As a body sends it; what it leaves out stays the same. */
 export type SentEnding = { readonly [Name in keyof Ending]?: Ending[Name] | undefined };
 
 export const endingAfter = (before: Ending, { expiresAt, reason }: SentEnding): Ending => ({
@@ -21,7 +24,7 @@ export const endingAfter = (before: Ending, { expiresAt, reason }: SentEnding): 
   reason: reason === undefined ? before.reason : reason,
 });
 
-/** Of a place in a team, by what the statement calls it: why somebody has it, where a group at a provider gave it. */
+/** For a team membership, under its alias in the statement: the identity provider's group that gave it. */
 export const groupOfPlace = (table: string): RawBuilder<string | null> =>
   sql<string | null>`case when ${sql.ref(`${table}.ssoProviderId`)} is not null then ${sql.ref(`${table}.reason`)} end`;
 
@@ -29,27 +32,26 @@ export const lasting: Ending = { expiresAt: null, reason: null };
 
 export const endSchema = timestamp().nullable();
 export const endDoc =
-  "The moment at which the access ends by itself; null for ever. It can be changed until then, and what has ended can be given anew.";
+  "When the access expires; null for never. It can be changed until then, and expired access can be granted again.";
 export const reasonSchema = text({
   max: 1024,
-  // Statements put reasons and other things into one text, with such characters between them.
+  // Some statements join reasons and other columns into one text, separated by control characters.
   // oxlint-disable-next-line no-control-regex
   pattern: /^[^\u0000-\u0008\u000b\u000c\u000e-\u001f]*$/,
-  sentence: "may not contain control characters",
+  sentence: "can't contain control characters",
 }).nullable();
-export const reasonDoc = "What the access was given for.";
+export const reasonDoc = "Why the access was granted.";
 
-/** Something can only be given until a moment that is still to come. */
 export function endFaults(expiresAt: string | null | undefined, pointer = "/data/attributes/expires-at"): Fault[] {
   if (expiresAt === undefined || expiresAt === null || expiresAt > now()) return [];
   const detail = `Expires at must be in the future: ${expiresAt} has passed. To end access now, delete it`;
   return [{ pointer, detail }];
 }
 
-/** The end as a moment that can be compared: what lasts for ever ends after everything else. */
+/** The expiry in a form that can be compared: no expiry sorts last. */
 export const endOf = ({ expiresAt }: Pick<Ending, "expiresAt">): string => expiresAt ?? forEver;
 
-/** As the `meta` of a link that gives access: what is left out of it stays as it is. */
+/** As the `meta` of a resource identifier that grants access; what it leaves out stays the same. */
 export const endingMeta = z
   .object({ "expires-at": endSchema.optional(), reason: reasonSchema.optional() })
   .superRefine(({ "expires-at": expiresAt }, context) => {
@@ -58,7 +60,7 @@ export const endingMeta = z
   })
   .transform(({ "expires-at": expiresAt, reason }): SentEnding => ({ expiresAt, reason }));
 
-/** The same as it is shown, where there is anything to show. */
+/** Undefined if there is neither an expiry nor a reason. */
 export function shownEnding(ending: Ending | undefined): object | undefined {
   if (ending === undefined || (ending.expiresAt === null && ending.reason === null)) return undefined;
   return { "expires-at": ending.expiresAt, reason: ending.reason };
@@ -69,7 +71,6 @@ type Row = Record<"team" | "project" | "workspace" | "access" | "membership" | "
 const none = sql`cast(null as text)`;
 const listed = (name: string, rows: readonly object[]): object => (rows.length === 0 ? {} : { [name]: rows });
 
-/** What a team may do where, and who is in it. */
 export async function accessOfTeam(tx: Tx, teamId: string): Promise<object> {
   const { rows } = await sql<Row>`
     select g.project_id as project, ${none} as workspace, g.access as access, ${none} as membership, ${none} as username,
@@ -99,7 +100,6 @@ export async function accessOfTeam(tx: Tx, teamId: string): Promise<object> {
   };
 }
 
-/** Which teams have access to a project. */
 export async function accessToProject(tx: Tx, projectId: string): Promise<object> {
   const { rows } =
     await sql<Row>`select g.team_id as team, g.access as access, g.expires_at as expires_at, g.reason as reason
@@ -112,11 +112,11 @@ export async function accessToProject(tx: Tx, projectId: string): Promise<object
 
 export interface Ended {
   readonly organizationId: string;
-  /** The present by the database's clock, as it is stored: what ended until then goes. */
+  /** The present by the database's clock: what expired by then is to be removed. */
   readonly until: string;
 }
 
-/** `alone` as in `shared/locks.ts`. Undefined where nothing has ended. */
+/** Finds the organization whose access expired first, and locks it; `alone` as in `shared/locks.ts`. Undefined if nothing has expired. */
 export async function holdFirstEnded(
   tx: Tx,
   table: "teamMembers" | "teamProjects" | "teamWorkspaces",

@@ -1,7 +1,4 @@
-/**
- * How a statement brings, with the rows that it reads, what its caller holds on them. These are pieces of SQL; what they
- * add up to is decided in `access/`.
- */
+/** SQL that loads the caller's grants together with the rows of a statement. `access/` decides what they add up to. */
 import { type AliasedExpression, type Expression, type RawBuilder, type SqlBool, sql } from "kysely";
 import { type Actor, isSiteAdmin, principalOf } from "../../../access/actor.ts";
 import { effective } from "../../../access/effective.ts";
@@ -19,8 +16,8 @@ import type { Tx } from "../../../database/database.ts";
 import { inForce } from "./in-force.ts";
 
 /**
- * The ids of the teams of an organization that a principal is in; a team token is in its own team. Here and below, `through` asks
- * for what holds at least until then, instead of what holds now: whoever gives something on has to hold it that long.
+ * The ids of the principal's teams in an organization; a team token is in its own team. Here and below, `through` selects what is
+ * in force at least until then instead of now, because nobody can grant access for longer than they have it.
  */
 export function actorTeams(
   organizationId: Expression<string | null>,
@@ -34,7 +31,7 @@ export function actorTeams(
     select id from teams where organization_id = ${organizationId} and id = ${principal})`;
 }
 
-/** How old users' tokens may be in an organization, by what its table is called; see `userTokenMaxMs` in `StandingRow`. */
+/** The maximum age of user tokens in an organization, under its alias; see `userTokenMaxMs` in `StandingRow`. */
 function userTokenMaxMs(table: "o" | "closing"): RawBuilder<number | null> {
   const organization = sql.table(table);
   return sql<number | null>`case
@@ -44,12 +41,11 @@ function userTokenMaxMs(table: "o" | "closing"): RawBuilder<number | null> {
       where organization_id = ${organization}.id and token_type = 'user') end`;
 }
 
-/** The facts from which `standingOf` tells what the caller is in the row's organization; a row brings them by `standingColumns`. */
+/** The columns from which `standingOf` decides; `standingColumns` selects them. */
 export type StandingFacts = Omit<StandingRow, "organizationId">;
 type StandingColumns = { [Name in keyof StandingFacts]: AliasedExpression<StandingFacts[Name], Name> };
 type StandingColumn = StandingColumns[keyof StandingFacts];
 
-/** One column for each of the facts. */
 export function standingColumns(
   organizationId: Expression<string | null>,
   principal: string,
@@ -84,22 +80,18 @@ export function standingColumns(
   ];
 }
 
-/** The same for a statement that is written out. */
+/** The same for raw SQL. */
 export function standingSelection(organizationId: Expression<string>, principal: string): RawBuilder<unknown> {
   return sql.join(standingColumns(organizationId, principal).map((column) => sql`${column}`));
 }
 
-/**
- * Whether an organization, called `o` in the statement, is open to the caller at all: lists over organizations leave out those
- * for which `standingOf` would raise.
- */
+/** Whether the caller can see an organization, called `o` in the statement: lists leave out those for which `standingOf` would raise. */
 export function isOpenTo(actor: Actor): RawBuilder<SqlBool> {
   const isEnabled = isSiteAdmin(actor) ? sql`1 = 1` : sql`o.is_disabled = 0`;
   if (actor.kind !== "user") return sql<SqlBool>`(${isEnabled})`;
   return sql<SqlBool>`(${isEnabled} and coalesce(${userTokenMaxMs("o")} > cast(${actor.tokenAgeMs} as bigint), true))`;
 }
 
-/** What the caller's teams hold on a project by its team-project records, added up. */
 export function projectGrants(
   organizationId: Expression<string>,
   projectId: Expression<string>,
@@ -122,8 +114,8 @@ export function heldOnProject(
 }
 
 /**
- * What a run, known by its workspace, holds on a workspace of its organization. Callers of every other kind are told so by the first
- * letters of their ids, before anything is looked for.
+ * What a run, identified by its workspace, is granted on a workspace of its organization. The id's prefix rules out all other
+ * callers before anything is searched.
  */
 function runGrants(workspaceId: Expression<string>, principal: string): RawBuilder<number | null> {
   return sql<number | null>`case when cast(${principal} as text) like 'ws-%' then (
@@ -140,7 +132,7 @@ function runGrants(workspaceId: Expression<string>, principal: string): RawBuild
     where shown.id = ${workspaceId} and reading.id = ${principal}) end`;
 }
 
-/** What the caller's teams hold on a workspace by its team-workspace records, added up; or what a run holds on it. */
+/** The combined team-workspace grants of the caller's teams, or a run's. */
 export function workspaceGrants(
   organizationId: Expression<string>,
   workspaceId: Expression<string>,
@@ -163,7 +155,7 @@ export function heldOnWorkspace(
       and held.team_id in ${actorTeams(organizationId, principal, through)} and ${inForce("held", through)})`;
 }
 
-/** For a statement with a workspace `w`: every column from which `workspaceFactsOf` tells what the caller holds on it. */
+/** The columns from which `workspaceFactsOf` decides, for a statement with a workspace `w`. */
 export function workspaceAccessColumns(principal: string) {
   const organizationId = sql.ref<string>("w.organizationId");
   return [
@@ -179,7 +171,6 @@ export interface WorkspaceAccessRow extends StandingRow {
   readonly workspaceAccess: number | null;
 }
 
-/** What the caller may do to a workspace, from the columns that came with something of it. */
 export function workspaceFactsOf(actor: Actor, row: WorkspaceAccessRow): WorkspaceFacts {
   const standing = standingOf(actor, row);
   return {
@@ -190,8 +181,8 @@ export function workspaceFactsOf(actor: Actor, row: WorkspaceAccessRow): Workspa
 }
 
 /**
- * The check of a permission on a workspace, for it itself and for what hangs on it. Raises `forbidden`, or `not-found` where
- * the caller may not see the workspace; also where it may, with `hide`.
+ * Checks a permission on a workspace, for the workspace itself or for something that belongs to it. Raises `forbidden`, or
+ * `not-found` if the caller can't see the workspace; with `hide`, always `not-found`.
  */
 export function grantOnWorkspace<Row extends WorkspaceFacts, Permission extends WorkspacePermission>(
   thing: string,
@@ -210,7 +201,6 @@ export function grantOnWorkspace<Row extends WorkspaceFacts, Permission extends 
   });
 }
 
-/** Whether any of the caller's team-workspace records on a workspace holds a bit. */
 export function hasWorkspaceGrant(
   organizationId: Expression<string>,
   workspaceId: Expression<string>,
@@ -223,7 +213,6 @@ export function hasWorkspaceGrant(
       and (held.permissions & ${bit}) <> 0 and ${inForce("held")})`;
 }
 
-/** Whether any of the caller's team-project records on a project holds a bit. */
 export function hasProjectGrant(
   organizationId: Expression<string>,
   projectId: Expression<string>,
@@ -236,10 +225,10 @@ export function hasProjectGrant(
       and (held.permissions & ${bit}) <> 0 and ${inForce("held")})`;
 }
 
-/** Whether what somebody holds may end with time: only people come and go in teams, and a team's token holds what the team was given. */
+/** Whether the caller's access comes from grants, which can expire: true for users and team tokens, but not for site admins. */
 export const holdsByGrants = (actor: Actor): boolean => principalOf(actor) !== "" && !isSiteAdmin(actor);
 
-/** What the caller is in an organization at least until `through`: an owner for an hour is none for longer. */
+/** The caller's standing that lasts at least until `through`: a temporary owner is no owner for longer. */
 export async function standingThrough(
   tx: Tx,
   actor: Actor,
@@ -254,9 +243,9 @@ export async function standingThrough(
 }
 
 /**
- * Whether joining (or acting as) one of these teams until `through` would give more than the caller holds for as long: by an
- * organization-level permission, or by a record on any project or workspace. `standing` is the one that lasts so long. One statement,
- * whatever the number of records.
+ * Whether joining (or acting as) one of these teams until `through` would give more than the caller has for as long: by an
+ * organization-level permission, or by a record on any project or workspace. `standing`: the one that lasts until `through`. One
+ * statement.
  */
 export async function teamsExceed(
   tx: Tx,
@@ -269,7 +258,7 @@ export async function teamsExceed(
   const principal = principalOf(actor);
   const isGiven = sql`given.organization_id = ${organizationId}
     and ${tx.dialect.isOneOf(sql.ref("given.team_id"), teamIds)} and ${inForce("given")}`;
-  // A record that ends before the membership gives no longer than until its own end.
+  // A record that expires before the membership counts only until its own expiry.
   const needed = sql<string>`case when given.expires_at < ${through} then given.expires_at else ${through} end`;
   const everywhere = sql`cast(${standing.grantable} as bigint)`;
   const onProject = (projectId: Expression<string>) =>

@@ -1,6 +1,6 @@
 /**
- * The sums of grants as tables that a statement joins: what somebody holds on every project and on every workspace of an organization, and
- * questions about such sums. What the numbers mean is decided in `access/`; these are its pieces, spelled for the database.
+ * Sums of grants as tables for a statement: what a principal is granted on every project and workspace of an organization, and
+ * tests on those sums. `access/` decides what the numbers mean; this is the same logic in SQL.
  */
 import { type Expression, type RawBuilder, type SqlBool, sql } from "kysely";
 import { everywhereByBit, levelsOn, ownersBit, type ThingKind, type Wanted, wantedOn } from "../../../access/reach.ts";
@@ -11,9 +11,9 @@ import { actorTeams } from "./reads.ts";
 type Sql<Value> = RawBuilder<Value>;
 
 /**
- * Three tables for a statement's WITH: `mine` (the teams), `granted` (by project) and `single` (by workspace), the last two with the sum
- * of the records as `mask`; a prefix says whose they are where somebody else's stand beside them. Small where the teams have few records,
- * however large the organization.
+ * Three tables for a WITH clause: `mine` (the teams), `granted` (by project) and `single` (by workspace), the last two with the sum
+ * of the records as `mask`. A prefix tells the tables of several principals apart. Their size depends on the teams' records, not on
+ * the size of the organization.
  */
 export function grantTables(
   prefix: "" | `${string}_`,
@@ -21,7 +21,7 @@ export function grantTables(
   principal: Expression<string> | string,
 ): Sql<unknown> {
   const table = (name: string) => sql.table(`${prefix}${name}`);
-  // CROSS JOIN keeps the order of the tables: from the few teams to their records, never the other way round.
+  // CROSS JOIN fixes the order: from the few teams to their records, never the other way round.
   return sql`${table("mine")} as materialized ${actorTeams(organizationId, principal as string)},
     ${table("granted")} as materialized (
       select g.project_id as project_id, bit_or(g.permissions) as mask from ${table("mine")} as mine cross join team_projects as g
@@ -31,10 +31,10 @@ export function grantTables(
       where g.organization_id = ${organizationId} and g.team_id = mine.team_id and ${inForce("g")} group by g.workspace_id)`;
 }
 
-/** A number of `access/` as the database's widest: the engines differ in what they take a plain parameter for. */
+/** Cast, because the engines infer different types for a plain parameter. */
 export const wide = (mask: Mask): Sql<number> => sql<number>`cast(${mask} as bigint)`;
 
-/** `everywhereOf`: what organization-level permissions, added up, give on every project and workspace. */
+/** `everywhereOf` in SQL. */
 export function everywhereIn(organizationAccess: Expression<number | null>): Sql<number> {
   const given = everywhereByBit.map(
     ({ bit, gives }) => sql`case when (${organizationAccess} & ${sql.lit(bit)}) <> 0 then ${sql.lit(gives)} else 0 end`,
@@ -42,7 +42,7 @@ export function everywhereIn(organizationAccess: Expression<number | null>): Sql
   return sql<number>`(${sql.join(given, sql` | `)})`;
 }
 
-/** `fulfils`: whether a sum of grants lets its holder see a thing and holds any of the bits that are asked for. */
+/** `meetsRequirement` in SQL. */
 export function fulfilsIn(
   mask: Expression<number>,
   { sees, any }: { [Name in keyof Wanted]: Expression<number> },
@@ -50,11 +50,10 @@ export function fulfilsIn(
   return sql<SqlBool>`((${mask} & ${sees}) <> 0 and (${mask} & ${any}) <> 0)`;
 }
 
-/** Whether organization-level permissions, added up, make an owner. */
 export const ownsIn = (organizationAccess: Expression<number | null>): Sql<SqlBool> =>
   sql<SqlBool>`(coalesce(${organizationAccess}, 0) & ${sql.lit(ownersBit)}) <> 0`;
 
-/** `bitsGiving`, for a holder of whom only the statement knows whether it owns the organization, and what that allows its admins. */
+/** `bitsGiving` in SQL, where only the statement knows whether the holder is an owner and whether admins can force-delete. */
 export function bitsGivingIn(
   kind: ThingKind,
   permission: string | undefined,
@@ -67,7 +66,7 @@ export function bitsGivingIn(
     when ${allowForceDelete} = 1 then ${any(false, 1)} else ${any(false, 0)} end`;
 }
 
-/** `levelOf`: the level that a sum of grants amounts to. */
+/** `levelOf` in SQL. */
 export function levelIn(kind: ThingKind, mask: Expression<number>): Sql<string> {
   const { counts, levels } = levelsOn[kind];
   const cases = levels.map(([name, gives]) => sql`when ${sql.lit(gives)} then ${sql.lit(name)}`);

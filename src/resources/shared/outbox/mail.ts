@@ -1,16 +1,17 @@
-/** How a notice is sent by mail. */
+/** Sends a notification by mail. */
 import { now } from "../../../kernel/time.ts";
 import { type Mail, sendMail } from "../../../outgoing/mail.ts";
 import { OutgoingFault } from "../../../outgoing/request.ts";
 import type { ServiceOptions } from "../context.ts";
 import { type DeliveryResponse, unanswered } from "./delivery.ts";
 
-/** Raises nothing: a server that does not take it has not answered. */
+/** Does not raise: a server that refuses the message is a failed attempt. */
 export async function mailNotice({ mail: server }: ServiceOptions, mail: Mail): Promise<DeliveryResponse> {
   const sentAt = now();
   if (server === undefined)
-    return unanswered("The service sends no mail: its operator has not set CADASTRE_SMTP_URL.", sentAt);
-  if (mail.to.length === 0) return unanswered("Nobody is named whom mail could be sent to.", sentAt);
+    return unanswered("This site can't send mail. Ask its operator to set CADASTRE_SMTP_URL.", sentAt);
+  if (mail.to.length === 0)
+    return unanswered("There are no recipients. Add users or email addresses to the configuration.", sentAt);
   try {
     const body = await sendMail(server, mail);
     return { code: body.slice(0, 3), body, headers: {}, "sent-at": sentAt, successful: "true" };

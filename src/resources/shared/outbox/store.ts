@@ -1,4 +1,4 @@
-/** SQL of the outbox: what is to be delivered, what came of it, and for how long that is kept. */
+/** SQL of the outbox: pending notifications, the results of attempts, and their retention. */
 import type { Capability } from "../../../access/capability.ts";
 import { type Kysely, type RawBuilder, sql } from "kysely";
 import type { Tx } from "../../../database/database.ts";
@@ -24,18 +24,18 @@ export type Waiting = Pick<
 >;
 
 export interface NewNotice extends Omit<Waiting, "attempts">, Pick<NoticeTable, "onceKey"> {
-  /** Of what was delivered already; null for what is to be. */
+  /** Of a notification that was already delivered; null for a pending one. */
   readonly response: string | null;
 }
 
-/** Those that wait may be tried at once. One that was told before, by its key, is passed over; gives how many were not. */
-export async function insertNotices(tx: Tx, notices: readonly NewNotice[]): Promise<number> {
-  if (notices.length === 0) return 0;
-  const rows = notices.map((notice) => ({
-    ...notice,
-    ...(notice.response === null
+/** Pending notifications are due immediately. Skips those whose `onceKey` exists already; returns how many were inserted. */
+export async function insertNotices(tx: Tx, notifications: readonly NewNotice[]): Promise<number> {
+  if (notifications.length === 0) return 0;
+  const rows = notifications.map((notification) => ({
+    ...notification,
+    ...(notification.response === null
       ? { state: "waiting", attempts: 0, finishedAt: null }
-      : { state: "delivered", attempts: 1, finishedAt: notice.createdAt }),
+      : { state: "delivered", attempts: 1, finishedAt: notification.createdAt }),
     dueMs: tx.dialect.nowMs,
     version: 1,
   }));
@@ -47,20 +47,19 @@ export async function insertNotices(tx: Tx, notices: readonly NewNotice[]): Prom
   return Number(numInsertedOrUpdatedRows ?? 0);
 }
 
-/** Who has subscribed to what happens somewhere, as the rows of a statement. */
 export interface SubscriberRow {
   readonly id: string;
   readonly organizationId: string;
   readonly destination: string;
-  /** JSON array of the names of events. */
+  /** A JSON array of event names. */
   readonly wanted: string;
-  /** What it happens to, and what people call that. */
+  /** The resource of the event, and its name for people. */
   readonly thingId: string;
   readonly place: string;
 }
 
 export interface Occurrence {
-  /** Random, and the beginning of the ids of its notices. */
+  /** Random; the first part of the ids of its notifications. */
   readonly id: string;
   readonly thingId: string;
   readonly eventName: string;
@@ -68,7 +67,6 @@ export interface Occurrence {
   readonly onceKey: string | null;
 }
 
-/** A notice for everyone who has subscribed to any of these: one statement, however many there are of both. */
 export async function insertForSubscribers(
   tx: Tx,
   kind: string,
@@ -94,18 +92,17 @@ export async function insertForSubscribers(
 }
 
 export interface Passing {
-  /** What is being tried already. */
+  /** Being delivered already. */
   readonly ids: readonly string[];
-  /** Who is called as often as they may be. */
+  /** At their limit of parallel deliveries. */
   readonly destinations: readonly string[];
-  /** Whether only first attempts are wanted. */
   readonly isFresh: boolean;
   readonly limit: number;
 }
 
 const waiting = (db: Kysely<Schema>) => db.selectFrom("notices").where("state", "=", "waiting");
 
-/** Those that have waited longest, by an index that holds what waits alone. */
+/** The longest due first, by an index of pending notifications. */
 export async function findDue(tx: Tx, { ids, destinations, isFresh, limit }: Passing): Promise<Waiting[]> {
   const { nowMs, isOneOf } = tx.dialect;
   return waiting(tx.db)
@@ -123,7 +120,7 @@ export async function findDue(tx: Tx, { ids, destinations, isFresh, limit }: Pas
     .execute();
 }
 
-/** In how many milliseconds the next may be tried; undefined where none waits. */
+/** Milliseconds until the next notification is due; undefined if none is pending. */
 export async function nextDueInMs(tx: Tx): Promise<number | undefined> {
   const row = await waiting(tx.db)
     .select((select) => select.fn.min("dueMs").as("dueMs"))
@@ -135,12 +132,11 @@ export async function nextDueInMs(tx: Tx): Promise<number | undefined> {
 export interface Settled {
   readonly state: "waiting" | "delivered" | "failed";
   readonly response: string;
-  /** After how long it may be tried again. */
   readonly inMs: number;
   readonly finishedAt: string | null;
 }
 
-/** The organization is held first, as by every write in it. */
+/** The caller locks the organization first, as every write in it does. */
 export async function settleNotice(
   tx: Tx,
   _by: Capability<"job">,
@@ -163,12 +159,11 @@ export async function settleNotice(
     .execute();
 }
 
-/** Nobody is left who could be told. */
 export async function deleteNotice(tx: Tx, _by: Capability<"job">, { id }: Pick<Waiting, "id">): Promise<void> {
   await tx.db.deleteFrom("notices").where("id", "=", id).execute();
 }
 
-/** Gives whether the organization is there still, where there is to be one. */
+/** Returns false if the organization was deleted; true without one. */
 export async function holdOrganization(tx: Tx, { organizationId }: Pick<Waiting, "organizationId">): Promise<boolean> {
   if (organizationId === null) return true;
   const row = await tx.db
@@ -180,7 +175,6 @@ export async function holdOrganization(tx: Tx, { organizationId }: Pick<Waiting,
   return row !== undefined;
 }
 
-/** Gives how many had been kept for long enough. */
 export async function deleteFinished(tx: Tx, _by: Capability<"job">, before: string, limit: number): Promise<number> {
   const some = tx.db
     .selectFrom("notices")
@@ -193,10 +187,9 @@ export async function deleteFinished(tx: Tx, _by: Capability<"job">, before: str
   return Number(numDeletedRows);
 }
 
-/** Without what is told: nothing that shows it needs that. */
+/** Without the content, which no document shows. */
 export type KeptNotice = Omit<NoticeTable, "content" | "secret" | "onceKey">;
 
-/** What went by one configuration or webhook, the newest first. */
 export async function pageOfNotices(
   tx: Tx,
   { organizationId, id }: { readonly organizationId: string; readonly id: string },

@@ -1,4 +1,4 @@
-/** How a notice is sent to somebody's system: JSON by POST, signed where there is a token, with an id that repeats when it does. */
+/** Sends a notification to a webhook: JSON by POST, signed if there is a token, with the same id for every attempt. */
 import { createHmac } from "node:crypto";
 import { callOut, OutgoingFault } from "../../../outgoing/request.ts";
 import { now } from "../../../kernel/time.ts";
@@ -7,9 +7,9 @@ import { type DeliveryResponse, unanswered } from "./delivery.ts";
 
 export interface Webhook {
   readonly url: string;
-  /** What the body is signed with; null where it is not. */
+  /** The key of the signature; null for none. */
   readonly token: string | null;
-  /** Of the delivery, the same for every attempt. */
+  /** Of the delivery; the same for every attempt. */
   readonly id: string;
   readonly eventName: string;
   readonly body: object;
@@ -20,7 +20,7 @@ const bodyMax = 1024;
 const headersMax = 32;
 const valueMax = 256;
 
-/** Raises nothing: who can't be reached has not answered. */
+/** Does not raise: an unreachable receiver is a failed attempt. */
 export async function sendWebhook(options: ServiceOptions, webhook: Webhook): Promise<DeliveryResponse> {
   const { url, token, id, eventName } = webhook;
   const sentAt = now();
@@ -47,17 +47,16 @@ export async function sendWebhook(options: ServiceOptions, webhook: Webhook): Pr
   }
 }
 
-/** Lower-case hexadecimal HMAC-SHA-512 of the body, as receivers of such notices check it. */
+/** Lower-case hexadecimal HMAC-SHA-512 of the body, as clients of the public API check it. */
 export const signatureOf = (token: string, body: string): string =>
   createHmac("sha512", token).update(body).digest("hex");
 
-/** Why somebody who was asked whether they listen is not believed to. */
 export const refusalOf = ({ code, body }: DeliveryResponse): string =>
   code === ""
     ? `The verification failed, and nothing was saved. ${body}`
-    : `The verification failed, and nothing was saved: it was answered with the status ${code} instead of 2xx.`;
+    : `The verification failed, and nothing was saved: the response had status ${code} instead of 2xx.`;
 
-/** Bounded, and without what would let somebody in elsewhere. */
+/** Limited in size, and without cookies. */
 const shown = (headers: DeliveryResponse["headers"]): DeliveryResponse["headers"] =>
   Object.fromEntries(
     Object.entries(headers)
@@ -66,5 +65,5 @@ const shown = (headers: DeliveryResponse["headers"]): DeliveryResponse["headers"
       .map(([name, values]) => [name, values.map((value) => value.slice(0, valueMax))]),
   );
 
-/** Who is called, without what may be secret of the address. */
+/** The host alone, because the rest of the address can be secret. */
 export const hostOf = (url: string): string => (URL.canParse(url) ? new URL(url).host : "unknown");

@@ -1,6 +1,6 @@
 /**
- * The outbox: what somebody is to be told is written in the transaction of what happened, so that nothing is told that did not
- * happen and nothing is lost that did. A job delivers it (`delivery.ts`), however long that takes.
+ * The outbox: a notification is stored in the transaction of the event that it is about, so that no event is lost and none is
+ * reported that did not happen. A job delivers it (`delivery.ts`).
  */
 import type { RawBuilder } from "kysely";
 import type { Tx } from "../../../database/database.ts";
@@ -15,40 +15,38 @@ import { insertForSubscribers, insertNotices, type KeptNotice, pageOfNotices, ty
 
 export type { SubscriberRow };
 
-/** The job that delivers. */
 export const noticesJob = "notices";
 
 export interface Notice {
-  /** Null for what concerns the whole register. */
+  /** Null for what concerns the whole site. */
   readonly organizationId: string | null;
-  /** Who carries it. */
+  /** Selects the sender. */
   readonly kind: string;
-  /** What it goes by: the id of a configuration or a webhook. */
   readonly subjectId: string;
   readonly eventName: string;
-  /** Who is called, for the limit on how much is delivered to one of them at once. */
+  /** The host, for the limit on parallel deliveries. */
   readonly destination: string;
   readonly place?: string;
-  /** As it is now: whoever is told learns what happened, and not what became of it. */
+  /** A snapshot: receivers learn what happened, not what has changed since. */
   readonly content: object;
-  /** What nobody but its receiver may read. */
+  /** Encrypted; only the receiver sees it. */
   readonly secret?: string;
-  /** For what is found again and again and told once. */
+  /** For events that are detected repeatedly but reported once. */
   readonly onceKey?: string;
 }
 
-/** All of them by one statement. Gives how many were new. */
+/** Stores notifications in one statement. Returns how many were new. */
 export async function post(
   tx: Tx,
   context: Pick<Context, "wake" | "vault">,
-  notices: readonly Notice[],
+  notifications: readonly Notice[],
 ): Promise<number> {
   const createdAt = now();
-  const rows = notices.map(({ content, secret, onceKey = null, place = null, ...notice }) => {
+  const rows = notifications.map(({ content, secret, onceKey = null, place = null, ...notification }) => {
     const id = newId("deliveries");
     return {
       id,
-      ...notice,
+      ...notification,
       content: JSON.stringify(content),
       secret: secret === undefined ? null : sealedSecret(context.vault, id, secret),
       onceKey,
@@ -62,27 +60,24 @@ export async function post(
   return count;
 }
 
-/** Somebody was asked whether they listen, and does: that is kept beside what they are told. */
 export async function noteVerification(
   tx: Tx,
   by: Pick<Notice, "organizationId" | "kind" | "subjectId" | "destination">,
   { id, response }: Verification,
 ): Promise<void> {
-  const unsaid = { place: null, content: "{}", secret: null, onceKey: null };
-  const row = { id, ...by, ...unsaid, eventName: verificationEvent, response: JSON.stringify(response) };
+  const unused = { place: null, content: "{}", secret: null, onceKey: null };
+  const row = { id, ...by, ...unused, eventName: verificationEvent, response: JSON.stringify(response) };
   await insertNotices(tx, [{ ...row, createdAt: response["sent-at"] }]);
 }
 
-/** Something happened to a thing. */
 export interface Occurrence {
   readonly thingId: string;
   readonly eventName: string;
   readonly content: object;
-  /** For what is found again and again and told once. */
+  /** For events that are detected repeatedly but reported once. */
   readonly onceKey?: string | undefined;
 }
 
-/** The same for everyone who has subscribed: found, and told, by one statement. */
 export async function postToSubscribers(
   tx: Tx,
   context: Pick<Context, "wake">,
@@ -111,11 +106,10 @@ export async function pageOfDeliveries(
   return { views: rows, totalCount };
 }
 
-const owner = (id: string): string => `notices/${id}/secret`;
+const secretOwner = (id: string): string => `notices/${id}/secret`;
 
 const sealedSecret = (vault: Vault, id: string, secret: string): Uint8Array =>
-  vault.seal(owner(id), Buffer.from(secret));
+  vault.seal(secretOwner(id), Buffer.from(secret));
 
-/** Undefined where it carries none. */
 export const openedSecret = (vault: Vault, { id, secret }: Pick<NoticeTable, "id" | "secret">): string | undefined =>
-  secret === null ? undefined : Buffer.from(vault.open(owner(id), secret)).toString("utf8");
+  secret === null ? undefined : Buffer.from(vault.open(secretOwner(id), secret)).toString("utf8");

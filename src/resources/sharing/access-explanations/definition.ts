@@ -1,4 +1,4 @@
-/** Why somebody may do something: each permission on a project or workspace, with the records that gave it. */
+/** An access explanation: each permission of a subject on a project or workspace, with the records that give it. */
 import { z } from "zod";
 import type { Explanation, Source } from "../../../access/explain.ts";
 import { type Permission, permissionNames } from "../../../access/permission-set.ts";
@@ -17,7 +17,7 @@ export interface ExplanationView {
   readonly subject: Subject;
   readonly organizationName: string;
   readonly projectId: string;
-  /** Null where it is about the project itself. */
+  /** Null for an explanation of the project itself. */
   readonly workspaceId: string | null;
   readonly explanation: Explanation;
   readonly can: Readonly<Record<string, boolean>>;
@@ -37,10 +37,10 @@ export const source = z.object({
   team: z.object({ id: z.string(), name: z.string() }).optional(),
   permission: z.string().optional(),
   level: z.string().optional(),
-  /** When it ends, because the record or the person's place in the team does; null for ever. */
+  /** When the record or the user's team membership expires; null for never. */
   until: z.string().nullable().optional(),
   reason: z.string().nullable().optional(),
-  /** How the person comes to be in the team, where nobody put the person there: `by the group X of PROVIDER`. */
+  /** The identity provider's group that put the user in the team: `by the group X of PROVIDER`. */
   membership: z.string().optional(),
   links: z.object({ related: z.string() }),
 });
@@ -54,7 +54,6 @@ const permissions = z.object(
   Object.fromEntries(permissionNames.map((name): [string, typeof explained] => [kebab(name), explained])),
 );
 
-/** The record behind a grant, with the way to it. */
 export function sourceOf(
   from: Source,
   view: Pick<ExplanationView, "subject" | "organizationName">,
@@ -89,8 +88,12 @@ function shownPermissions(view: ExplanationView): Record<string, z.output<typeof
 }
 
 const subjectFilters = {
-  "filter[team][id]": textParameter("Of this team instead of the caller; needs the right to manage access."),
-  "filter[user][id]": textParameter("Of this person instead of the caller; needs the right to manage access."),
+  "filter[team][id]": textParameter(
+    "Explains the access of this team instead of the caller's; needs permission to manage access.",
+  ),
+  "filter[user][id]": textParameter(
+    "Explains the access of this user instead of the caller's; needs permission to manage access.",
+  ),
 };
 
 const explaining = {
@@ -101,7 +104,7 @@ const explaining = {
 
 const listing = { method: "GET", query: { paged: true }, answer: "list" } as const satisfies Partial<Operation>;
 
-/** What documents about somebody's access show: whom they are about, and the project; for a view that has these. */
+/** The relationships to the subject and the project, for every view that has them. */
 export const subjectShown = {
   id: ({ subject }: Shown) => subject.id,
   type: ({ subject }: Shown) => subject.type,
@@ -115,29 +118,29 @@ type Shown = Pick<ExplanationView, "subject" | "projectId">;
 
 export const accessExplanations = defineResource<ExplanationView>()(({ readOnly, toOne }) => ({
   type: "access-explanations",
-  doc: "What somebody may do to a project or workspace, and which records gave each permission.",
+  doc: "What a user, team or token can do to a project or workspace, and which records give each permission.",
   id: (view) => `${view.workspaceId ?? view.projectId}:${view.subject.id}`,
   attributes: {
-    "subject-name": readOnly(text(), "The name of whom it is about.", {
+    "subject-name": readOnly(text(), "The name of the subject.", {
       from: (view) => view.subject.name,
     }),
     permissions: readOnly(
       permissions,
-      "Each permission: its value, until when, and the records that gave it, each with its end and reason.",
+      "Each permission: its value, when it expires, and the records that give it, each with its expiry and reason.",
       {
         from: shownPermissions,
       },
     ),
-    can: readOnly(z.record(z.string(), z.boolean()), "What follows from the permissions."),
+    can: readOnly(z.record(z.string(), z.boolean()), "The actions that follow from the permissions."),
   },
   relationships: {
     subject: toOne(
       ["users", "teams", "organizations"],
-      "Whom it is about; an organization stands for its token.",
+      "The user or team; an organization stands for its token.",
       subjectShown,
     ),
-    project: toOne("projects", "The project, or the one that holds the workspace.", projectShown),
-    workspace: toOne("workspaces", "The workspace, where it is about one.", {
+    project: toOne("projects", "The project, or the workspace's project.", projectShown),
+    workspace: toOne("workspaces", "The workspace, unless the explanation is about a project.", {
       id: (view) => view.workspaceId ?? undefined,
       related: (view) => (view.workspaceId === null ? undefined : `/api/v2/workspaces/${view.workspaceId}`),
     }),
@@ -146,28 +149,28 @@ export const accessExplanations = defineResource<ExplanationView>()(({ readOnly,
     explainProjectAccess: {
       ...explaining,
       path: "/projects/:project_id/access",
-      summary: "Explain what the caller, a team or a person may do to a project",
-      needs: "read access to the project; for others than the caller, 'manage' on its teams",
+      summary: "Explain the access of the caller, a team or a user to a project",
+      needs: "read access to the project; 'manage' on its teams to query others",
     },
     explainWorkspaceAccess: {
       ...explaining,
       path: "/workspaces/:workspace_id/access",
-      summary: "Explain what the caller, a team or a person may do to a workspace",
-      needs: "read access to the workspace; for others than the caller, admin access to it",
+      summary: "Explain the access of the caller, a team or a user to a workspace",
+      needs: "read access to the workspace; admin access to it to query others",
     },
     listProjectTeamAccess: {
       ...listing,
       path: "/projects/:project_id/team-access",
-      summary: "List every team with any access to a project, and where it comes from",
+      summary: "List the teams with access to a project, and the sources of their access",
       needs:
-        "read access to the project; shows visible teams and the caller's own, and all to whoever has 'read' on its teams",
+        "read access to the project; shows visible teams and the caller's own, and all teams to callers with 'read' on its teams",
     },
     listWorkspaceTeamAccess: {
       ...listing,
       path: "/workspaces/:workspace_id/team-access",
-      summary: "List every team with any access to a workspace, and where it comes from",
+      summary: "List the teams with access to a workspace, and the sources of their access",
       needs:
-        "read access to the workspace; shows visible teams and the caller's own, and all to its admins and to whoever has 'read' on its project's teams",
+        "read access to the workspace; shows visible teams and the caller's own, and all teams to its admins and to callers with 'read' on its project's teams",
     },
   },
 }));

@@ -1,4 +1,4 @@
-/** Operations on explanations. They only read, in a constant number of statements. */
+/** Operations on access explanations. They only read, in a constant number of statements. */
 import { principalOf } from "../../../access/actor.ts";
 import { notFound } from "../../../kernel/errors.ts";
 import type { Page } from "../../../jsonapi/query.ts";
@@ -21,22 +21,22 @@ export const accessExplanationResource = implement(accessExplanations, {
 
 async function explainAccess(context: Context, reference: ThingReference, filters: SubjectFilters) {
   const { actor, database } = context;
-  const asked = askedBy(actor, filters.filterTeamId, filters.filterUserId);
-  const principal = asked.who === "caller" ? principalOf(actor) : asked.id;
+  const query = askedBy(actor, filters.filterTeamId, filters.filterUserId);
+  const principal = query.who === "caller" ? principalOf(actor) : query.id;
   const found = await findThingWithHoldings(database.reader, actor, reference, principal);
   if (found === undefined) throw notFound("workspaceId" in reference ? "workspace" : "project");
-  const { thing, person, holdings } = found;
-  grantExplanation(thing, asked);
-  const subject = subjectOf(actor, asked, thing, person, holdings);
-  return { view: explanationOf(thing, subject, holdings, person.personIsMember) };
+  const { target, person, holdings } = found;
+  grantExplanation(target, query);
+  const subject = subjectOf(actor, query, target, person, holdings);
+  return { view: explanationOf(target, subject, holdings, person.personIsMember) };
 }
 
 async function listTeamAccess(context: Context, reference: ThingReference, page: Page) {
   const { actor, database } = context;
-  const thing = await findThing(database.reader, actor, reference);
-  if (thing === undefined) throw notFound("workspaceId" in reference ? "workspace" : "project");
-  grantExplanation(thing, { who: "caller" });
-  const seesSecretTeams = thing.standing.seesSecretTeams || rightsOn(thing)["can-read-team-access"];
-  const { holdings, totalCount } = await pageOfHoldings(database.reader, actor, thing, seesSecretTeams, page);
-  return { views: holdings.map((team) => explanationOf(thing, teamAsActor(thing, team), [team])), totalCount };
+  const target = await findThing(database.reader, actor, reference);
+  if (target === undefined) throw notFound("workspaceId" in reference ? "workspace" : "project");
+  grantExplanation(target, { who: "caller" });
+  const seesSecretTeams = target.standing.seesSecretTeams || rightsOn(target)["can-read-team-access"];
+  const { holdings, totalCount } = await pageOfHoldings(database.reader, actor, target, seesSecretTeams, page);
+  return { views: holdings.map((team) => explanationOf(target, teamAsActor(target, team), [team])), totalCount };
 }

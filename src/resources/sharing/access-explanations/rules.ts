@@ -1,4 +1,4 @@
-/** Pure rules of explanations: who may ask about whom, and what an explanation tells. */
+/** Pure rules of access explanations: who can query whose access, and what an explanation contains. */
 import type { Actor } from "../../../access/actor.ts";
 import { explain, grantsOf, standingFrom, type TeamHolding } from "../../../access/explain.ts";
 import { grant } from "../../../access/granted.ts";
@@ -13,13 +13,12 @@ import { AppError, notFound } from "../../../kernel/errors.ts";
 import type { ExplanationView, Subject } from "./definition.ts";
 import type { AskedHolding, PersonFacts, Thing } from "./store.ts";
 
-/** Whom a request asks about: its caller, or a team or person that it names. */
 export type Asked = { readonly who: "caller" } | { readonly who: "team" | "user"; readonly id: string };
 
-/** Raises `bad-request` where both are named. */
+/** Raises `bad-request` if both are named. */
 export function askedBy(actor: Actor, teamId: string | undefined, userId: string | undefined): Asked {
   if (teamId !== undefined && userId !== undefined) {
-    const detail = "Name either a team by filter[team][id] or a person by filter[user][id], not both.";
+    const detail = "Send either filter[team][id] or filter[user][id], not both.";
     throw new AppError("bad-request", [{ parameter: "filter[user][id]", detail }]);
   }
   const isCaller =
@@ -31,39 +30,39 @@ export function askedBy(actor: Actor, teamId: string | undefined, userId: string
 
 const managing = "can-manage-team-access";
 
-/** Raises `not-found` where the caller may not read the thing, `forbidden` where it asks about others without the right. */
-export function grantExplanation(thing: Thing, asked: Asked): void {
-  const about = thing.workspaceId === null ? "project" : "workspace";
-  grant(thing, {
-    thing: about,
+/** Raises `not-found` if the caller can't read the target, and `forbidden` if they query others without permission. */
+export function grantExplanation(target: Thing, query: Asked): void {
+  const noun = target.workspaceId === null ? "project" : "workspace";
+  grant(target, {
+    thing: noun,
     permission: managing,
-    visible: about === "project" ? projectPermissions(thing.held)["can-read"] : seesWorkspace(thing.held),
-    allowed: asked.who === "caller" || rightsOn(thing)[managing],
-    needs: about === "project" ? projectRightNeeds[managing] : workspacePermissionNeeds["can-update"],
+    visible: noun === "project" ? projectPermissions(target.granted)["can-read"] : seesWorkspace(target.granted),
+    allowed: query.who === "caller" || rightsOn(target)[managing],
+    needs: noun === "project" ? projectRightNeeds[managing] : workspacePermissionNeeds["can-update"],
   });
 }
 
-export function rightsOn(thing: Thing) {
-  return thing.workspaceId === null ? projectRightsOf(thing.held) : workspaceRightsOf(thing.held);
+export function rightsOn(target: Thing) {
+  return target.workspaceId === null ? projectRightsOf(target.granted) : workspaceRightsOf(target.granted);
 }
 
 /**
- * The subject as one who could call. Raises `not-found` for a team or person that the organization does not have, and for a
- * secret team that has nothing to do with the thing.
+ * The subject in the form of a caller. Raises `not-found` for a team or user that the organization does not have, and for a secret
+ * team without access to the target.
  */
 export function subjectOf(
   actor: Actor,
-  asked: Asked,
-  thing: Thing,
+  query: Asked,
+  target: Thing,
   person: PersonFacts,
   holdings: readonly AskedHolding[],
 ): Actor {
-  if (asked.who === "caller") return actor;
-  if (asked.who === "team") {
+  if (query.who === "caller") return actor;
+  if (query.who === "team") {
     const [team] = holdings;
-    const known = thing.standing.seesSecretTeams || team?.knownToCaller === 1;
-    if (team === undefined || team.teamId !== asked.id || !known) throw notFound("team");
-    return teamAsActor(thing, team);
+    const known = target.standing.seesSecretTeams || team?.knownToCaller === 1;
+    if (team === undefined || team.teamId !== query.id || !known) throw notFound("team");
+    return teamAsActor(target, team);
   }
   if (person.personId === null || person.personIsMember === 0) throw notFound("user");
   const { personId: userId, personName, personIsSiteAdmin } = person;
@@ -77,27 +76,27 @@ export function subjectOf(
   };
 }
 
-export function teamAsActor(thing: Thing, team: TeamHolding): Actor {
+export function teamAsActor(target: Thing, team: TeamHolding): Actor {
   return {
     kind: "team",
     teamId: team.teamId,
     name: team.teamName,
-    organizationId: thing.organizationId,
+    organizationId: target.organizationId,
     tokenId: "",
   };
 }
 
-/** What a subject may do to a thing, and why; by the same functions that decide about a request of its own. */
+/** What a subject can do to a target, and why; decided by the functions that decide about its requests. */
 export function explanationOf(
-  thing: Thing,
+  target: Thing,
   subject: Actor,
   holdings: readonly TeamHolding[],
   isMember = 0,
 ): ExplanationView {
-  const standing = standingFrom(subject, thing.organizationId, isMember, holdings);
+  const standing = standingFrom(subject, target.organizationId, isMember, holdings);
   const explanation = explain(grantsOf(subject, standing, holdings));
   const { access } = explanation;
-  const { organizationName, projectId, workspaceId, allowForceDeleteWorkspaces } = thing;
+  const { organizationName, projectId, workspaceId, allowForceDeleteWorkspaces } = target;
   const can =
     workspaceId === null
       ? { ...projectPermissions(access), ...projectRightsOf(access) }
@@ -105,16 +104,16 @@ export function explanationOf(
           ...workspacePermissions({ access, owner: standing.owner, allowForceDeleteWorkspaces }),
           ...workspaceRightsOf(access),
         };
-  return { subject: named(subject, thing), organizationName, projectId, workspaceId, explanation, can };
+  return { subject: subjectViewOf(subject, target), organizationName, projectId, workspaceId, explanation, can };
 }
 
-function named(subject: Actor, thing: Thing): Subject {
+function subjectViewOf(subject: Actor, target: Thing): Subject {
   switch (subject.kind) {
     case "user":
       return { type: "users", id: subject.userId, name: subject.name };
     case "team":
       return { type: "teams", id: subject.teamId, name: subject.name };
     default:
-      return { type: "organizations", id: thing.organizationName, name: thing.organizationName };
+      return { type: "organizations", id: target.organizationName, name: target.organizationName };
   }
 }

@@ -1,4 +1,4 @@
-/** SQL of explanations: what the caller holds on a thing, and the teams of a subject with their records there, one by one. */
+/** SQL of access explanations: the caller's access to a target, and the subject's teams with their records there. */
 import { type Kysely, type RawBuilder, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
 import { type Access, effective } from "../../../access/effective.ts";
@@ -21,7 +21,6 @@ import { teamIsVisible } from "../../identity/teams/visibility.ts";
 
 export type ThingReference = { readonly projectId: string } | { readonly workspaceId: string };
 
-/** A project or a workspace, with what the caller holds on it. */
 export interface Thing {
   readonly projectId: string;
   /** Null for a project. */
@@ -29,16 +28,16 @@ export interface Thing {
   readonly organizationId: string;
   readonly organizationName: string;
   readonly allowForceDeleteWorkspaces: number;
-  readonly held: Access;
+  readonly granted: Access;
   readonly standing: Standing;
 }
 
-interface ThingRow extends Omit<Thing, "held" | "standing">, StandingFacts {
+interface ThingRow extends Omit<Thing, "granted" | "standing">, StandingFacts {
   readonly projectAccess: number | null;
   readonly workspaceAccess: number | null;
 }
 
-function thingForActor(db: Kysely<Schema>, reference: ThingReference, principal: string) {
+function targetForActor(db: Kysely<Schema>, reference: ThingReference, principal: string) {
   if ("workspaceId" in reference) {
     return db
       .selectFrom("workspaces as w")
@@ -61,22 +60,20 @@ function thingForActor(db: Kysely<Schema>, reference: ThingReference, principal:
     .where("p.id", "=", reference.projectId);
 }
 
-function toThing(actor: Actor, row: ThingRow): Thing {
+function toTarget(actor: Actor, row: ThingRow): Thing {
   const standing = standingOf(actor, row);
-  return { ...row, standing, held: effective(standing.everywhere, row.projectAccess, row.workspaceAccess) };
+  return { ...row, standing, granted: effective(standing.everywhere, row.projectAccess, row.workspaceAccess) };
 }
 
 export async function findThing(tx: Tx, actor: Actor, reference: ThingReference): Promise<Thing | undefined> {
-  const row = await thingForActor(tx.db, reference, principalOf(actor)).executeTakeFirst();
-  return row && toThing(actor, row as ThingRow);
+  const row = await targetForActor(tx.db, reference, principalOf(actor)).executeTakeFirst();
+  return row && toTarget(actor, row as ThingRow);
 }
 
-/** A person that is asked about; null where no such person exists. */
 export interface PersonFacts {
   readonly personId: string | null;
   readonly personName: string | null;
   readonly personIsSiteAdmin: number | null;
-  /** 1 when the person has an active membership in the thing's organization. */
   readonly personIsMember: number;
 }
 
@@ -97,20 +94,18 @@ function recordsOf(projectId: RawBuilder<unknown>, workspaceId: RawBuilder<unkno
         and ${inForce("tw")}`;
 }
 
-/** A team that is asked about. */
 export interface AskedHolding extends TeamHolding {
-  /** 1 when it is no secret to whoever manages access here: it is visible, the caller's own, or has access to this very thing. */
+  /** 1 if the team is no secret to those who manage access here: it is visible, the caller's own, or has access to this target. */
   readonly knownToCaller: number;
 }
 
-/** One statement: the thing with what the caller holds on it, and every team of the subject with its records there. */
 export async function findThingWithHoldings(
   tx: Tx,
   actor: Actor,
   reference: ThingReference,
   subjectPrincipal: string,
-): Promise<{ thing: Thing; person: PersonFacts; holdings: AskedHolding[] } | undefined> {
-  const thing = thingForActor(tx.db, reference, principalOf(actor));
+): Promise<{ target: Thing; person: PersonFacts; holdings: AskedHolding[] } | undefined> {
+  const thing = targetForActor(tx.db, reference, principalOf(actor));
   const result = await sql<ThingRow & PersonFacts & { [K in keyof AskedHolding]: AskedHolding[K] | null }>`
     with thing as materialized ${thing}
     select thing.*, u.id as person_id, u.username as person_name, u.is_site_admin as person_is_site_admin,
@@ -131,21 +126,20 @@ export async function findThingWithHoldings(
   const [row] = result.rows;
   if (row === undefined) return undefined;
   return {
-    thing: toThing(actor, row),
+    target: toTarget(actor, row),
     person: row,
     holdings: result.rows.filter((holding): holding is typeof holding & AskedHolding => holding.teamId !== null),
   };
 }
 
-/** A page of the teams that have any access to a thing, from wherever it comes, as far as the caller may know of them. */
 export async function pageOfHoldings(
   tx: Tx,
   actor: Actor,
-  thing: Thing,
+  target: Thing,
   seesSecretTeams: boolean,
   page: Page,
 ): Promise<{ holdings: TeamHolding[]; totalCount: number }> {
-  const { organizationId, projectId, workspaceId } = thing;
+  const { organizationId, projectId, workspaceId } = target;
   const rows = tx.db
     .selectFrom("teams as t")
     .leftJoin("teamProjects as tp", (join) =>

@@ -1,4 +1,4 @@
-/** Who holds a permission: every team and person of an organization that does, on how much, and by what. The inverse of reach. */
+/** Access holders: every team and user of an organization that has a permission, on how much, and from what. The inverse of reach. */
 import { z } from "zod";
 import { defineResource } from "../../../jsonapi/define.ts";
 import { choice, textParameter } from "../../../jsonapi/query.ts";
@@ -7,7 +7,7 @@ import { filterPermission } from "../reach/definition.ts";
 
 const count = z.number().int().min(0);
 
-/** What gives it: records of one team, kind and level together; by itself where only one project or workspace is asked about. */
+/** A source of access: records with the same team, kind and level are counted together, unless one workspace is queried. */
 const source = z.object({
   kind: z.enum(["site-admin", "ownership", "organization-permission", "team-project", "team-workspace"]),
   team: z.object({ id: z.string(), name: z.string() }).optional(),
@@ -28,7 +28,7 @@ export interface HolderView {
   readonly everywhere: boolean;
   readonly projectsCount: number;
   readonly workspacesCount: number;
-  /** Only where one project or workspace is asked about. */
+  /** Only if one project or workspace is queried. */
   readonly permissions: Readonly<Record<string, boolean>> | undefined;
   readonly values: Readonly<Record<string, string | boolean>> | undefined;
   readonly givenBy: readonly HolderSource[];
@@ -39,30 +39,33 @@ const typeOf = ({ kind }: Pick<HolderView, "kind">) => (kind === "team" ? "teams
 
 export const accessHolders = defineResource<HolderView>()(({ readOnly, toOne }) => ({
   type: "access-holders",
-  doc: "A team or person that holds a permission in an organization: on how many projects and workspaces, and what gives it.",
+  doc: "A team or user with a permission in an organization: on how many projects and workspaces, and from which sources.",
   id: (view) => `${view.organizationId}:${view.id}`,
   attributes: {
-    kind: readOnly(z.enum(["team", "user"]), "Who holds it."),
-    name: readOnly(text(), "The team's name, or the person's user name."),
+    kind: readOnly(z.enum(["team", "user"]), "Whether the holder is a team or a user."),
+    name: readOnly(text(), "The team's name, or the user's username."),
     everywhere: readOnly(
       z.boolean(),
-      "Whether it is held on all of the organization's projects or workspaces, also on those that are still to be made.",
+      "Whether the holder has it on all of the organization's projects or workspaces, including future ones.",
     ),
-    "projects-count": readOnly(count, "On how many projects it is held, of those that are asked about."),
-    "workspaces-count": readOnly(count, "On how many workspaces it is held, of those that are asked about."),
+    "projects-count": readOnly(count, "The number of projects, among the queried ones, on which the holder has it."),
+    "workspaces-count": readOnly(
+      count,
+      "The number of workspaces, among the queried ones, on which the holder has it.",
+    ),
     permissions: readOnly(
       z.record(z.string(), z.boolean()),
-      "Every `can-*` on the project or workspace that is asked about; only where one is.",
+      "Every `can-*` on the queried project or workspace; only if one is queried.",
     ),
     values: readOnly(
       z.record(z.string(), z.union([z.string(), z.boolean()])),
-      "The value of every permission there, spelled as in explanations; only where one project or workspace is asked about.",
+      "The value of every permission there, as in access explanations; only if one project or workspace is queried.",
     ),
-    "given-by": readOnly(z.array(source), "What gives it: the records of a team, counted by kind and level."),
-    "hidden-sources": readOnly(count, "How many more teams give it that the caller may not know of."),
+    "given-by": readOnly(z.array(source), "The sources: the records of each team, counted by kind and level."),
+    "hidden-sources": readOnly(count, "The number of further teams that give it and that the caller can't see."),
   },
   relationships: {
-    holder: toOne(["teams", "users"], "The team or person.", {
+    holder: toOne(["teams", "users"], "The team or user.", {
       id: (view) => view.id,
       type: typeOf,
       related: (view) => `/api/v2/${typeOf(view)}/${view.id}`,
@@ -72,21 +75,23 @@ export const accessHolders = defineResource<HolderView>()(({ readOnly, toOne }) 
     listAccessHolders: {
       method: "GET",
       path: "/organizations/:organization_name/access-holders",
-      summary: "List every team and person that holds a permission, with how much of it and why",
+      summary: "List the teams and users with a permission, on how much they have it, and why",
       needs:
-        "'manage-teams' or 'manage-membership'; about one project or workspace, also whoever manages the team access to it",
+        "'manage-teams' or 'manage-membership'; for one project or workspace, permission to manage its team access is enough",
       query: {
         paged: true,
         parameters: {
           "filter[permission]": filterPermission,
-          "filter[kind]": choice(["team", "user"], "Only teams, or only people."),
+          "filter[kind]": choice(["team", "user"], "Only teams, or only users."),
           "filter[project][id]": textParameter("Only on this project and its workspaces."),
           "filter[workspace][id]": textParameter("Only on this workspace."),
         },
       },
       answer: "list",
       meta: z.object({
-        hidden: z.object({ teams: count }).describe("How many more teams hold it that the caller may not know of."),
+        hidden: z
+          .object({ teams: count })
+          .describe("The number of further teams with the permission that the caller can't see."),
       }),
     },
   },

@@ -1,4 +1,4 @@
-/** Operations on holders. They only read, in two statements. */
+/** Operations on access holders. They only read, in two statements. */
 import { implement } from "../../shared/context.ts";
 import { accessHolders } from "./definition.ts";
 import { grantHolders, narrowedBy, viewsOf } from "./rules.ts";
@@ -7,9 +7,9 @@ import { findScope, pageOfHolders } from "./store.ts";
 export const accessHolderResource = implement(accessHolders, {
   async listAccessHolders({ context: { actor, database }, params, query }) {
     const { filterPermission: permission, filterKind: kind, page } = query;
-    const narrowing = narrowedBy(query.filterProjectId, query.filterWorkspaceId);
-    const found = await findScope(database.reader, actor, params.organizationName, narrowing);
-    const scope = grantHolders(found, narrowing);
+    const filter = narrowedBy(query.filterProjectId, query.filterWorkspaceId);
+    const found = await findScope(database.reader, actor, params.organizationName, filter);
+    const scope = grantHolders(found, filter);
     const { rows, totalCount, hiddenTeams } = await pageOfHolders(
       database.reader,
       actor,

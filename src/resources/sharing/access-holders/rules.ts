@@ -1,4 +1,4 @@
-/** Pure rules of holders: who may ask, and what is told of each. */
+/** Pure rules of access holders: who can query them, and what is shown of each. */
 import { everywhereOf, organizationBit, organizationPermissionNames } from "../../../access/organization.ts";
 import { grant } from "../../../access/granted.ts";
 import { projectRightsOf } from "../../../access/permissions/project.ts";
@@ -10,37 +10,36 @@ import { kebab } from "../../../kernel/names.ts";
 import type { HolderSource, HolderView } from "./definition.ts";
 import type { HolderRow, Narrowing, Scope } from "./store.ts";
 
-/** Raises `bad-request` where both are named. */
+/** Raises `bad-request` if both are named. */
 export function narrowedBy(projectId: string | undefined, workspaceId: string | undefined): Narrowing {
   if (projectId === undefined || workspaceId === undefined) return { projectId, workspaceId };
   const parameter = "filter[workspace][id]";
-  const detail = "Name either a project by filter[project][id] or a workspace by filter[workspace][id], not both.";
+  const detail = "Send either filter[project][id] or filter[workspace][id], not both.";
   throw new AppError("bad-request", [{ parameter, detail }]);
 }
 
 const anyOwning = { owner: false, allowForceDeleteWorkspaces: 0 };
 
-/** Whoever manages teams or memberships; about one thing, also whoever manages the access to it. Raises `not-found`. */
+/** For callers who manage teams or memberships, and for those who manage the access to the queried target. Raises `not-found`. */
 export function grantHolders(scope: Scope | undefined, { projectId, workspaceId }: Narrowing): Scope {
   if (scope === undefined || !scope.standing.member) throw notFound("organization");
-  const { held, standing } = scope;
+  const { granted, standing } = scope;
   const isNamed = projectId !== undefined || workspaceId !== undefined;
   const kind = workspaceId === undefined ? "project" : "workspace";
   const isThere = (kind === "project" ? scope.projectId : scope.workspaceId) !== null;
-  if (isNamed && !(isThere && fulfils(held.mask, wantedOn(kind, undefined, anyOwning)))) throw notFound(kind);
-  const rights = kind === "project" ? projectRightsOf(held) : workspaceRightsOf(held);
+  if (isNamed && !(isThere && fulfils(granted.mask, wantedOn(kind, undefined, anyOwning)))) throw notFound(kind);
+  const rights = kind === "project" ? projectRightsOf(granted) : workspaceRightsOf(granted);
   return grant(scope, {
     thing: isNamed ? kind : "organization",
     permission: "can-manage-team-access",
     visible: true,
     allowed: managesHolders(standing) || (isNamed && rights["can-manage-team-access"]),
     needs:
-      "the organization permission 'manage-teams' or 'manage-membership', or to manage the access to what is asked about",
+      "the organization permission 'manage-teams' or 'manage-membership', or permission to manage the access to the queried project or workspace",
     otherwise: "hide",
   });
 }
 
-/** By which of a team's organization-level permissions it gives what is asked for. */
 function organizationSources(row: HolderRow, bits: number): HolderSource[] {
   if (row.teamId === null || row.teamName === null) return [];
   const team = { id: row.teamId, name: row.teamName };
@@ -51,7 +50,7 @@ function organizationSources(row: HolderRow, bits: number): HolderSource[] {
     .map((permission) => ({ kind: "organization-permission", team, permission }));
 }
 
-/** A record by itself only where no more than one can be meant, about a thing that the caller sees. */
+/** A single record is identified only if the query is about one workspace, which the caller can see. */
 function recordSources(row: HolderRow, isAlone: boolean): HolderSource[] {
   const { teamId, teamName, recordKind: kind, recordLevel: level, recordId: id } = row;
   if (teamId === null || teamName === null || kind === null || level === null || id === null) return [];
@@ -101,7 +100,7 @@ function viewOf(scope: Scope, permission: string | undefined, rows: readonly [Ho
   };
 }
 
-/** The rows of a holder follow each other. */
+/** A holder's rows are consecutive. */
 export function viewsOf(scope: Scope, permission: string | undefined, rows: readonly HolderRow[]): HolderView[] {
   return [...Map.groupBy(rows, (row) => row.id).values()].flatMap(([first, ...others]) =>
     first === undefined ? [] : [viewOf(scope, permission, [first, ...others])],

@@ -1,6 +1,7 @@
 /**
- * SQL of holders: the organization with what the caller holds on the thing that is asked about, and a page of those who hold a permission.
- * Sums are made for everybody at once, from the records alone; how many workspaces a project's record is about is the project's own count.
+ * SQL of access holders: the organization with the caller's access to the queried target, and a page of those who have a
+ * permission. Sums are computed for everybody at once, from the records alone; the number of workspaces behind a project's record
+ * is the project's own counter.
  */
 import { type RawBuilder, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
@@ -16,27 +17,28 @@ import { inForce } from "../../shared/grants/in-force.ts";
 import { projectGrants, standingSelection, workspaceGrants } from "../../shared/grants/reads.ts";
 import { bitsGivingIn, everywhereIn, fulfilsIn, ownsIn } from "../../shared/grants/sums.ts";
 
-/** Which things are asked about: all, a project with its workspaces, or one workspace. */
 export interface Narrowing {
   readonly projectId: string | undefined;
   readonly workspaceId: string | undefined;
 }
 
-/** The organization, and the thing if one is named, with what the caller holds there. */
 export interface Scope {
   readonly organizationId: string;
   readonly allowForceDeleteWorkspaces: number;
   readonly standing: Standing;
-  /** Null where none is named, or where there is none of that id. */
+  /** Null if none is named, or if it does not exist. */
   readonly projectId: string | null;
   readonly workspaceId: string | null;
-  readonly held: Access;
+  readonly granted: Access;
 }
 
 type ScopeRow = StandingRow &
-  Omit<Scope, "standing" | "held"> & { readonly projectAccess: number | null; readonly workspaceAccess: number | null };
+  Omit<Scope, "standing" | "granted"> & {
+    readonly projectAccess: number | null;
+    readonly workspaceAccess: number | null;
+  };
 
-/** One statement. Undefined where there is no such organization. */
+/** Undefined if the organization does not exist. */
 export async function findScope(
   tx: Tx,
   actor: Actor,
@@ -57,10 +59,10 @@ export async function findScope(
   const [row] = result.rows;
   if (row === undefined) return undefined;
   const standing = standingOf(actor, row);
-  return { ...row, standing, held: effective(standing.everywhere, row.projectAccess, row.workspaceAccess) };
+  return { ...row, standing, granted: effective(standing.everywhere, row.projectAccess, row.workspaceAccess) };
 }
 
-/** One row for each team, kind and level of record through which a holder holds something; more than one for a holder. */
+/** One row for each team, record kind and level from which a holder has access; a holder can have several rows. */
 export interface HolderRow {
   readonly id: string;
   readonly kind: "team" | "user";
@@ -69,7 +71,7 @@ export interface HolderRow {
   readonly isEverywhere: number;
   readonly projects: number;
   readonly workspaces: number;
-  /** What is held on the thing that is asked about; on everything where none is. */
+  /** The access to the queried target; on everything if none is named. */
   readonly mask: number;
   readonly isOwner: number;
   readonly teamId: string | null;
@@ -83,7 +85,7 @@ export interface HolderRow {
   readonly recordId: string | null;
 }
 
-/** The teams and people of the organization, and for each the teams through which it holds anything. */
+/** The organization's teams and users, and for each of them the teams that give it access. */
 function seatsTables({ organizationId, standing }: Scope, actor: Actor): RawBuilder<unknown> {
   return sql`
     subjects as materialized (
@@ -101,25 +103,25 @@ function seatsTables({ organizationId, standing }: Scope, actor: Actor): RawBuil
       where seat.organization_id = ${organizationId} and ${inForce("seat")})`;
 }
 
-/** What each holds everywhere, and the bits that give what is asked for. */
+/** What each has everywhere, and the bits that give the queried permission. */
 function baseTable(
   { allowForceDeleteWorkspaces, workspaceId }: Scope,
   permission: string | undefined,
 ): RawBuilder<unknown> {
   const access = sql.ref<number | null>("summed.access");
   const owner = sql<boolean>`(summed.is_site_admin = 1 or ${ownsIn(access)})`;
-  const asked = { owner, allowForceDelete: sql<number>`cast(${allowForceDeleteWorkspaces} as bigint)` };
+  const ownership = { owner, allowForceDelete: sql<number>`cast(${allowForceDeleteWorkspaces} as bigint)` };
   return sql`base as materialized (
     select summed.id as holder, case when ${owner} then 1 else 0 end as is_owner,
       case when summed.is_site_admin = 1 then ${sql.lit(everything)} else ${everywhereIn(access)} end as mask,
-      ${workspaceId === null ? bitsGivingIn("project", permission, asked) : sql`0`} as project_bits,
-      ${bitsGivingIn("workspace", permission, asked)} as workspace_bits
+      ${workspaceId === null ? bitsGivingIn("project", permission, ownership) : sql`0`} as project_bits,
+      ${bitsGivingIn("workspace", permission, ownership)} as workspace_bits
     from (select subjects.id as id, subjects.is_site_admin as is_site_admin, bit_or(t.organization_access) as access
       from subjects left join seats on seats.holder = subjects.id left join teams as t on t.id = seats.team_id
       group by subjects.id, subjects.is_site_admin) as summed)`;
 }
 
-/** The projects that are asked about, with how many projects and workspaces each stands for. */
+/** The queried projects, with how many projects and workspaces each counts for. */
 function scopeTable({ organizationId, projectId, workspaceId }: Scope): RawBuilder<unknown> {
   if (workspaceId !== null)
     return sql`scope as materialized (select cast(${projectId} as text) as id, 0 as projects, 1 as workspaces)`;
@@ -151,7 +153,7 @@ const alone = sql<number>`base.mask`;
 const withProject = sql<number>`(base.mask | coalesce(op.mask, 0))`;
 const withBoth = sql<number>`(base.mask | coalesce(op.mask, 0) | ow.mask)`;
 
-/** How much each holds, every thing once: by what it holds everywhere, else by its project's sum, else by its own. */
+/** How much each has. Every target counts once: by access everywhere, else by its project's sum, else by its own. */
 function holdersTables(): RawBuilder<unknown> {
   const all = (column: string) => sql`(select coalesce(sum(${sql.ref(column)}), 0) from scope)`;
   const either = sql`(${reached("project", alone)} or ${reached("workspace", alone)})`;
@@ -179,7 +181,7 @@ function holdersTables(): RawBuilder<unknown> {
       having max(tallies.is_everywhere) = 1 or sum(tallies.projects) + sum(tallies.workspaces) > 0)`;
 }
 
-/** Of the page's holders: the records that give any of what is asked for, by team, kind and level. */
+/** For the page's holders: the records that give the queried permission, by team, kind and level. */
 function recordsTable({ organizationId, projectId, workspaceId }: Scope): RawBuilder<unknown> {
   const onThing = workspaceId === null ? sql`` : sql`and g.workspace_id = ${workspaceId}`;
   const inProject = projectId === null ? sql`` : sql`and w.project_id = ${projectId}`;
@@ -198,13 +200,12 @@ function recordsTable({ organizationId, projectId, workspaceId }: Scope): RawBui
       where (g.permissions & base.workspace_bits) <> 0 group by page.id, g.team_id, g.access)`;
 }
 
-/** What is asked of holders: this permission, or any; this kind of holder, or both. */
+/** Undefined: any permission, or both kinds of holders. */
 export interface HoldersAsked {
   readonly permission: string | undefined;
   readonly kind: string | undefined;
 }
 
-/** One statement: the page in the order of names, its total, and how many teams the caller may not know of. */
 export async function pageOfHolders(
   tx: Tx,
   actor: Actor,

@@ -1,6 +1,6 @@
 /**
- * Which requests are changes of access, and how each is read: as its own route would read it. What it names is told, so that it can
- * be known beforehand whom it concerns. Refuses whatever else is sent as a change.
+ * Parses changes of access in a preview request: which operations they can use, each read like a request to its own route, and the
+ * resources that each refers to. Refuses everything else.
  */
 import type { Operation, Resource, ResourceDefinition } from "../../../jsonapi/define.ts";
 import { parseBody } from "../../../jsonapi/input.ts";
@@ -8,7 +8,6 @@ import { matchPath, paramsOf } from "../../../jsonapi/paths.ts";
 import { AppError, type Fault, invalid } from "../../../kernel/errors.ts";
 import type { Context } from "../../shared/context.ts";
 
-/** A change as it is sent. */
 export interface SentChange {
   readonly method: string;
   readonly path: string;
@@ -23,35 +22,33 @@ export type NamedType =
   | "team-workspaces"
   | "organization-memberships";
 
-/** A thing that a change names. */
 export interface Named {
   readonly type: NamedType;
   readonly id: string;
 }
 
-/** A change that was read. */
 export interface ReadChange extends SentChange {
   readonly operation: Operation;
   readonly handler: (request: unknown) => Promise<unknown>;
   readonly params: Readonly<Record<string, string>>;
   readonly input: unknown;
-  /** The same without what has nothing to do with access. */
+  /** `input` without what does not affect access. */
   readonly essence: unknown;
   readonly names: readonly Named[];
-  /** The workspaces that it moves, and where to; by name, where the path has one. */
+  /** The workspaces that it moves, and their new project; by name, if the path has the name. */
   readonly moves: { readonly to: string; readonly ids: readonly string[]; readonly name?: string } | undefined;
 }
 
 export const pointerOf = (position: number): string => `/data/attributes/changes/${position}`;
 
-/** What a change of access looks like to us, once its own route's reader has read it. */
+/** The input of any of the operations, after its own route's parser. */
 type Input = any;
 type Params = Readonly<Record<string, string | undefined>>;
 
 interface Kind {
   readonly names: (params: Params, input: Input) => readonly Named[];
   readonly moves?: (params: Params, input: Input) => NonNullable<ReadChange["moves"]>;
-  /** What of the body changes access; left out where all of it does. */
+  /** The part of the body that changes access; absent if all of it does. */
   readonly essence?: (input: Input) => unknown;
   readonly faults?: (input: Input) => readonly Fault[];
 }
@@ -70,11 +67,10 @@ const moveFaults = (input: Input): Fault[] =>
         {
           pointer: "/data/relationships/project",
           detail:
-            "Project can't be blank: a change of a workspace is one of access where it moves the workspace to another project",
+            "Project can't be blank. An update of a workspace can only be previewed if it moves the workspace to another project",
         },
       ];
 
-/** By the id of the operation. */
 const kinds: Readonly<Record<string, Kind>> = {
   createTeamProject: {
     names: (_, { relationships: { team, project } }) => [named("teams", team), named("projects", project)],
@@ -133,21 +129,22 @@ interface Offered {
 
 export type ChangeReader = (changes: readonly SentChange[]) => ReadChange[];
 
-/** Reads changes as these resources' own routes would. Raises `invalid` with every fault of all of them. */
+/** Parses changes like the resources' own routes. Raises `invalid` with the faults of all changes. */
 export function changeReader(resources: readonly Resource<Context>[]): ChangeReader {
-  const offered = resources.flatMap(({ definition, handlers }) =>
+  const previewable = resources.flatMap(({ definition, handlers }) =>
     Object.entries(definition.operations).flatMap(([id, operation]): Offered[] => {
       const [kind, handler] = [kinds[id], handlers[id]];
       return kind === undefined || handler === undefined ? [] : [{ id, kind, operation, definition, handler }];
     }),
   );
-  const missing = Object.keys(kinds).filter((id) => offered.every((one) => one.id !== id));
-  if (missing.length > 0) throw new Error(`previews know of operations that nobody offers: ${missing.join(", ")}`);
+  const missing = Object.keys(kinds).filter((id) => previewable.every((one) => one.id !== id));
+  if (missing.length > 0)
+    throw new Error(`access previews list operations that no resource offers: ${missing.join(", ")}`);
   return (changes) => {
     const faults: Fault[] = [];
     const read = changes.map((change, position) => {
       try {
-        return readChange(offered, change);
+        return readChange(previewable, change);
       } catch (error) {
         if (!(error instanceof AppError) || error.code !== "invalid") throw error;
         faults.push(...faultsOf(error, position));
@@ -159,21 +156,21 @@ export function changeReader(resources: readonly Resource<Context>[]): ChangeRea
   };
 }
 
-/** A change's own faults, at their place in the request. */
+/** A change's own faults, with their position in the request. */
 export const faultsOf = ({ faults }: AppError, position: number, below = ""): Fault[] =>
   faults.map(({ detail, pointer }) => ({
     detail,
     pointer: `${pointerOf(position)}${pointer === undefined ? "" : `${below}${pointer}`}`,
   }));
 
-function readChange(offered: readonly Offered[], change: SentChange): ReadChange {
+function readChange(previewable: readonly Offered[], change: SentChange): ReadChange {
   const path = change.path.replace(/^\/api\/v2(?=\/)/, "");
-  const atPath = offered.flatMap((one) => {
+  const atPath = previewable.flatMap((one) => {
     const params = matchPath(one.operation.path, path);
     return params === undefined ? [] : [{ ...one, params: paramsOf(params) }];
   });
   const found = atPath.find(({ operation }) => operation.method === change.method);
-  if (found === undefined) throw invalid([notOffered(offered, atPath)]);
+  if (found === undefined) throw invalid([notPreviewableFault(previewable, atPath)]);
   const { kind, operation, definition, handler, params } = found;
   const input = inputOf(kind, definition, operation, change.body);
   return {
@@ -188,20 +185,20 @@ function readChange(offered: readonly Offered[], change: SentChange): ReadChange
   };
 }
 
-function notOffered(offered: readonly Offered[], atPath: readonly Offered[]): Fault {
-  const told = (all: readonly Offered[], what: (one: Offered) => string) => [...new Set(all.map(what))].join(", ");
+function notPreviewableFault(previewable: readonly Offered[], atPath: readonly Offered[]): Fault {
+  const listed = (all: readonly Offered[], what: (one: Offered) => string) => [...new Set(all.map(what))].join(", ");
   if (atPath.length > 0)
     return {
       pointer: "/method",
-      detail: `Method must be one of: ${told(atPath, ({ operation }) => operation.method)}, for a change of access at this path`,
+      detail: `Method must be one of: ${listed(atPath, ({ operation }) => operation.method)}, for a change of access at this path`,
     };
   return {
     pointer: "/path",
-    detail: `Path must be that of a change of access; these are: ${told(offered, ({ operation: { method, path } }) => `${method} ${path}`)}`,
+    detail: `Path must be that of a change of access, which are: ${listed(previewable, ({ operation: { method, path } }) => `${method} ${path}`)}`,
   };
 }
 
-/** The body as the route reads it. Raises `invalid`, with pointers below the change. */
+/** The body as its route parses it. Raises `invalid`, with pointers below the change. */
 function inputOf(kind: Kind, definition: ResourceDefinition, operation: Operation, body: unknown): unknown {
   const below = (faults: readonly Fault[]): Fault[] =>
     faults.map((fault) => ({ ...fault, pointer: `/body${fault.pointer ?? ""}` }));

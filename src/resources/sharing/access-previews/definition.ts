@@ -1,30 +1,27 @@
-/** A change of access, asked as a question: who would gain and lose what, and may the caller make it. */
+/** An access preview: who would gain and lose access by some changes, and whether the caller can make them. */
 import { z } from "zod";
 import { defineResource } from "../../../jsonapi/define.ts";
 import { flag, oneOf, text, wholeNumber } from "../../../jsonapi/schemas.ts";
 
-/** How many changes can be asked about at once. */
 const changesMax = 100;
-/** How many workspaces, or projects, are named of those that are counted together. */
+/** How many of the counted workspaces or projects are named. */
 export const namedMax = 10;
 
-/** A change as it was asked about. */
 export interface ToldChange {
   readonly method: string;
   readonly path: string;
   readonly allowed: boolean;
-  /** Why the caller may not, in the words of the change's own refusal. */
+  /** Why the caller can't make it, as its own route says; null if they can. */
   readonly refusal: string | null;
 }
 
-/** Permissions that come or go together, on how many things, and the first of those that the caller may see. */
+/** Permissions that are gained or lost together, on how many projects or workspaces, and the first of these that the caller can see. */
 export interface Share {
   readonly permissions: readonly string[];
   readonly count: number;
   readonly named: readonly { readonly id: string; readonly name: string }[];
 }
 
-/** What one team or person would gain, or lose. */
 export interface Difference {
   readonly subject: { readonly type: "teams" | "users"; readonly id: string; readonly name: string };
   readonly organization: readonly string[];
@@ -32,7 +29,7 @@ export interface Difference {
   readonly workspaces: readonly Share[];
 }
 
-/** How many teams and people there are beside those that are named, which the caller may not see. */
+/** The number of further teams and users that the caller can't see. */
 export interface Unseen {
   readonly teams: number;
   readonly users: number;
@@ -51,7 +48,7 @@ export interface PreviewView {
   readonly unseenLosses: Unseen;
 }
 
-const toldChange = z.object({
+const previewedChange = z.object({
   method: z.string(),
   path: z.string(),
   allowed: z.boolean(),
@@ -93,37 +90,43 @@ const change = z.object({
   body: z.unknown().optional(),
 });
 
-const asked = z
+const previewAttributes = z
   .object({
-    changes: z.array(change).min(1, { error: "must name at least one change" }).max(changesMax),
+    changes: z.array(change).min(1, { error: "must contain at least one change" }).max(changesMax),
     "access-version": text({ min: 1, max: 256 }).nullable().optional(),
     apply: flag().optional(),
   })
   .refine((attributes) => attributes.apply !== true || typeof attributes["access-version"] === "string", {
     path: ["access-version"],
-    error: "can't be blank where the changes are to be applied: send the one that the preview of them answered",
+    error: "can't be blank if the changes are to be applied. Send the one from their preview",
   });
 
 export const accessPreviews = defineResource<PreviewView>()(({ readOnly, toOne }) => ({
   type: "access-previews",
-  doc: "What changes of access would give to each team and person and take from them, told before they are made. Nothing is kept of a preview.",
+  doc: "What changes of access would give to each team and user, and take from them, before they are made. Previews are not stored.",
   id: (view) => view.id,
   attributes: {
     "access-version": readOnly(
       text(),
-      "Another one after every change of who may do what in the organization: send it back to apply what was previewed.",
+      "Changes with every change of access in the organization. Send it back to apply the previewed changes.",
     ),
-    applied: readOnly(flag(), "Whether the changes were made."),
-    allowed: readOnly(flag(), "Whether the caller may make all of the changes."),
-    changes: readOnly(z.array(toldChange), "Each change: whether the caller may make it and, if not, why."),
+    applied: readOnly(flag(), "Whether the changes were applied."),
+    allowed: readOnly(flag(), "Whether the caller can make all of the changes."),
+    changes: readOnly(z.array(previewedChange), "Each change: whether the caller can make it and, if not, why."),
     gains: readOnly(
       z.array(difference),
-      `What each team and person would gain: permissions on the organization, and on how many projects and workspaces, of which the first ${namedMax} that the caller may see are named.`,
+      `What each team and user would gain: permissions on the organization, and on how many projects and workspaces. The first ${namedMax} that the caller can see are named.`,
       { from: (view) => shown(view.gains) },
     ),
     losses: readOnly(z.array(difference), "The same for what each would lose.", { from: (view) => shown(view.losses) }),
-    "unseen-gains": readOnly(unseen, "How many more teams and people gain something, whom the caller may not see."),
-    "unseen-losses": readOnly(unseen, "How many more teams and people lose something, whom the caller may not see."),
+    "unseen-gains": readOnly(
+      unseen,
+      "The number of further teams and users that gain something and that the caller can't see.",
+    ),
+    "unseen-losses": readOnly(
+      unseen,
+      "The number of further teams and users that lose something and that the caller can't see.",
+    ),
   },
   relationships: {
     organization: toOne("organizations", "The organization.", {
@@ -135,10 +138,10 @@ export const accessPreviews = defineResource<PreviewView>()(({ readOnly, toOne }
     previewAccess: {
       method: "POST",
       path: "/organizations/:organization_name/access-previews",
-      summary: "Tell what changes of access would do, or make them as previewed: all or none",
-      needs: "whoever may read what is changed; to apply the changes, whoever may make each of them",
+      summary: "Preview changes of access, or apply previewed changes, all or none",
+      needs: "read access to what is changed; to apply the changes, permission for each of them",
       body: {
-        custom: z.object({ data: z.object({ type: z.literal("access-previews"), attributes: asked }) }),
+        custom: z.object({ data: z.object({ type: z.literal("access-previews"), attributes: previewAttributes }) }),
       },
       answer: "document",
       example: {

@@ -1,7 +1,7 @@
 /**
- * What a change of access does to those whom it concerns: what each may do before, what after, and the difference. Both are decided by
- * `access/`, as for a request of their own. Pure; workspaces that nothing singles out are counted project by project, so that it
- * takes as long as there are grants, however many workspaces there are.
+ * The effects of changes of access on each affected subject: its permissions before and after, and the difference, decided by
+ * `access/` as for its own requests. Pure. Workspaces without a record or move of their own are counted by project, so that the
+ * time depends on the number of grants, not of workspaces.
  */
 import type { Actor } from "../../../access/actor.ts";
 import { effective } from "../../../access/effective.ts";
@@ -11,38 +11,34 @@ import { organizationPermissions } from "../../../access/permissions/organizatio
 import { projectPermissions, projectRightsOf } from "../../../access/permissions/project.ts";
 import { workspacePermissions, workspaceRightsOf } from "../../../access/permissions/workspace.ts";
 
-/** What a team holds: in the organization, and on each project and workspace by its records. */
 export interface TeamGrants {
   readonly organizationAccess: Mask;
   readonly projects: ReadonlyMap<string, Mask>;
   readonly workspaces: ReadonlyMap<string, Mask>;
 }
 
-/** What a subject is at one of the two moments. */
 export interface Position {
   readonly isMember: boolean;
   readonly teams: readonly TeamGrants[];
 }
 
-/** The organization, as far as it matters to the change. */
 export interface World {
   readonly organizationId: string;
   readonly allowForceDeleteWorkspaces: number;
-  /** In order; with how many workspaces each has after the change. */
+  /** In order, with the number of workspaces after the changes. */
   readonly projects: readonly { readonly id: string; readonly workspaceCount: number }[];
-  /** The project of each workspace that is singled out by a record or by a move, before and after. */
+  /** The project, before and after, of each workspace with a record or a move of its own. */
   readonly places: ReadonlyMap<string, { readonly before: string; readonly after: string }>;
   /** Those of them that move. */
   readonly movedIds: ReadonlySet<string>;
 }
 
-/** Permissions that come, or go, together. */
 export interface Group {
   readonly permissions: readonly string[];
   count: number;
-  /** Things that are known one by one. */
+  /** Targets that are known individually. */
   readonly ids: string[];
-  /** Projects of which all workspaces are meant that are not singled out for this subject. */
+  /** Projects of which all other workspaces count. */
   readonly projectIds: string[];
 }
 
@@ -59,27 +55,26 @@ export interface Effects {
 
 type Flags = Readonly<Record<string, boolean>>;
 
-/** What only one of the two allows. */
+/** The flags that only the second one sets. */
 const more = (than: Flags, flags: Flags): string[] =>
   Object.keys(flags).filter((name) => flags[name] === true && than[name] !== true);
 
-/** Everything that a subject holds at one moment, added up. */
 interface Held {
   readonly standing: Standing;
   readonly projects: ReadonlyMap<string, Mask>;
   readonly workspaces: ReadonlyMap<string, Mask>;
 }
 
-function heldAt(subject: Actor, organizationId: string, { isMember, teams }: Position): Held {
+function accessAt(subject: Actor, organizationId: string, { isMember, teams }: Position): Held {
   const teamAccess = teams.length === 0 ? null : effective(...teams.map((team) => team.organizationAccess)).mask;
   return {
     standing: standingOf(subject, { organizationId, teamAccess, isMember: Number(isMember), ...open }),
-    projects: added(teams.map((team) => team.projects)),
-    workspaces: added(teams.map((team) => team.workspaces)),
+    projects: combined(teams.map((team) => team.projects)),
+    workspaces: combined(teams.map((team) => team.workspaces)),
   };
 }
 
-function added(grants: readonly ReadonlyMap<string, Mask>[]): ReadonlyMap<string, Mask> {
+function combined(grants: readonly ReadonlyMap<string, Mask>[]): ReadonlyMap<string, Mask> {
   const [first, ...others] = grants;
   if (others.length === 0) return first ?? new Map<string, Mask>();
   const sum = new Map(first);
@@ -87,12 +82,11 @@ function added(grants: readonly ReadonlyMap<string, Mask>[]): ReadonlyMap<string
   return sum;
 }
 
-/** Gains and losses on things of one kind, put together where the same permissions come or go. */
 class Groups {
   readonly gains = new Map<string, Group>();
   readonly losses = new Map<string, Group>();
 
-  /** `counted` instead of the thing itself: that many workspaces of the project. */
+  /** `counted`: so many workspaces of the project, instead of the target itself. */
   add(difference: Difference, id: string, counted?: number): void {
     for (const [groups, permissions] of [
       [this.gains, difference.gained],
@@ -113,8 +107,8 @@ interface Difference {
   readonly lost: readonly string[];
 }
 
-/** The difference of two positions on a thing. There are few different ones, so each is worked out once. */
-function comparing(before: Held, after: Held, flagsOf: (held: Held, mask: Mask) => Flags) {
+/** Compares two masks on a target. There are few different pairs, so each is computed once. */
+function comparer(before: Held, after: Held, flagsOf: (held: Held, mask: Mask) => Flags) {
   const known = new Map<string, Difference>();
   return (grantsBefore: readonly (Mask | undefined)[], grantsAfter: readonly (Mask | undefined)[]): Difference => {
     const [was, is] = [
@@ -132,45 +126,44 @@ function comparing(before: Held, after: Held, flagsOf: (held: Held, mask: Mask) 
   };
 }
 
-/** What the change does to one subject: a team, or a person as the sum of teams. */
-export function effectsOn(subject: Actor, world: World, was: Position, is: Position): Effects {
-  const { organizationId, allowForceDeleteWorkspaces } = world;
-  const [before, after] = [heldAt(subject, organizationId, was), heldAt(subject, organizationId, is)];
-  const onProject = comparing(before, after, (_, mask) => ({
+export function effectsOn(subject: Actor, previewed: World, was: Position, is: Position): Effects {
+  const { organizationId, allowForceDeleteWorkspaces } = previewed;
+  const [before, after] = [accessAt(subject, organizationId, was), accessAt(subject, organizationId, is)];
+  const onProject = comparer(before, after, (_, mask) => ({
     ...projectPermissions({ mask }),
     ...projectRightsOf({ mask }),
   }));
-  const onWorkspace = comparing(before, after, ({ standing: { owner } }, mask) => ({
+  const onWorkspace = comparer(before, after, ({ standing: { owner } }, mask) => ({
     ...workspacePermissions({ access: { mask }, owner, allowForceDeleteWorkspaces }),
     ...workspaceRightsOf({ mask }),
   }));
   const [projects, workspaces] = [new Groups(), new Groups()];
-  const singled = new Set([...before.workspaces.keys(), ...after.workspaces.keys(), ...world.movedIds]);
+  const singled = new Set([...before.workspaces.keys(), ...after.workspaces.keys(), ...previewed.movedIds]);
   const singledIn = new Map<string, number>();
   for (const id of singled) {
-    const place = world.places.get(id);
-    if (place === undefined) continue;
-    singledIn.set(place.after, (singledIn.get(place.after) ?? 0) + 1);
+    const location = previewed.places.get(id);
+    if (location === undefined) continue;
+    singledIn.set(location.after, (singledIn.get(location.after) ?? 0) + 1);
     const held = (at: Held, projectId: string) => [at.projects.get(projectId), at.workspaces.get(id)];
-    workspaces.add(onWorkspace(held(before, place.before), held(after, place.after)), id);
+    workspaces.add(onWorkspace(held(before, location.before), held(after, location.after)), id);
   }
-  for (const { id, workspaceCount } of concerned(world, before, after)) {
+  for (const { id, workspaceCount } of affectedProjects(previewed, before, after)) {
     const [had, has] = [[before.projects.get(id)], [after.projects.get(id)]];
     projects.add(onProject(had, has), id);
     const others = workspaceCount - (singledIn.get(id) ?? 0);
     if (others > 0) workspaces.add(onWorkspace(had, has), id, others);
   }
   const [had, has] = [organizationPermissions(before.standing), organizationPermissions(after.standing)];
-  const told = (side: "gains" | "losses", organization: string[]): Effect => ({
+  const effectOf = (side: "gains" | "losses", organization: string[]): Effect => ({
     organization,
     projects: [...projects[side].values()],
     workspaces: [...workspaces[side].values()],
   });
-  return { gains: told("gains", more(had, has)), losses: told("losses", more(has, had)) };
+  return { gains: effectOf("gains", more(had, has)), losses: effectOf("losses", more(has, had)) };
 }
 
-/** The projects on which it may make a difference: all, where something changes that is held everywhere. */
-function concerned({ projects }: World, before: Held, after: Held): World["projects"] {
+/** The projects that can differ: all, if access to everything changes. */
+function affectedProjects({ projects }: World, before: Held, after: Held): World["projects"] {
   const isSame =
     before.standing.everywhere === after.standing.everywhere && before.standing.owner === after.standing.owner;
   return isSame ? projects.filter(({ id }) => before.projects.has(id) || after.projects.has(id)) : projects;

@@ -1,4 +1,4 @@
-/** Gives names to what an effect counts, as far as the caller may see it: the first of each group, never one more. */
+/** Adds names to effects: those of the first targets of each group that the caller can see. */
 import { type Access, effective } from "../../../access/effective.ts";
 import { projectPermissions } from "../../../access/permissions/project.ts";
 import { seesWorkspace } from "../../../access/permissions/workspace.ts";
@@ -15,53 +15,52 @@ export interface Told {
   readonly effect: Effect;
 }
 
-/** How many projects of a group are looked into beside those that fill the names: of some all workspaces are singled out. */
+/** How many more projects of a group are searched than seem necessary, because all workspaces of some may have records of their own. */
 const spare = 5;
 
-/** Two statements at the most, after the transaction: what the caller may see now. */
+/** At most two statements, after the transaction, with what the caller can see then. */
 export async function withNames(
   tx: Tx,
   context: Context,
   organization: OrganizationView,
-  picture: Picture,
-  told: readonly Told[],
+  comparison: Picture,
+  subjectEffects: readonly Told[],
   isApplied: boolean,
 ): Promise<Difference[]> {
-  const sight = await sightOf(tx, context, organization, picture, told, isApplied);
-  // Those who are in the same teams share their groups.
+  const lookup = await nameLookupFor(tx, context, organization, comparison, subjectEffects, isApplied);
+  // Subjects in the same teams share their groups.
   const known = new Map<Group, Share>();
   const named = (group: Group, name: (group: Group) => Share["named"]): Share => {
     const share = known.get(group) ?? { permissions: group.permissions, count: group.count, named: name(group) };
     known.set(group, share);
     return share;
   };
-  return told.map(({ subject, effect }): Difference => {
+  return subjectEffects.map(({ subject, effect }): Difference => {
     const { type, id, name, before, after } = subject;
     const isSingled = (workspaceId: string) =>
-      picture.world.movedIds.has(workspaceId) ||
+      comparison.previewed.movedIds.has(workspaceId) ||
       [before, after].some(({ teams }) => teams.some((team) => team.workspaces.has(workspaceId)));
     return {
       subject: { type, id, name },
       organization: effect.organization,
-      projects: effect.projects.map((group) => named(group, sight.projects)),
-      workspaces: effect.workspaces.map((group) => named(group, (one) => sight.workspaces(one, isSingled))),
+      projects: effect.projects.map((group) => named(group, lookup.projects)),
+      workspaces: effect.workspaces.map((group) => named(group, (one) => lookup.workspaces(one, isSingled))),
     };
   });
 }
 
-/** What the caller may see of groups. */
 interface Sight {
   readonly projects: (group: Group) => Share["named"];
-  /** `isSingled` tells of a workspace that it is counted by itself for the subject, and not with its project. */
+  /** `isSingled`: whether a workspace is counted individually for the subject, not with its project. */
   readonly workspaces: (group: Group, isSingled: (workspaceId: string) => boolean) => Share["named"];
 }
 
-async function sightOf(
+async function nameLookupFor(
   tx: Tx,
   context: Context,
   organization: OrganizationView,
   { known, projects }: Picture,
-  told: readonly Told[],
+  subjectEffects: readonly Told[],
   isApplied: boolean,
 ): Promise<Sight> {
   const names = new Map(projects.map(({ id, name }) => [id, name]));
@@ -70,7 +69,7 @@ async function sightOf(
   );
   const sizes = new Map(projects.map(({ id, workspaceCount }) => [id, workspaceCount]));
   const seesAll = (id: string) => seesWorkspace(held.get(id) ?? nothing);
-  const groups = new Set(told.flatMap(({ effect }) => effect.workspaces));
+  const groups = new Set(subjectEffects.flatMap(({ effect }) => effect.workspaces));
   const open = new Map([...groups].map((group) => [group, lookedInto(group, sizes, seesAll)]));
   const looked = [...new Set([...open.values()].flat())];
   const closed = groups.size === 0 ? [] : [...sizes.keys()].filter((id) => !seesAll(id));
@@ -90,7 +89,7 @@ async function sightOf(
         .map((id) => ({ id, name: names.get(id) ?? "" })),
     workspaces: (group, isSingled) => {
       const looking = [...(open.get(group) ?? []), ...group.projectIds.filter((id) => partly.has(id))];
-      // Singled out for somebody else, for this subject they are like all others of their project.
+      // Counted individually for others, but with their project for this subject.
       const others = looking.flatMap((id) => [
         ...(plain.get(id) ?? []),
         ...(singled.get(id) ?? []).filter(({ workspaceId }) => !isSingled(workspaceId)),
@@ -109,7 +108,7 @@ const firstOf = (rows: readonly WorkspaceRow[]): Share["named"] =>
     .slice(0, namedMax)
     .map(({ workspaceId, name }) => ({ id: workspaceId, name }));
 
-/** As many projects, in their order, as may be needed for the names. */
+/** As many projects, in order, as the names may need. */
 function lookedInto(
   { projectIds }: Group,
   sizes: ReadonlyMap<string, number>,

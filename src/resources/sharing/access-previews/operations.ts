@@ -1,4 +1,4 @@
-/** The preview of changes of access, and their application: read → make in one transaction → compare → tell, or keep. */
+/** The operation of access previews: parse → apply in one transaction → compare → report, and roll back or commit. */
 import { type Actor, principalOf } from "../../../access/actor.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { Resource } from "../../../jsonapi/define.ts";
@@ -17,7 +17,7 @@ import { compose, concernOf, pictureAfter, pictureBefore, type Picture, type Sub
 import { at, carryOut, type MayRead, type Outcome, refuseUnseen } from "./rehearsal.ts";
 import { accessVersionOf, findNamed, type NamedRow, readableAmong } from "./store.ts";
 
-/** `resources` are those whose operations can be previewed: their own functions carry a change out. */
+/** `resources`: those whose operations can be previewed; their own handlers apply a change. */
 export function accessPreviewResource(resources: readonly Resource<Context>[]): Resource<Context> {
   const read = changeReader(resources);
   return implement(accessPreviews, {
@@ -31,32 +31,31 @@ interface Asked {
   readonly apply?: boolean | undefined;
 }
 
-/** What was found out in the transaction. */
 interface Found {
   readonly organization: OrganizationView;
   readonly accessVersion: string;
-  readonly outcomes: readonly Outcome[];
-  readonly picture: Picture;
+  readonly results: readonly Outcome[];
+  readonly comparison: Picture;
 }
 
 /**
- * Raises `precondition-failed` where access has changed since the version that was sent, and what a change that may not be made is
- * refused with, where all are to be made.
+ * Raises `precondition-failed` if access has changed since the version in the request; when applying, also the refusal of the first
+ * change that the caller can't make.
  */
-async function preview(read: ChangeReader, context: Context, organizationName: string, asked: Asked) {
-  const { apply = false, "access-version": expected } = asked;
-  const changes = read(asked.changes);
+async function preview(read: ChangeReader, context: Context, organizationName: string, request: Asked) {
+  const { apply = false, "access-version": expected } = request;
+  const changes = read(request.changes);
   const woken = new Set<string>();
   const inside: Context = { ...context, wake: (job) => void woken.add(job) };
-  const work = (tx: Tx) => make(tx, inside, organizationName, changes, { apply, expected: expected ?? undefined });
+  const work = (tx: Tx) => run(tx, inside, organizationName, changes, { apply, expected: expected ?? undefined });
   const { database } = context;
-  const found = apply ? await database.write(work) : await database.rehearse(work);
+  const result = apply ? await database.write(work) : await database.rehearse(work);
   if (apply) for (const job of woken) context.wake?.(job);
-  return { view: await told(context, asked.changes, found, apply) };
+  return { view: await viewOf(context, request.changes, result, apply) };
 }
 
-/** In the transaction, with the organization to itself: nobody else writes in it meanwhile. */
-async function make(
+/** Runs in the transaction, and locks the organization against all other writes. */
+async function run(
   tx: Tx,
   context: Context,
   organizationName: string,
@@ -74,28 +73,28 @@ async function make(
   );
   const missing = missingIn(organization, changes, named);
   const there = changes.filter((_, position) => !missing.has(position));
-  const concern = await concernOf(tx, organization, there, named);
-  const before = await pictureBefore(tx, context, organization, concern);
+  const affected = await concernOf(tx, organization, there, named);
+  const before = await pictureBefore(tx, context, organization, affected);
   const mayRead = mayReadIn(tx, context, organization);
-  const { outcomes, faults } = await carryOut(tx, context, changes, missing, mayRead);
-  const refuseUnseenFirst = () => refuseUnseen(tx, context, changes, outcomes, missing, mayRead);
-  // Whatever else is wrong is told afterwards: it would tell what is there from what is not.
+  const { results, faults } = await carryOut(tx, context, changes, missing, mayRead);
+  const refuseUnseenFirst = () => refuseUnseen(tx, context, changes, results, missing, mayRead);
+  // Other faults are reported only afterwards, because they would reveal what exists.
   if (apply || faults.length > 0) await refuseUnseenFirst();
   if (faults.length > 0) throw invalid([...faults]);
-  if (apply) refuseRefused(outcomes);
-  const after = await pictureAfter(tx, context, organization, concern, before);
+  if (apply) refuseRefused(results);
+  const after = await pictureAfter(tx, context, organization, affected, before);
   if (!apply) await refuseUnseenFirst();
-  const picture = compose(organization, concern, before, after, principalOf(context.actor));
-  return { organization, accessVersion, outcomes, picture };
+  const comparison = compose(organization, affected, before, after, principalOf(context.actor));
+  return { organization, accessVersion, results, comparison };
 }
 
 const changedMeanwhile = (): AppError =>
   new AppError(
     "precondition-failed",
-    "Access has changed since that access-version, so the preview may no longer tell what would happen. Nothing was changed; preview the changes again, then apply them with the access-version of the new answer.",
+    "Access has changed since that access-version, so the preview may be out of date. Nothing was changed. Preview the changes again, then apply them with the access-version of the new preview.",
   );
 
-/** Which changes name what is not there. To an organization's preview nothing is that is not the organization's own. */
+/** The positions of changes that refer to what does not exist in the organization. */
 function missingIn(
   organization: OrganizationView,
   changes: readonly ReadChange[],
@@ -113,7 +112,7 @@ function missingIn(
   return new Set(changes.flatMap((change, position) => (isMissing(change) ? [position] : [])));
 }
 
-/** Where a workspace would go, and which would go, are not looked at before the right to move them is. */
+/** The right to move is checked before a move's workspaces and new project are, so whether the caller can read these is checked here. */
 function mayReadIn(tx: Tx, context: Context, organization: OrganizationView): MayRead {
   return async ({ moves }) => {
     if (moves === undefined) return true;
@@ -123,24 +122,23 @@ function mayReadIn(tx: Tx, context: Context, organization: OrganizationView): Ma
   };
 }
 
-/** Raises the first refusal, where all changes are to be made. */
-function refuseRefused(outcomes: readonly Outcome[]): void {
-  for (const [position, { refusal }] of outcomes.entries()) if (refusal !== undefined) throw at(refusal, position);
+function refuseRefused(results: readonly Outcome[]): void {
+  for (const [position, { refusal }] of results.entries()) if (refusal !== undefined) throw at(refusal, position);
 }
 
-async function told(
+async function viewOf(
   context: Context,
   sent: readonly SentChange[],
-  { organization, accessVersion, outcomes, picture }: Found,
+  { organization, accessVersion, results, comparison }: Found,
   applied: boolean,
 ): Promise<PreviewView> {
   const { reader } = context.database;
-  const effects = [...(await effectsOnAll(picture))];
+  const effects = [...(await effectsOnAll(comparison))];
   const [gains, losses] = (["gains", "losses"] as const).map((side) => sideOf(effects, side)) as [Side, Side];
   const visible = [...gains.visible, ...losses.visible];
-  const named = await withNames(reader, context, organization, picture, visible, applied);
+  const named = await withNames(reader, context, organization, comparison, visible, applied);
   const changes = sent.map(({ method, path }, position) => {
-    const refusal = outcomes[position]?.refusal;
+    const refusal = results[position]?.refusal;
     return { method, path, allowed: refusal === undefined, refusal: refusal?.message ?? null };
   });
   return {
@@ -158,12 +156,10 @@ async function told(
 }
 
 interface Side {
-  /** In the order in which they are told. */
   readonly visible: readonly Told[];
   readonly unseen: Unseen;
 }
 
-/** Whoever gains, or loses, anything. */
 function sideOf(effects: readonly (readonly [Subject, Effects])[], side: "gains" | "losses"): Side {
   const all = effects
     .map(([subject, both]): Told => ({ subject, effect: both[side] }))
@@ -179,15 +175,15 @@ function sideOf(effects: readonly (readonly [Subject, Effects])[], side: "gains"
 const bySubject = ({ subject: a }: Told, { subject: b }: Told): number =>
   a.type === b.type ? (fold(a.name) < fold(b.name) ? -1 : 1) : a.type < b.type ? -1 : 1;
 
-/** Worked out once for all who are in the same teams, and in turns with whatever else there is to do. */
-async function effectsOnAll({ world, subjects }: Picture): Promise<Map<Subject, Effects>> {
+/** Computed once for all subjects in the same teams, yielding to other work in between. */
+async function effectsOnAll({ previewed, subjects }: Picture): Promise<Map<Subject, Effects>> {
   const known = new Map<string, Effects>();
   const all = new Map<Subject, Effects>();
   for (const subject of subjects) {
-    const key = `${subject.type} ${subject.likeness}`;
+    const key = `${subject.type} ${subject.equivalenceKey}`;
     let effects = known.get(key);
     if (effects === undefined) {
-      effects = effectsOn(asActor(subject, world.organizationId), world, subject.before, subject.after);
+      effects = effectsOn(asActor(subject, previewed.organizationId), previewed, subject.before, subject.after);
       known.set(key, effects);
       await new Promise(setImmediate);
     }
@@ -196,7 +192,6 @@ async function effectsOnAll({ world, subjects }: Picture): Promise<Map<Subject, 
   return all;
 }
 
-/** The subject as one who could call. */
 function asActor({ type, id, name, isSiteAdmin }: Subject, organizationId: string): Actor {
   if (type === "teams") return { kind: "team", teamId: id, name, organizationId, tokenId: "" };
   return { kind: "user", userId: id, name, siteAdmin: isSiteAdmin, tokenId: "", tokenAgeMs: 0 };

@@ -1,6 +1,6 @@
 /**
- * Whom changes concern, and what they hold before and after: taken twice in the transaction in which the changes are made. What the
- * changes can't have touched is looked at once. A constant number of statements, whatever there is of anything.
+ * Snapshots of the affected subjects and their grants before and after the changes, both in the transaction that makes them. What
+ * the changes can't affect is read once. A constant number of statements.
  */
 import type { Tx } from "../../../database/database.ts";
 import type { OrganizationView } from "../../identity/organizations/definition.ts";
@@ -27,17 +27,15 @@ import {
   type WorkspaceRow,
 } from "./store.ts";
 
-/** What changes are about, as far as that is known beforehand. */
+/** What changes affect, as far as that is known beforehand. */
 export interface Concern {
   readonly teamIds: readonly string[];
-  /** People who are named themselves. */
   readonly userIds: readonly string[];
-  /** Workspaces that are to move. */
   readonly workspaceIds: readonly string[];
   readonly within: Within;
 }
 
-/** Records and moves matter in their projects; who is in a team, and what a team may in the organization, matters everywhere. */
+/** Records and moves matter in their projects; team memberships and organization-level permissions matter everywhere. */
 export async function concernOf(
   tx: Tx,
   organization: OrganizationView,
@@ -80,7 +78,6 @@ async function findRecords(tx: Tx, organizationId: string, teamIds: readonly str
   };
 }
 
-/** What the concerned teams are and hold, and who is in them. */
 export interface Before {
   readonly teams: readonly TeamRow[];
   readonly seats: readonly SeatRow[];
@@ -105,7 +102,7 @@ export async function pictureBefore(
   };
 }
 
-/** The same afterwards, with all other teams of the people concerned. */
+/** After the changes, also with the other teams of the affected users. */
 export interface After extends Before {
   readonly projects: readonly ProjectRow[];
 }
@@ -114,68 +111,65 @@ export async function pictureAfter(
   tx: Tx,
   context: Context,
   organization: OrganizationView,
-  concern: Concern,
+  affected: Concern,
   before: Before,
 ): Promise<After> {
   const { id } = organization;
-  const joined = await findSeats(tx, id, "teamId", concern.teamIds);
+  const joined = await findSeats(tx, id, "teamId", affected.teamIds);
   const userIds = distinct([...before.people.map((person) => person.id), ...joined.map(({ userId }) => userId)]);
   const seats = await findSeats(tx, id, "userId", userIds);
-  const teamIds = distinct([...concern.teamIds, ...seats.map(({ teamId }) => teamId)]);
+  const teamIds = distinct([...affected.teamIds, ...seats.map(({ teamId }) => teamId)]);
   return {
     seats,
     people: await findPeople(tx, id, userIds),
     teams: await findTeams(tx, context, organization, teamIds),
-    records: await findRecords(tx, id, teamIds, concern.within),
-    places: await findPlaces(tx, id, concern.workspaceIds),
-    projects: await findProjects(tx, context, id, concern.within),
+    records: await findRecords(tx, id, teamIds, affected.within),
+    places: await findPlaces(tx, id, affected.workspaceIds),
+    projects: await findProjects(tx, context, id, affected.within),
   };
 }
 
-/** Somebody whom the changes concern. */
 export interface Subject {
   readonly type: "teams" | "users";
   readonly id: string;
   readonly name: string;
   readonly isSiteAdmin: boolean;
-  /** Whether the caller may know of what happens to it. */
   readonly isVisible: boolean;
-  /** Equal for those who are in the same teams: the change does the same to them. */
-  readonly likeness: string;
+  /** Equal for users in the same teams: the changes have the same effects on them. */
+  readonly equivalenceKey: string;
   readonly before: Position;
   readonly after: Position;
 }
 
-/** A workspace that is singled out, by name. */
 export interface KnownWorkspace extends WorkspaceRow {
   readonly projectBefore: string;
 }
 
 export interface Picture {
-  readonly world: World;
+  readonly previewed: World;
   readonly subjects: readonly Subject[];
   readonly projects: readonly ProjectRow[];
   readonly known: ReadonlyMap<string, KnownWorkspace>;
 }
 
-/** Puts what was seen twice side by side. Pure. */
+/** Combines the two snapshots. Pure. */
 export function compose(
   organization: OrganizationView,
-  concern: Concern,
+  affected: Concern,
   before: Before,
   after: After,
   callerId: string,
 ): Picture {
-  const sides = sidesOf(concern, before, after);
+  const sides = sidesOf(affected, before, after);
   const known = knownWorkspaces(before, after);
   const places = [...known].map(
     ([id, { projectBefore, projectId }]) => [id, { before: projectBefore, after: projectId }] as const,
   );
   return {
-    subjects: [...teamsOf(sides, before), ...peopleOf(sides, new Set([...concern.userIds, callerId]), before, after)],
+    subjects: [...teamsOf(sides, before), ...peopleOf(sides, new Set([...affected.userIds, callerId]), before, after)],
     projects: after.projects,
     known,
-    world: {
+    previewed: {
       organizationId: organization.id,
       allowForceDeleteWorkspaces: organization.allowForceDeleteWorkspaces,
       projects: after.projects,
@@ -187,13 +181,13 @@ export function compose(
 
 type GrantsOf = (teamId: string) => TeamGrants | undefined;
 
-/** Teams that are not concerned are before what they are after. */
+/** Teams that are not affected are the same before and after. */
 interface Sides {
   readonly grantsBefore: GrantsOf;
   readonly grantsAfter: GrantsOf;
   readonly seatsBefore: ReadonlyMap<string, readonly string[]>;
   readonly seatsAfter: ReadonlyMap<string, readonly string[]>;
-  /** Concerned, and no secret to the caller. */
+  /** Affected, and visible to the caller. */
   readonly visibleTeams: ReadonlySet<string>;
 }
 
@@ -221,20 +215,20 @@ function teamsOf({ grantsBefore, grantsAfter, visibleTeams }: Sides, before: Bef
     name,
     isSiteAdmin: false,
     isVisible: visibleTeams.has(id),
-    likeness: id,
+    equivalenceKey: id,
     before: positionOf(0, [id], grantsBefore),
     after: positionOf(0, [id], grantsAfter),
   }));
 }
 
-/** Who is named is no secret; of others the caller may know who is in a concerned team that it may see. */
+/** Users who are named are visible; others are visible through an affected team that the caller can see. */
 function peopleOf(sides: Sides, named: ReadonlySet<string>, before: Before, after: After): Subject[] {
   const known = new Map(before.people.map((person) => [person.id, person]));
   return after.people.map((person) => {
     const { id, name, isSiteAdmin, isMember } = person;
     const was = known.get(id) ?? person;
     const [teamsBefore, teamsAfter] = [sides.seatsBefore.get(id) ?? [], sides.seatsAfter.get(id) ?? []];
-    const likeness = [
+    const equivalenceKey = [
       isSiteAdmin,
       was.isMember,
       isMember,
@@ -246,7 +240,7 @@ function peopleOf(sides: Sides, named: ReadonlySet<string>, before: Before, afte
       name,
       isSiteAdmin: isSiteAdmin === 1,
       isVisible: named.has(id) || [...teamsBefore, ...teamsAfter].some((teamId) => sides.visibleTeams.has(teamId)),
-      likeness: likeness.join(" "),
+      equivalenceKey: equivalenceKey.join(" "),
       before: positionOf(was.isMember, teamsBefore, sides.grantsBefore),
       after: positionOf(isMember, teamsAfter, sides.grantsAfter),
     };

@@ -1,4 +1,4 @@
-/** SQL of previews: the access version, what changes name, and all that teams hold before and after. It only reads. */
+/** SQL of access previews: the access version, what changes refer to, and the grants of teams before and after. It only reads. */
 import { sql } from "kysely";
 import { principalOf } from "../../../access/actor.ts";
 import { bitOf } from "../../../access/permission-set.ts";
@@ -12,7 +12,7 @@ import { teamIsVisible } from "../../identity/teams/visibility.ts";
 import type { NamedType } from "./changes.ts";
 import { namedMax } from "./definition.ts";
 
-/** Another text after every change of who may do what in an organization, also where something that was given has ended by itself. */
+/** Differs after every change of access in an organization, and when access expires. */
 export async function accessVersionOf(tx: Tx, organizationId: string): Promise<string> {
   const given = sql<string | null>`(select min(coming.ends) from (
     select min(seat.expires_at) as ends from team_members as seat
@@ -30,7 +30,7 @@ export async function accessVersionOf(tx: Tx, organizationId: string): Promise<s
   return nextEnd === null ? `${version}` : `${version}.${Date.parse(nextEnd)}`;
 }
 
-/** A thing of the organization that a change names; more than one row for a membership in several teams. */
+/** A resource of the organization that a change refers to; a membership in several teams has several rows. */
 export interface NamedRow {
   readonly type: NamedType;
   readonly id: string;
@@ -40,7 +40,7 @@ export interface NamedRow {
   readonly userId: string | null;
 }
 
-/** One statement: whatever of these the organization has. Workspaces are found by their names too. */
+/** Those of the resources that the organization has, in one statement. Workspaces are also found by name. */
 export async function findNamed(
   tx: Tx,
   organizationId: string,
@@ -75,7 +75,7 @@ export async function findNamed(
   return found.rows;
 }
 
-/** The teams that have access to projects: a workspace that comes or goes concerns them. */
+/** The teams with access to projects, which moves into or out of these affect. */
 export async function teamsOnProjects(
   tx: Tx,
   organizationId: string,
@@ -96,7 +96,6 @@ export interface TeamRow {
   readonly id: string;
   readonly name: string;
   readonly organizationAccess: number;
-  /** 1 where the caller may know of it. */
   readonly isVisible: number;
 }
 
@@ -121,7 +120,7 @@ export interface SeatRow {
   readonly userId: string;
 }
 
-/** Who is in these teams, or in which teams these people are. Whoever is only invited is nobody yet. */
+/** The members of teams, or the teams of users. Invited users don't count yet. */
 export async function findSeats(
   tx: Tx,
   organizationId: string,
@@ -158,14 +157,13 @@ export async function findPeople(tx: Tx, organizationId: string, ids: readonly s
     .execute();
 }
 
-/** A team's record on a project. */
 export interface ProjectRecordRow {
   readonly teamId: string;
   readonly projectId: string;
   readonly permissions: number;
 }
 
-/** Where records count: in these projects, or everywhere. */
+/** The projects whose records count. */
 export type Within = readonly string[] | "everywhere";
 
 export async function findProjectRecords(
@@ -184,7 +182,6 @@ export async function findProjectRecords(
   return rows.execute();
 }
 
-/** A team's record on a workspace, and where that is. */
 export interface WorkspaceRecordRow extends WorkspaceRow {
   readonly teamId: string;
   readonly permissions: number;
@@ -213,7 +210,7 @@ export async function findWorkspaceRecords(
   return rows.execute();
 }
 
-/** Workspaces that may move, where they are now. */
+/** The current projects of workspaces that may move. */
 export async function findPlaces(tx: Tx, organizationId: string, ids: readonly string[]): Promise<WorkspaceRow[]> {
   return tx.db
     .selectFrom("workspaces as w")
@@ -227,11 +224,9 @@ export interface ProjectRow {
   readonly id: string;
   readonly name: string;
   readonly workspaceCount: number;
-  /** What the caller's teams hold on it. */
   readonly projectAccess: number | null;
 }
 
-/** In the order of their names. */
 export async function findProjects(
   tx: Tx,
   { actor }: Pick<Context, "actor">,
@@ -247,7 +242,6 @@ export async function findProjects(
   return rows.orderBy("p.name").orderBy("p.id").execute();
 }
 
-/** Which of these workspaces the caller may see. */
 export async function readableAmong(
   tx: Tx,
   { actor }: Pick<Context, "actor">,
@@ -264,7 +258,7 @@ export async function readableAmong(
   return new Set((await rows.execute()).map(({ id }) => id));
 }
 
-/** The workspaces of these projects that the caller's teams were given one by one. */
+/** The workspaces of these projects on which the caller's teams have records of their own. */
 export async function givenOneByOne(
   tx: Tx,
   { actor }: Pick<Context, "actor">,
@@ -280,14 +274,14 @@ export async function givenOneByOne(
     .execute();
 }
 
-/** The first workspaces of each of these projects, by their names, without those that are known already. */
+/** The first workspaces of each project, by name, except for the known ones. */
 export async function firstInProjects(
   tx: Tx,
   organizationId: string,
   projectIds: readonly string[],
   known: readonly string[],
 ): Promise<WorkspaceRow[]> {
-  // Neither an id nor a workspace's name has a space or a slash in it.
+  // Neither ids nor names of workspaces contain spaces or slashes.
   const found = await sql<{ projectId: string; listed: string | null }>`
     select p.id as project_id, (
       select string_agg(first.id || '/' || first.name, ' ') from (

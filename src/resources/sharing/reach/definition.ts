@@ -1,4 +1,7 @@
-/** What somebody can reach: every project and workspace of an organization, with what may be done there and which records give it. */
+/**
+ * Reach: every project and workspace of an organization that a subject can access, with the permissions there and the records that
+ * give them.
+ */
 import { z } from "zod";
 import type { SourcedGrant } from "../../../access/explain.ts";
 import { levelNames, reachPermissionNames, type ThingKind, thingKinds } from "../../../access/reach.ts";
@@ -9,16 +12,15 @@ import { projectShown, source, sourceOf, type Subject, subjectShown } from "../a
 
 export interface ReachView {
   readonly kind: ThingKind;
-  /** Of the project or workspace. */
   readonly id: string;
   readonly name: string;
   readonly projectId: string;
   readonly projectName: string;
   readonly level: string;
   readonly permissions: Readonly<Record<string, boolean>>;
-  /** From teams that the caller may know of. */
+  /** From teams that the caller can see. */
   readonly grants: readonly SourcedGrant[];
-  /** From others: how many. */
+  /** From other teams. */
   readonly hiddenSources: number;
   readonly subject: Subject;
   readonly organizationName: string;
@@ -34,14 +36,14 @@ const counts = z.object({ projects: count, workspaces: count });
 const meta = z.object({
   totals: z
     .object({ projects: byLevel("project"), workspaces: byLevel("workspace") })
-    .describe("How many of each level there are in the whole list, which the caller may see."),
-  hidden: counts.describe("How many more are reached that the caller may not see."),
-  refused: z.string().optional().describe("Why a token reaches nothing at all, whatever its holder may do."),
+    .describe("The number of each level in the whole list, of those that the caller can see."),
+  hidden: counts.describe("The number of further projects and workspaces in reach that the caller can't see."),
+  refused: z.string().optional().describe("Why a token reaches nothing, regardless of its holder's access."),
 });
 
 export const filterPermission = choice(
   reachPermissionNames,
-  "Only where this permission is held: any `can-*` of workspaces or projects.",
+  "Only where this permission is granted: any `can-*` of workspaces or projects.",
 );
 
 const organizationFilter = "filter[organization][name]";
@@ -68,31 +70,34 @@ const reaching = {
 
 export const reaches = defineResource<ReachView>()(({ readOnly, toOne }) => ({
   type: "reaches",
-  doc: "A project or workspace that a person, a team or a token can reach: what it may do there, and the records that give it.",
+  doc: "A project or workspace that a user, team or token can reach, with the permissions there and the records that give them.",
   id: (view) => `${view.id}:${view.subject.id}`,
   attributes: {
-    kind: readOnly(z.enum(thingKinds as ["project", "workspace"]), "What is reached."),
+    kind: readOnly(z.enum(thingKinds as ["project", "workspace"]), "Whether it is a project or a workspace."),
     name: readOnly(text(), "The name of the project or workspace."),
-    "project-name": readOnly(text(), "The name of the project, or of the one that holds the workspace."),
+    "project-name": readOnly(text(), "The name of the project, or of the workspace's project."),
     level: readOnly(
       z.enum(["read", "plan", "write", "maintain", "admin", "custom"]),
-      "The level that gives exactly this; `custom` where none does.",
+      "The level with exactly these permissions; `custom` if there is none.",
     ),
     permissions: readOnly(
       z.record(z.string(), z.boolean()),
-      "Every `can-*`, spelled and decided as in the document of the project or workspace.",
+      "Every `can-*`, as in the document of the project or workspace.",
     ),
-    "given-by": readOnly(z.array(source), "The records that give it.", { from: givenBy }),
-    "hidden-sources": readOnly(z.number().int(), "How many more give it that the caller may not know of."),
+    "given-by": readOnly(z.array(source), "The records that give the access.", { from: givenBy }),
+    "hidden-sources": readOnly(
+      z.number().int(),
+      "The number of further records that give it and that the caller can't see.",
+    ),
   },
   relationships: {
     subject: toOne(
       ["users", "teams", "organizations"],
-      "Who reaches it; an organization stands for its token.",
+      "The user or team that reaches it; an organization stands for its token.",
       subjectShown,
     ),
-    project: toOne("projects", "The project, or the one that holds the workspace.", projectShown),
-    workspace: toOne("workspaces", "The workspace, where it is one.", {
+    project: toOne("projects", "The project, or the workspace's project.", projectShown),
+    workspace: toOne("workspaces", "The workspace, unless it is a project.", {
       id: (view) => (view.kind === "workspace" ? view.id : undefined),
       related: (view) => (view.kind === "workspace" ? `/api/v2/workspaces/${view.id}` : undefined),
     }),
@@ -101,33 +106,33 @@ export const reaches = defineResource<ReachView>()(({ readOnly, toOne }) => ({
     listTeamReach: {
       ...reaching,
       path: "/teams/:team_id/reach",
-      summary: "List every project and workspace that a team can reach, with what it may do there and why",
+      summary: "List the projects and workspaces that a team can reach, with its permissions there and their sources",
       needs: "membership of the team, or its own token; 'manage-teams' or 'manage-membership' for others",
     },
     listUserReach: {
       ...reaching,
       path: "/users/:user_id/reach",
       summary:
-        "List every project and workspace of an organization that a person can reach, with what it may do there and why",
-      needs: "the person itself; 'manage-membership' in the organization for others",
+        "List the projects and workspaces of an organization that a user can reach, with their permissions there and the sources",
+      needs: "the user themselves; 'manage-membership' in the organization for others",
       query: {
         ...reaching.query,
         parameters: {
           ...reaching.query.parameters,
-          [organizationFilter]: { ...textParameter("The organization, by its name."), required: true },
+          [organizationFilter]: { ...textParameter("The organization's name."), required: true },
         },
       },
     },
     listTokenReach: {
       ...reaching,
       path: "/authentication-tokens/:token_id/reach",
-      summary: "List every project and workspace that a token can reach, with what it may do there and why",
-      needs: "whoever may manage the token; for a team's, also whoever may ask for the team's reach",
+      summary: "List the projects and workspaces that a token can reach, with its permissions there and their sources",
+      needs: "permission to manage the token; for a team token, permission to list the team's reach is enough",
       query: {
         ...reaching.query,
         parameters: {
           ...reaching.query.parameters,
-          [organizationFilter]: textParameter("The organization, by its name; needed for a user's token."),
+          [organizationFilter]: textParameter("The organization's name; required for a user token."),
         },
       },
     },

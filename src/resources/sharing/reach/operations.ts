@@ -1,4 +1,4 @@
-/** Operations on reach. They only read: two statements for a page, and one for each piece of the whole. */
+/** Operations on reach. They only read: two statements for a page, and one per batch for an export. */
 import { nowMs } from "../../../kernel/time.ts";
 import type { Page, Sort } from "../../../jsonapi/query.ts";
 import { exported } from "../../identity/authentication-tokens/exports.ts";
@@ -33,19 +33,19 @@ async function listReach(context: Context, reference: SubjectReference, query: R
   const { filterPermission: permission, page } = query;
   const row = await findSubject(database.reader, actor, reference, permission);
   const subject = subjectOf(actor, grantReach(actor, reference, row), nowMs());
-  const asked = askedOf(actor, subject, permission);
+  const search = askedOf(actor, subject, permission);
   const descending = query.sort?.descending ?? false;
   if (asTable)
     return exported(
       context,
       subject.organizationId,
-      tableOf(database.reader, subject, asked, descending),
+      tableOf(database.reader, subject, search, descending),
       async (now) => grantReach(now, reference, await findSubject(database.reader, now, reference, permission)),
     );
-  const cut = { descending, limit: page.size, offset: (page.number - 1) * page.size };
-  const found = subject.refused === undefined ? await findReached(database.reader, asked, cut) : [];
+  const window = { descending, limit: page.size, offset: (page.number - 1) * page.size };
+  const found = subject.refused === undefined ? await findReached(database.reader, search, window) : [];
   return {
-    views: found.map((thing) => viewOf(subject, thing)),
+    views: found.map((target) => viewOf(subject, target)),
     totalCount: visibleIn(subject.tallies),
     meta: metaOf(subject),
     until: subject.until,

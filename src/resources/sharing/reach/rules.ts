@@ -1,4 +1,4 @@
-/** Pure rules of reach: who may ask about whom, what the subject is in the organization, and what is told of a thing. */
+/** Pure rules of reach: who can query whose reach, the subject's standing in the organization, and what is shown of a target. */
 import type { Actor } from "../../../access/actor.ts";
 import { effective } from "../../../access/effective.ts";
 import { grantsOf } from "../../../access/explain.ts";
@@ -20,7 +20,6 @@ import type { ReachView } from "./definition.ts";
 import type { Asked, Reached } from "./store.ts";
 import { type SubjectReference, type SubjectRow, type Tally, talliesIn } from "./subject.ts";
 
-/** Whose reach is told, as one who could call, and what everybody's part in it is. */
 export interface ReachSubject {
   readonly actor: Actor;
   readonly standing: Standing;
@@ -28,21 +27,20 @@ export interface ReachSubject {
   readonly organizationId: string;
   readonly organizationName: string;
   readonly allowForceDeleteWorkspaces: number;
-  /** What the caller is in the organization. */
+  /** The caller's own standing in the organization. */
   readonly caller: Standing;
   readonly tallies: readonly Tally[];
   readonly workspaces: number;
-  /** Why the token is not taken. */
   readonly refused: string | undefined;
-  /** In milliseconds: when the token ends, by which all of it is another; infinity for what does not end by itself. */
+  /** When the token expires, and the result with it, in milliseconds; infinity if it does not expire. */
   readonly until: number;
 }
 
-// --- who may ask
+// --- who can query
 
 const tokenThing = "authentication token";
 
-/** Raises `not-found`; `bad-request` where a user's token is asked about without an organization. */
+/** Raises `not-found`, and `bad-request` for a user token without an organization. */
 export function grantReach(actor: Actor, reference: SubjectReference, row: SubjectRow | undefined): SubjectRow {
   const thing = { team: "team", user: "organization", token: tokenThing }[reference.by];
   if (row === undefined) throw notFound(thing);
@@ -50,12 +48,12 @@ export function grantReach(actor: Actor, reference: SubjectReference, row: Subje
   if (reference.by === "token") refuseToken(actor, reference, row, standing);
   if (row.organizationName === null || (!standing.member && reference.by !== "team")) throw notFound("organization");
   if (reference.by === "team" && !mayAskAboutTeam(standing, row)) throw notFound("team");
-  if (reference.by === "user" && !isAskedBy(actor, row, standing)) throw notFound("user");
+  if (reference.by === "user" && !canQueryPerson(actor, row, standing)) throw notFound("user");
   return row;
 }
 
-/** A member of the organization; or a site admin about itself, who is at home everywhere. */
-function isAskedBy(actor: Actor, { userId, subjectIsMember }: SubjectRow, standing: Standing): boolean {
+/** A member of the organization; or a site admin who queries their own reach. */
+function canQueryPerson(actor: Actor, { userId, subjectIsMember }: SubjectRow, standing: Standing): boolean {
   const isSelf = actor.kind === "user" && actor.userId === userId;
   return userId !== null && (isSelf || subjectIsMember > 0) && mayAskAboutPerson(standing, isSelf);
 }
@@ -70,7 +68,7 @@ function refuseToken(
   if (!isOfTeam && !mayManageToken(actor, { ...row, standing })) throw notFound(tokenThing);
   if (row.userId !== null && organizationName === undefined) {
     const parameter = "filter[organization][name]";
-    const detail = `A user's token reaches into every organization of the user. Name one of them by ${parameter}.`;
+    const detail = `A user token can reach every organization of its user. Name one of them with ${parameter}.`;
     throw new AppError("bad-request", [{ parameter, detail }]);
   }
   const isAnother = organizationName !== undefined && fold(organizationName) !== fold(row.organizationName ?? "");
@@ -105,8 +103,13 @@ function shownAs(actor: Actor, organizationName: string): Subject {
 
 const expired = "The token has expired.";
 
-/** When a token ends by itself: everywhere, and in the organization because of its age. People and teams do not. */
-function endsOf({ tokenCreatedAt, tokenExpiredAt, tokenMaxMs, userTokenMaxMs }: SubjectRow): readonly [number, number] {
+/** When a token expires: everywhere, and in the organization because of its age. Users and teams never do. */
+function expiriesOf({
+  tokenCreatedAt,
+  tokenExpiredAt,
+  tokenMaxMs,
+  userTokenMaxMs,
+}: SubjectRow): readonly [number, number] {
   const never = Number.POSITIVE_INFINITY;
   if (tokenCreatedAt === null) return [never, never];
   const atAge = (ms: number | null) => (ms === null ? never : Date.parse(tokenCreatedAt) + Number(ms));
@@ -114,23 +117,22 @@ function endsOf({ tokenCreatedAt, tokenExpiredAt, tokenMaxMs, userTokenMaxMs }: 
   return [Math.min(given, atAge(tokenMaxMs)), atAge(userTokenMaxMs)];
 }
 
-/** A token is taken or refused like any that is shown at the door; people and teams are not asked for one. */
+/** A token is accepted or refused as in its own requests; users and teams are not checked for one. */
 function standingOfSubject(actor: Actor, row: SubjectRow, now: number): { standing: Standing; refused?: string } {
   const { organizationId, subjectTeamAccess: teamAccess, subjectIsMember: isMember } = row;
   const facts = { organizationId: organizationId ?? "", teamAccess, isMember };
-  const openly = standingOf(actor, { ...facts, ...open });
-  if (row.tokenCreatedAt === null) return { standing: openly };
-  if (endsOf(row)[0] <= now) return { standing: openly, refused: expired };
+  const unrestricted = standingOf(actor, { ...facts, ...open });
+  if (row.tokenCreatedAt === null) return { standing: unrestricted };
+  if (expiriesOf(row)[0] <= now) return { standing: unrestricted, refused: expired };
   try {
     const { organizationDisabled, userTokenMaxMs } = row;
     return { standing: standingOf(actor, { ...facts, organizationDisabled, userTokenMaxMs }) };
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
-    return { standing: openly, refused: error.message };
+    return { standing: unrestricted, refused: error.message };
   }
 }
 
-/** From a row for which the caller was let through. */
 export function subjectOf(caller: Actor, row: SubjectRow, now: number): ReachSubject {
   const actor = actorOf(row, now);
   const organizationName = row.organizationName ?? "";
@@ -146,11 +148,10 @@ export function subjectOf(caller: Actor, row: SubjectRow, now: number): ReachSub
     tallies: refused === undefined ? talliesIn(row.tallies) : [],
     workspaces: Number(row.everything ?? 0),
     refused,
-    until: Math.min(...endsOf(row).filter((end) => end > now)),
+    until: Math.min(...expiriesOf(row).filter((end) => end > now)),
   };
 }
 
-/** How many of them the caller may see. */
 export const visibleIn = (tallies: readonly Tally[]): number => sumOf(tallies.filter((tally) => tally.isVisible));
 
 const sumOf = (tallies: readonly Tally[]): number => tallies.reduce((sum, { count }) => sum + count, 0);
@@ -170,19 +171,22 @@ export function askedOf(caller: Actor, subject: ReachSubject, permission: string
   };
 }
 
-// --- what is told
+// --- what is shown
 
-/** By the functions that decide about a request of the subject's own. What comes from teams unknown to the caller counts, and is not named. */
-export function viewOf(subject: ReachSubject, { holdings, ...thing }: Reached): ReachView {
+/**
+ * Decided by the functions that decide about the subject's own requests. Grants from teams that the caller can't see count, but are
+ * not named.
+ */
+export function viewOf(subject: ReachSubject, { holdings, ...target }: Reached): ReachView {
   const { standing, allowForceDeleteWorkspaces, organizationName } = subject;
   const grants = grantsOf(subject.actor, standing, holdings).filter(({ mask }) => mask !== 0);
   const access = effective(...grants);
   const known = new Set(holdings.filter((holding) => holding.isKnown === 1).map((holding) => holding.teamId));
   const named = grants.filter(({ source }) => !("team" in source) || known.has(source.team.id));
   return {
-    ...thing,
-    level: levelOf(thing.kind, access.mask),
-    permissions: permissionsOn(thing.kind, access, { owner: standing.owner, allowForceDeleteWorkspaces }),
+    ...target,
+    level: levelOf(target.kind, access.mask),
+    permissions: permissionsOn(target.kind, access, { owner: standing.owner, allowForceDeleteWorkspaces }),
     grants: named,
     hiddenSources: grants.length - named.length,
     subject: subject.shown,

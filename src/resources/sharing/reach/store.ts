@@ -1,7 +1,7 @@
 /**
- * A page of what somebody reaches: projects and workspaces in one order, each with every team of the subject that gives something on it. The
- * ids of the page come first, in the order of the indexes, and records are joined to them afterwards. How they are found depends on how much
- * there is to find, as with the list of workspaces.
+ * A page of a subject's reach: projects and workspaces in one order, each with every team of the subject that gives access. The ids
+ * of the page are found first, in index order, and records are joined afterwards. The search strategy depends on the number of
+ * matches, as in the list of workspaces.
  */
 import { type RawBuilder, type SqlBool, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
@@ -16,27 +16,25 @@ import { groupOfPlace } from "../../shared/grants/ending.ts";
 import { inForce } from "../../shared/grants/in-force.ts";
 import { fulfilsIn, grantTables, wide } from "../../shared/grants/sums.ts";
 
-/** Who reaches, who asks, and for what. */
 export interface Asked {
   readonly organizationId: string;
-  /** The subject's: by which its teams are found, and what it holds on everything. */
+  /** The subject's: its teams are found by it. */
   readonly principal: string;
   readonly everywhere: Mask;
   readonly wanted: Readonly<Record<ThingKind, Wanted>>;
   readonly actor: Actor;
   readonly standing: Standing;
-  /** How many there are to find, and workspaces in all: what a way to them costs. */
+  /** The number of matches and of all workspaces, to estimate the cost of a strategy. */
   readonly matching: number;
   readonly workspaces: number;
 }
 
-/** Which part of the list, and in which direction. */
 export type Cut = { readonly descending: boolean; readonly limit: number } & (
   | { readonly offset: number }
   | { readonly after: Position | undefined }
 );
 
-/** Where a thing stands in the order: by name, and by id where a project and a workspace have the same. */
+/** The position in the order: by name, then by id, because a project and a workspace can have the same name. */
 export interface Position {
   readonly id: string;
   readonly name: string;
@@ -49,22 +47,22 @@ export interface Reached extends Position {
   readonly holdings: readonly (TeamHolding & { readonly isKnown: number })[];
 }
 
-// --- the statement: what it reads like, and what is bound to it
+// --- the statement and its parameters
 
-/** Which things of a kind are looked for: none, all there are, or those that records give; workspaces by one of two ways. */
+/** Which targets of a kind are searched: none, all, or those with grants; for workspaces in one of two ways. */
 type Search = "none" | "all" | "given" | "walked" | "collected";
 
-/** Everything by which statements differ; for each there is one, compiled once. */
+/** Everything that makes statements differ; each shape is compiled once. */
 interface Shape {
   readonly search: Readonly<Record<ThingKind, Search>>;
-  /** Whether there may be some that the caller does not see. */
+  /** Whether there can be targets that the caller can't see. */
   readonly hides: Readonly<Record<ThingKind, boolean>>;
   readonly seesSecretTeams: boolean;
   readonly descending: boolean;
-  /** The way from the end is the shorter one to what is behind the middle; rows come in the order that was asked for all the same. */
+  /** Reads from the end, which is shorter for pages past the middle; the order of the result is the same. */
   readonly fromEnd: boolean;
   readonly isAfter: boolean;
-  /** How few of each part can be on the page, for a database that has to be told by a number. */
+  /** The most rows of each part that the page can need, for engines that need a literal to plan for it. */
   readonly first: number | undefined;
 }
 
@@ -83,17 +81,16 @@ interface Values {
   readonly afterId: string;
 }
 
-/** What is asked of the sum of grants on a thing. */
 const wantedIn = (kind: ThingKind, p: Values) =>
   kind === "project"
     ? { sees: wide(p.projectSees), any: wide(p.projectAny) }
     : { sees: wide(p.workspaceSees), any: wide(p.workspaceAny) };
 
-/** The projects on which the subject's records, with what it holds everywhere, give what is asked for of things of a kind. */
+/** The projects on which the subject's records, with its access everywhere, give what is queried for targets of a kind. */
 const projectsGiving = (kind: ThingKind, p: Values) =>
   sql`(select project_id from s_granted where ${fulfilsIn(sql<number>`(${wide(p.everywhere)} | mask)`, wantedIn(kind, p))})`;
 
-/** The workspaces, outside of those projects, on which it takes records of their own to give it. */
+/** The workspaces outside of those projects that need records of their own to give it. */
 function singlesTable(p: Values): RawBuilder<unknown> {
   const onProject = sql<number>`(${wide(p.everywhere)} | coalesce(g.mask, 0))`;
   const bits = wantedIn("workspace", p);
@@ -103,27 +100,26 @@ function singlesTable(p: Values): RawBuilder<unknown> {
     where w.id = x.workspace_id and ${fulfilsIn(sql<number>`(${onProject} | x.mask)`, bits)} and not ${fulfilsIn(onProject, bits)})`;
 }
 
-/** Whether the caller may see a thing. */
-function isSeen({ hides }: Shape, kind: ThingKind, thing: "p" | "v"): RawBuilder<SqlBool>[] {
+function isSeen({ hides }: Shape, kind: ThingKind, alias: "p" | "v"): RawBuilder<SqlBool>[] {
   if (!hides[kind]) return [];
   const bit = sql.lit(seeingBits[kind]);
   const inProjects = sql`(select project_id from c_granted where (mask & ${bit}) <> 0)`;
-  if (kind === "project") return [sql<SqlBool>`${sql.ref(`${thing}.id`)} in ${inProjects}`];
+  if (kind === "project") return [sql<SqlBool>`${sql.ref(`${alias}.id`)} in ${inProjects}`];
   return [
-    sql<SqlBool>`(${sql.ref(`${thing}.project_id`)} in ${inProjects}
-      or ${sql.ref(`${thing}.id`)} in (select workspace_id from c_single where (mask & ${bit}) <> 0))`,
+    sql<SqlBool>`(${sql.ref(`${alias}.project_id`)} in ${inProjects}
+      or ${sql.ref(`${alias}.id`)} in (select workspace_id from c_single where (mask & ${bit}) <> 0))`,
   ];
 }
 
-function isAfter(shape: Shape, p: Values, thing: "p" | "v"): RawBuilder<SqlBool>[] {
+function isAfter(shape: Shape, p: Values, alias: "p" | "v"): RawBuilder<SqlBool>[] {
   if (!shape.isAfter) return [];
-  const [nameOf, idOf] = [sql.ref(`${thing}.name`), sql.ref(`${thing}.id`)];
+  const [nameOf, idOf] = [sql.ref(`${alias}.name`), sql.ref(`${alias}.id`)];
   return [sql<SqlBool>`(${nameOf}, ${idOf}) ${sql.raw(shape.descending ? "<" : ">")} (${p.afterName}, ${p.afterId})`];
 }
 
 const where = (conditions: readonly RawBuilder<SqlBool>[]) => sql`where ${sql.join(conditions, sql` and `)}`;
-const inOrganization = ({ organizationId }: Values, thing: "p" | "v") =>
-  sql<SqlBool>`${sql.ref(`${thing}.organization_id`)} = ${organizationId}`;
+const inOrganization = ({ organizationId }: Values, alias: "p" | "v") =>
+  sql<SqlBool>`${sql.ref(`${alias}.organization_id`)} = ${organizationId}`;
 
 function projectParts(shape: Shape, p: Values): RawBuilder<unknown>[] {
   const { project: search } = shape.search;
@@ -158,8 +154,8 @@ const inOrder = (table: "" | "things.", descending: boolean) => {
 };
 
 /**
- * All parts together, in order, and the page cut from them. The embedded database goes through the parts side by side, each in the order of its
- * index. PostgreSQL would sort all of them, unless it is told by a number how few of each can be on the page.
+ * All parts in order, and the page cut from them. SQLite merges the parts in index order. PostgreSQL would sort all of them, unless
+ * a literal limits each part.
  */
 function cutFrom(shape: Shape, p: Values): RawBuilder<unknown> {
   const parts = [...projectParts(shape, p), ...workspaceParts(shape, p)];
@@ -173,8 +169,8 @@ function cutFrom(shape: Shape, p: Values): RawBuilder<unknown> {
 }
 
 /**
- * Every team of the subject, and a row for no team: what nobody's team gives (a site admin's) is listed all the same. Joined to each thing of
- * the page, so that no plan has to look for the pairs.
+ * Every team of the subject, and a row without a team, for access that no team gives (a site admin's). Joined to each target of the
+ * page, so that the engines don't have to search for pairs.
  */
 function seatsTable(shape: Shape, p: Values): RawBuilder<unknown> {
   return sql`seats as materialized (
@@ -234,28 +230,28 @@ function statementFor(shape: Shape): Prepared<Values, Row> {
 // --- the page
 
 /**
- * A walk through all workspaces in order passes so many for each that it finds; collecting takes all that there are, and sorts them. Pieces of
- * the whole list are walked, because each goes on where the last one ended.
+ * Walking all workspaces in order passes several for each match; collecting reads all matches and sorts them. Batches of an export
+ * are walked, because each continues where the last one ended.
  */
-function isWalked({ matching, workspaces }: Asked, cut: Cut): boolean {
-  if ("after" in cut) return true;
-  const passed = ((cut.offset + cut.limit) * workspaces) / Math.max(matching, 1);
+function isWalked({ matching, workspaces }: Asked, page: Cut): boolean {
+  if ("after" in page) return true;
+  const passed = ((page.offset + page.limit) * workspaces) / Math.max(matching, 1);
   return passed < matching;
 }
 
-function searchFor(kind: ThingKind, asked: Asked, cut: Cut): Search {
-  const wanted = asked.wanted[kind];
+function strategyFor(kind: ThingKind, search: Asked, page: Cut): Search {
+  const wanted = search.wanted[kind];
   if (wanted.any === 0) return "none";
-  if (fulfils(asked.everywhere, wanted)) return "all";
+  if (fulfils(search.everywhere, wanted)) return "all";
   if (kind === "project") return "given";
-  return isWalked(asked, cut) ? "walked" : "collected";
+  return isWalked(search, page) ? "walked" : "collected";
 }
 
-/** Nothing where the caller sees all, or asks about itself. */
+/** Whether there can be some, unless the caller sees everything or queries their own reach. */
 const mayHide = ({ actor, standing, principal }: Asked, kind: ThingKind): boolean =>
   (standing.everywhere & seeingBits[kind]) === 0 && principalOf(actor) !== principal;
 
-/** The next power of two: so that there are few different statements, and each says about how much is wanted. */
+/** The next power of two, so that there are few different statements. */
 const atMost = (count: number): number => 2 ** Math.ceil(Math.log2(Math.max(count, 16)));
 
 interface Window {
@@ -264,39 +260,37 @@ interface Window {
   readonly fromEnd: boolean;
 }
 
-/** Which rows these are on the way that is taken to them. */
-function windowOf(cut: Cut, matching: number): Window {
-  if (!("offset" in cut)) return { limit: cut.limit, offset: 0, fromEnd: false };
-  if (cut.offset <= matching / 2) return { limit: cut.limit, offset: cut.offset, fromEnd: false };
-  const limit = Math.min(cut.limit, Math.max(0, matching - cut.offset));
-  return { limit, offset: Math.max(0, matching - cut.offset - limit), fromEnd: true };
+function windowOf(page: Cut, matching: number): Window {
+  if (!("offset" in page)) return { limit: page.limit, offset: 0, fromEnd: false };
+  if (page.offset <= matching / 2) return { limit: page.limit, offset: page.offset, fromEnd: false };
+  const limit = Math.min(page.limit, Math.max(0, matching - page.offset));
+  return { limit, offset: Math.max(0, matching - page.offset - limit), fromEnd: true };
 }
 
 type Row = Omit<Reached, "holdings" | "kind"> & { readonly workspaceId: string | null } & {
   [Name in keyof TeamHolding]: TeamHolding[Name] | null;
 } & { readonly isKnown: number };
 
-/** One statement. */
-export async function findReached(tx: Tx, asked: Asked, cut: Cut): Promise<Reached[]> {
-  const { limit, offset, fromEnd } = windowOf(cut, asked.matching);
-  const after = "after" in cut ? cut.after : undefined;
-  // By the way that is taken, which may be the one from the end.
-  const way: Cut = "offset" in cut ? { ...cut, limit, offset } : cut;
+export async function findReached(tx: Tx, search: Asked, page: Cut): Promise<Reached[]> {
+  const { limit, offset, fromEnd } = windowOf(page, search.matching);
+  const after = "after" in page ? page.after : undefined;
+  // In the direction that is taken, which may be from the end.
+  const read: Cut = "offset" in page ? { ...page, limit, offset } : page;
   const shape: Shape = {
-    search: { project: searchFor("project", asked, way), workspace: searchFor("workspace", asked, way) },
-    hides: { project: mayHide(asked, "project"), workspace: mayHide(asked, "workspace") },
-    seesSecretTeams: asked.standing.seesSecretTeams,
-    descending: cut.descending,
+    search: { project: strategyFor("project", search, read), workspace: strategyFor("workspace", search, read) },
+    hides: { project: mayHide(search, "project"), workspace: mayHide(search, "workspace") },
+    seesSecretTeams: search.standing.seesSecretTeams,
+    descending: page.descending,
     fromEnd,
     isAfter: after !== undefined,
     first: tx.dialect.plansOpenLimits ? undefined : atMost(offset + limit),
   };
   if (shape.search.project === "none" && shape.search.workspace === "none") return [];
-  const { organizationId, principal, everywhere, wanted } = asked;
+  const { organizationId, principal, everywhere, wanted } = search;
   const rows = await statementFor(shape)(tx, {
     organizationId,
     principal,
-    caller: principalOf(asked.actor),
+    caller: principalOf(search.actor),
     everywhere,
     projectSees: wanted.project.sees,
     projectAny: wanted.project.any,
@@ -307,17 +301,16 @@ export async function findReached(tx: Tx, asked: Asked, cut: Cut): Promise<Reach
     afterName: after?.name ?? "",
     afterId: after?.id ?? "",
   });
-  return gathered(rows);
+  return groupByTarget(rows);
 }
 
-/** One thing for all rows of it. */
-function gathered(rows: readonly Row[]): Reached[] {
+function groupByTarget(rows: readonly Row[]): Reached[] {
   const found = new Map<string, Reached & { readonly holdings: Reached["holdings"][number][] }>();
   for (const { id, name, projectId, projectName, workspaceId, ...holding } of rows) {
     const kind: ThingKind = workspaceId === null ? "project" : "workspace";
-    const thing = found.get(id) ?? { id, name, kind, projectId, projectName, holdings: [] };
-    found.set(id, thing);
-    if (holding.teamId !== null) thing.holdings.push(holding as Reached["holdings"][number]);
+    const target = found.get(id) ?? { id, name, kind, projectId, projectName, holdings: [] };
+    found.set(id, target);
+    if (holding.teamId !== null) target.holdings.push(holding as Reached["holdings"][number]);
   }
   return [...found.values()];
 }

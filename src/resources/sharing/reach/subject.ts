@@ -1,7 +1,7 @@
 /**
- * Whose reach is asked about, and how far it goes: one statement brings the person, team or token, what the caller is to it, and how many
- * projects and workspaces of each level it reaches, told apart by whether the caller may see them. It counts project by project, from the
- * counters that projects keep, and then each workspace that somebody was given one by one: never all workspaces.
+ * The subject of a reach query and its totals: one statement loads the user, team or token, the caller's access to it, and how many
+ * projects and workspaces of each level it reaches, split by whether the caller can see them. It counts by project, from the
+ * projects' counters, and then each workspace with records of its own; it never reads all workspaces.
  */
 import { type RawBuilder, sql } from "kysely";
 import { type Actor, isSiteAdmin, principalOf } from "../../../access/actor.ts";
@@ -19,7 +19,6 @@ export type SubjectReference =
   | { readonly by: "user"; readonly id: string; readonly organizationName: string }
   | { readonly by: "token"; readonly id: string; readonly organizationName: string | undefined };
 
-/** How many things of a kind and level are reached, of those that the caller may see or of the others. */
 export interface Tally {
   readonly kind: ThingKind;
   readonly level: string;
@@ -27,10 +26,10 @@ export interface Tally {
   readonly count: number;
 }
 
-/** Everything about the subject that decides who may ask and what is answered. Nulls where there is no such thing. */
+/** What decides who can query the subject, and the result. Nulls if it does not exist. */
 export interface SubjectRow extends Omit<StandingRow, "organizationId"> {
   readonly subjectKind: "user" | "team" | "organization" | "audit-trails";
-  /** By which what it holds is found; empty for an organization's token. */
+  /** The id by which its grants are found; empty for an organization token. */
   readonly subjectId: string | null;
   readonly subjectName: string | null;
   readonly subjectIsSiteAdmin: number;
@@ -44,7 +43,7 @@ export interface SubjectRow extends Omit<StandingRow, "organizationId"> {
   readonly includesActor: number;
   readonly tokenCreatedAt: string | null;
   readonly tokenExpiredAt: string | null;
-  /** How long the organization lets such tokens work, in milliseconds. */
+  /** The organization's limit on the age of such tokens, in milliseconds. */
   readonly tokenMaxMs: number | null;
   readonly organizationId: string | null;
   readonly organizationName: string | null;
@@ -59,7 +58,6 @@ type Parameters = { id: string; nameKey: string; principal: string; fixed: numbe
 const noTeam = sql`null as team_id, 0 as is_owners, 'secret' as visibility, 0 as allow_member_token_management`;
 const noToken = sql`null as token_kind, null as token_created_at, null as token_expired_at`;
 
-/** The subject by itself; always with the same columns. */
 function subjectBy({ by }: SubjectReference, { id, nameKey }: Parameters): RawBuilder<unknown> {
   if (by === "team") {
     return sql`select 'team' as subject_kind, t.id as subject_id, t.name as subject_name, 0 as subject_is_site_admin,
@@ -83,13 +81,13 @@ function subjectBy({ by }: SubjectReference, { id, nameKey }: Parameters): RawBu
 const organizationId = sql<string>`(select organization_id from subject)`;
 const subjectId = sql<string>`(select subject_id from subject)`;
 
-/** What an organization's token holds everywhere, which no team gives it. */
+/** What an organization token has everywhere, without a team. */
 const tokenOfOrganization: Mask = standingOf(
   { kind: "organization", organizationId: "", name: "", tokenId: "" },
   { organizationId: "", teamAccess: null, isMember: 0, ...open },
 ).everywhere;
 
-/** The two whose grants are told apart: the subject, `s`, and the caller, `c`; and what the subject needs for what is asked. */
+/** The two principals: the subject, `s`, and the caller, `c`; and the bits that the subject needs for the queried permission. */
 function heldTable(permission: string | undefined, fixed: number): RawBuilder<unknown> {
   const ownsByTeam = ownsIn(sql.ref("teams.s_access"));
   const owner = sql<boolean>`(subject.subject_kind = 'organization' or subject.subject_is_site_admin = 1 or ${ownsByTeam})`;
@@ -108,7 +106,7 @@ function heldTable(permission: string | undefined, fixed: number): RawBuilder<un
     inner join organizations as o on o.id = subject.organization_id`;
 }
 
-/** What both hold on each project; and on each workspace that either was given by itself. */
+/** The sums of both on each project, and on each workspace with records of its own. */
 const sums = sql`
   per_project as materialized (
     select p.id as id, p.workspace_count as workspaces, held.s | coalesce(sg.mask, 0) as s, held.c | coalesce(cg.mask, 0) as c
@@ -124,7 +122,10 @@ const sums = sql`
     select per_project.s as project_s, per_project.c as project_c, per_project.s | given.s as s, per_project.c | given.c as c
     from given cross join workspaces as w inner join per_project on per_project.id = w.project_id where w.id = given.workspace_id)`;
 
-/** The counts, each thing once: workspaces as their project has them, and those with grants of their own taken out and put in anew. */
+/**
+ * The counts, each target once: workspaces are counted with their project; those with records of their own are subtracted there and
+ * added again.
+ */
 function tallies(): RawBuilder<unknown> {
   const counted = (kind: ThingKind, count: RawBuilder<unknown>, from: RawBuilder<unknown>, column = "") => {
     const [s, c] = [sql.ref<number>(`${column}s`), sql.ref<number>(`${column}c`)];
@@ -163,7 +164,6 @@ function statement(reference: SubjectReference, permission: string | undefined, 
 
 const compiled = new Map<string, Prepared<Parameters, SubjectRow>>();
 
-/** One for each way to name a subject and each permission. */
 function statementFor(reference: SubjectReference, permission: string | undefined): Prepared<Parameters, SubjectRow> {
   const key = `${reference.by} ${permission ?? ""}`;
   let found = compiled.get(key);
@@ -177,7 +177,7 @@ function statementFor(reference: SubjectReference, permission: string | undefine
   return found;
 }
 
-/** What a caller holds everywhere without any team. */
+/** What a caller has everywhere without a team. */
 function fixedOf(actor: Actor): Mask {
   if (isSiteAdmin(actor)) return everything;
   return actor.kind === "organization" ? tokenOfOrganization : 0;
@@ -203,8 +203,8 @@ export function talliesIn(text: string | null): Tally[] {
   return (text ?? "")
     .split(",")
     .filter(Boolean)
-    .map((told) => {
-      const [kind = "", level = "", visible, count] = told.split(" ");
+    .map((entry) => {
+      const [kind = "", level = "", visible, count] = entry.split(" ");
       return { kind: kind as ThingKind, level, isVisible: visible === "1", count: Number(count) };
     });
 }

@@ -1,4 +1,4 @@
-/** The whole of somebody's reach as a table, piece by piece: never more than one piece is in memory, however much there is. */
+/** The whole reach of a subject as a table, in batches, so that only one batch is in memory. */
 import { reachPermissionNames } from "../../../access/reach.ts";
 import type { Source } from "../../../access/explain.ts";
 import type { Tx } from "../../../database/database.ts";
@@ -7,10 +7,10 @@ import { type ReachView, reachColumns } from "./definition.ts";
 import { type ReachSubject, viewOf } from "./rules.ts";
 import { type Asked, findReached, type Position } from "./store.ts";
 
-const pieceSize = 1000;
+const batchSize = 1000;
 
-/** A grant in a few words: `team-workspace tws-… (ops: write)`. */
-function told(source: Source): string {
+/** A grant as text: `team-workspace tws-… (ops: write)`. */
+function describeSource(source: Source): string {
   switch (source.kind) {
     case "team-project":
     case "team-workspace":
@@ -24,7 +24,7 @@ function told(source: Source): string {
   }
 }
 
-/** What a project does not know of a workspace's permissions, and the other way round, stays empty. */
+/** Permissions of the other kind stay empty. */
 function rowOf(view: ReachView): Cell[] {
   return [
     view.kind,
@@ -34,25 +34,28 @@ function rowOf(view: ReachView): Cell[] {
     view.projectName,
     view.level,
     ...reachPermissionNames.map((name) => view.permissions[name] ?? null),
-    view.grants.map(({ source }) => told(source)).join("; "),
+    view.grants.map(({ source }) => describeSource(source)).join("; "),
     view.hiddenSources,
   ];
 }
 
-/** Each piece goes on behind the last thing of the one before, so that what changes meanwhile is neither told twice nor breaks it. */
-async function* pieces(tx: Tx, subject: ReachSubject, asked: Asked, descending: boolean): AsyncGenerator<Cell[][]> {
+/**
+ * Each batch continues after the last target of the previous one, so that concurrent changes neither repeat targets nor break the
+ * order.
+ */
+async function* pieces(tx: Tx, subject: ReachSubject, search: Asked, descending: boolean): AsyncGenerator<Cell[][]> {
   let after: Position | undefined;
   for (;;) {
-    const found = await findReached(tx, asked, { descending, limit: pieceSize, after });
-    yield found.map((thing) => rowOf(viewOf(subject, thing)));
+    const found = await findReached(tx, search, { descending, limit: batchSize, after });
+    yield found.map((target) => rowOf(viewOf(subject, target)));
     after = found.at(-1);
-    if (found.length < pieceSize) return;
+    if (found.length < batchSize) return;
   }
 }
 
 async function* nothing(): AsyncGenerator<Cell[][]> {}
 
-export function tableOf(tx: Tx, subject: ReachSubject, asked: Asked, descending: boolean): Omit<Table, "close"> {
-  const rows = subject.refused === undefined ? pieces(tx, subject, asked, descending) : nothing();
+export function tableOf(tx: Tx, subject: ReachSubject, search: Asked, descending: boolean): Omit<Table, "close"> {
+  const rows = subject.refused === undefined ? pieces(tx, subject, search, descending) : nothing();
   return { name: `reach-${subject.shown.id}`, columns: reachColumns, pieces: rows };
 }

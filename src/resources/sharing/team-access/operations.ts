@@ -1,4 +1,4 @@
-/** What is done to records of team access, on projects and on workspaces alike: load → authorize → decide → write. */
+/** Operations on team access records of both kinds: load → authorize → decide → write. */
 import type { Tx } from "../../../database/database.ts";
 import type { DocumentAnswer, ListAnswer } from "../../../jsonapi/define.ts";
 import type { Page } from "../../../jsonapi/query.ts";
@@ -29,7 +29,7 @@ import { endRecord } from "./writes.ts";
 
 interface NewAccess {
   readonly teamId: string | null;
-  readonly placeId: string | null;
+  readonly targetId: string | null;
   readonly level: string;
   readonly chosen: Chosen;
   readonly ending: SentEnding;
@@ -42,16 +42,15 @@ interface ChangedAccess {
   readonly ending: SentEnding;
 }
 
-/** A page, or all where none is asked for. */
 export async function listAccess(
   kind: AccessKind,
   context: Context,
-  placeId: string,
+  targetId: string,
   page: Page | undefined,
 ): Promise<ListAnswer<AccessRecord>> {
   const tx = context.database.reader;
-  const place = grantPlace(kind, await loadPlace(tx, context, kind, placeId), "can-read");
-  return listRecords(tx, context.actor, kind, place, page);
+  const target = grantPlace(kind, await loadTarget(tx, context, kind, targetId), "can-read");
+  return listRecords(tx, context.actor, kind, target, page);
 }
 
 export async function showAccess(
@@ -62,35 +61,38 @@ export async function showAccess(
   return { view: await loadRecord(context.database.reader, context, kind, id) };
 }
 
-/** Raises `invalid` for permissions beside a named level, and `forbidden` for more than the caller holds. */
+/** Raises `invalid` for permissions next to a named level, and `forbidden` for more than the caller has. */
 export async function giveAccess(
   kind: AccessKind,
   context: Context,
-  { teamId, placeId, level, chosen, ending }: NewAccess,
+  { teamId, targetId, level, chosen, ending }: NewAccess,
 ): Promise<DocumentAnswer<AccessRecord>> {
   refuseIfAny(readOnlyFaults(level, chosen));
   return context.database.write(async (tx) => {
     const team = await loadTeam(tx, context, teamId ?? "", true);
-    const place = grantPlace(kind, await loadPlace(tx, context, kind, placeId ?? "", true), "can-manage-team-access");
-    if (team.organizationId !== place.organizationId) throw notFound("team");
+    const target = grantPlace(
+      kind,
+      await loadTarget(tx, context, kind, targetId ?? "", true),
+      "can-manage-team-access",
+    );
+    if (team.organizationId !== target.organizationId) throw notFound("team");
     const given = { ...levelAfter(kind, level, chosen), ...endingAfter(lasting, ending) };
-    await refuseGiving(tx, context, kind, place, given);
-    const present = await findRecordOf(tx, kind.tables, place, team.id);
+    await refuseExcess(tx, context, kind, target, given);
+    const present = await findRecordOf(tx, kind.tables, target, team.id);
     refuseIfAny(newRecordFaults(team, present?.isInForce === 1));
-    // One that has ended makes room, whether or not it was tidied up yet.
-    if (present !== undefined) await endRecord(tx, context, kind, place, present);
-    const { organizationId, held, standing } = place;
+    // An expired record that was not removed yet makes room for the new one.
+    if (present !== undefined) await endRecord(tx, context, kind, target, present);
+    const { organizationId, granted, standing } = target;
     const identity = { id: newId(kind.definition.type), organizationId, createdAt: now(), version: 1 };
-    const row = { ...identity, placeId: place.placeId, teamId: team.id, ...given };
-    await insertRecord(tx, kind.tables, place, row);
+    const row = { ...identity, targetId: target.targetId, teamId: team.id, ...given };
+    await insertRecord(tx, kind.tables, target, row);
     const { visibility: teamVisibility, includesActor } = team;
-    const view = { ...row, held, standing, teamVisibility, includesActor };
+    const view = { ...row, granted, standing, teamVisibility, includesActor };
     await recordAccess(tx, context, kind, { after: view });
     return { view };
   });
 }
 
-/** Raises `invalid` for permissions beside a named level, and `forbidden` for more than the caller holds. */
 export async function changeAccess(
   kind: AccessKind,
   context: ConditionalContext,
@@ -101,7 +103,7 @@ export async function changeAccess(
     const record = grantRecord(kind, await loadRecord(tx, context, kind, id, true), "can-manage");
     const after = level ?? record.access;
     const given = { ...levelAfter(kind, after, chosen, record), ...endingAfter(record, ending) };
-    await refuseGiving(tx, context, kind, record, given, record);
+    await refuseExcess(tx, context, kind, record, given, record);
     context.ifMatch.check(record);
     refuseIfAny(readOnlyFaults(after, chosen));
     const changes = changesOf<Given>(record, given);
@@ -122,25 +124,25 @@ export async function takeAccessAway(kind: AccessKind, context: ConditionalConte
   });
 }
 
-/** Nobody gives more than they hold, nor for longer. Raises `forbidden`. */
-async function refuseGiving(
+/** Nobody can grant more than they have, nor for longer. Raises `forbidden`. */
+async function refuseExcess(
   tx: Tx,
   context: Context,
   kind: AccessKind,
-  at: Held & { readonly placeId: string },
+  at: Held & { readonly targetId: string },
   after: Given,
   before?: Given,
 ): Promise<void> {
   const wanted = givenAnew(after, before);
   refuseGivingMore(at, wanted);
   if (wanted === 0 || !holdsByGrants(context.actor)) return;
-  refuseGivingLonger(await kind.find.holding(tx, context.actor, at.placeId, endOf(after)), wanted, after);
+  refuseGivingLonger(await kind.find.holding(tx, context.actor, at.targetId, endOf(after)), wanted, after);
 }
 
-async function loadPlace(tx: Tx, context: Context, { find, thing }: AccessKind, id: string, lock = false) {
-  const place = await find.place(tx, context.actor, id, lock);
-  if (place === undefined) throw notFound(thing);
-  return place;
+async function loadTarget(tx: Tx, context: Context, { find, thing }: AccessKind, id: string, lock = false) {
+  const target = await find.target(tx, context.actor, id, lock);
+  if (target === undefined) throw notFound(thing);
+  return target;
 }
 
 async function loadRecord(tx: Tx, context: Context, kind: AccessKind, id: string, lock = false) {
@@ -149,7 +151,6 @@ async function loadRecord(tx: Tx, context: Context, kind: AccessKind, id: string
   return grantRecord(kind, record, "can-read");
 }
 
-/** Beside the level and the permissions, the trail tells whose they are and on what. */
 async function recordAccess(
   tx: Tx,
   context: Context,

@@ -1,8 +1,7 @@
 /**
- * SQL of team access, the same for both kinds of records: their tables differ in the name of one column, so that the types
- * of the one stand for the other. Whoever makes or changes a record holds the team's row first (to make one), then the
- * project's or workspace's, then the record's: so what the place counts is right, and nobody waits in a circle with somebody
- * who deletes the team.
+ * SQL of team access, for both kinds of records: their tables differ in one column, so the types of one stand for both. Writes lock
+ * the team (only to create a record), then the project or workspace, then the record, so that counters stay correct and deleting a
+ * team can't deadlock.
  */
 import { type Kysely, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
@@ -26,23 +25,23 @@ interface HeldColumns extends StandingRow {
   readonly workspaceAccess: number | null;
 }
 
-function heldBy(actor: Actor, row: HeldColumns): Pick<Place, "held" | "standing"> {
+function callerAccessOf(actor: Actor, row: HeldColumns): Pick<Place, "granted" | "standing"> {
   const standing = standingOf(actor, row);
-  return { held: effective(standing.everywhere, row.projectAccess, row.workspaceAccess), standing };
+  return { granted: effective(standing.everywhere, row.projectAccess, row.workspaceAccess), standing };
 }
 
-type PlaceRow = HeldColumns & Pick<Place, "placeId" | "teamCount">;
+type PlaceRow = HeldColumns & Pick<Place, "targetId" | "teamCount">;
 type RecordRow = HeldColumns & AccessRow & Pick<AccessRecord, "teamVisibility" | "includesActor">;
 type ById = { id: string; principal: string };
 
 const tableOf = ({ records }: AccessTables) => records as "teamProjects";
 const columnOf = ({ column }: AccessTables) => column as "projectId";
 
-function placesForActor(db: Kysely<Schema>, { places, grants, teamCount }: AccessTables, { id, principal }: ById) {
+function targetsForActor(db: Kysely<Schema>, { targets, grants, teamCount }: AccessTables, { id, principal }: ById) {
   return db
-    .selectFrom(`${places as "projects"} as x`)
+    .selectFrom(`${targets as "projects"} as x`)
     .innerJoin("organizations as o", "o.id", "x.organizationId")
-    .select(["x.id as placeId", "x.organizationId"])
+    .select(["x.id as targetId", "x.organizationId"])
     .select(teamCount.as("teamCount"))
     .select(standingColumns(sql.ref("x.organizationId"), principal))
     .select(grants(principal))
@@ -66,7 +65,7 @@ function records(db: Kysely<Schema>, tables: AccessTables) {
     .selectFrom(`${tableOf(tables)} as r`)
     .innerJoin("teams as t", "t.id", "r.teamId")
     .select(recordColumns)
-    .select([`r.${columnOf(tables)} as placeId`, "t.visibility as teamVisibility"])
+    .select([`r.${columnOf(tables)} as targetId`, "t.visibility as teamVisibility"])
     .where(inForce("r"));
 }
 
@@ -74,7 +73,7 @@ function recordsForActor(db: Kysely<Schema>, tables: AccessTables, { id, princip
   const organizationId = sql.ref<string>("r.organizationId");
   const isOwn = sql<number>`case when ${sql.ref("r.teamId")} in ${actorTeams(organizationId, principal)} then 1 else 0 end`;
   return records(db, tables)
-    .innerJoin(`${tables.places as "projects"} as x`, "x.id", `r.${columnOf(tables)}`)
+    .innerJoin(`${tables.targets as "projects"} as x`, "x.id", `r.${columnOf(tables)}`)
     .innerJoin("organizations as o", "o.id", "r.organizationId")
     .select(isOwn.as("includesActor"))
     .select(standingColumns(organizationId, principal))
@@ -82,16 +81,16 @@ function recordsForActor(db: Kysely<Schema>, tables: AccessTables, { id, princip
     .where("r.id", "=", id);
 }
 
-/** The statements that run all the time, compiled once for each kind. */
+/** The frequent statements, compiled once for each kind. */
 export function statementsOf(tables: AccessTables): AccessStatements {
-  const place = lockable<ById, PlaceRow>("x", (db, parameters) => placesForActor(db, tables, parameters));
+  const target = lockable<ById, PlaceRow>("x", (db, parameters) => targetsForActor(db, tables, parameters));
   const record = prepared<ById, RecordRow>((db, parameters) => recordsForActor(db, tables, parameters));
   const recordLocked = prepared<ById, RecordRow>((db, parameters, dialect) =>
     recordsForActor(db, tables, parameters).modifyEnd(sql`${held(dialect, "x", true)} ${dialect.lockRows("r")}`),
   );
   const holding = prepared<ById & { through: string }, HeldColumns>((db, { id, principal, through }) =>
     db
-      .selectFrom(`${tables.places as "projects"} as x`)
+      .selectFrom(`${tables.targets as "projects"} as x`)
       .select("x.organizationId")
       .select(standingColumns(sql.ref("x.organizationId"), principal, sql<string>`${through}`))
       .select(tables.grants(principal, sql<string>`${through}`))
@@ -100,37 +99,36 @@ export function statementsOf(tables: AccessTables): AccessStatements {
   return {
     holding: async (tx, actor, id, through) => {
       const [row] = await holding(tx, { id, principal: principalOf(actor), through });
-      if (row === undefined) throw new Error("a place that is held has gone");
-      return heldBy(actor, row);
+      if (row === undefined) throw new Error("a locked target was deleted");
+      return callerAccessOf(actor, row);
     },
-    place: async (tx, actor, id, lock) => {
-      const [row] = await place(tx, { id, principal: principalOf(actor) }, lock);
-      return row && { ...row, ...heldBy(actor, row) };
+    target: async (tx, actor, id, lock) => {
+      const [row] = await target(tx, { id, principal: principalOf(actor) }, lock);
+      return row && { ...row, ...callerAccessOf(actor, row) };
     },
     record: async (tx, actor, id, lock) => {
       const [row] = await (lock ? recordLocked : record)(tx, { id, principal: principalOf(actor) });
-      return row && { ...row, ...heldBy(actor, row) };
+      return row && { ...row, ...callerAccessOf(actor, row) };
     },
   };
 }
 
-/** The records that the caller may see, oldest first: a page with the total, or all of them. */
 export async function listRecords(
   tx: Tx,
   actor: Actor,
   { tables, rights }: AccessKind,
-  place: Granted<Place, "can-read">,
+  target: Granted<Place, "can-read">,
   page: Page | undefined,
 ): Promise<{ views: AccessRecord[]; totalCount?: number }> {
-  const { held, standing, organizationId, placeId, teamCount } = place;
-  const seesSecretTeams = standing.seesSecretTeams || rights(held)["can-read-team-access"];
+  const { granted, standing, organizationId, targetId, teamCount } = target;
+  const seesSecretTeams = standing.seesSecretTeams || rights(granted)["can-read-team-access"];
   const rows = records(tx.db, tables)
     .where("r.organizationId", "=", organizationId)
-    .where(`r.${columnOf(tables)}`, "=", placeId)
+    .where(`r.${columnOf(tables)}`, "=", targetId)
     .where(teamIsVisible(actor, { seesSecretTeams }));
-  const toView = (row: Omit<AccessRecord, "held" | "standing" | "includesActor">): AccessRecord => ({
+  const toView = (row: Omit<AccessRecord, "granted" | "standing" | "includesActor">): AccessRecord => ({
     ...row,
-    held,
+    granted,
     standing,
     includesActor: 0,
   });
@@ -148,36 +146,36 @@ export async function listRecords(
   return { views: found.rows.map(toView), totalCount: found.totals.totalCount };
 }
 
-/** The record of a team on a place, also one that has ended and was not tidied up yet. */
+/** A team's record on a target, even if it has expired and was not removed yet. */
 export async function findRecordOf(
   tx: Tx,
   tables: AccessTables,
-  { organizationId, placeId }: Place,
+  { organizationId, targetId }: Place,
   teamId: string,
 ): Promise<(AccessRow & { readonly isInForce: number }) | undefined> {
   return tx.db
     .selectFrom(`${tableOf(tables)} as r`)
     .select(recordColumns)
-    .select(`r.${columnOf(tables)} as placeId`)
+    .select(`r.${columnOf(tables)} as targetId`)
     .select(sql<number>`case when ${inForce("r")} then 1 else 0 end`.as("isInForce"))
     .where("r.organizationId", "=", organizationId)
-    .where(`r.${columnOf(tables)}`, "=", placeId)
+    .where(`r.${columnOf(tables)}`, "=", targetId)
     .where("r.teamId", "=", teamId)
     .executeTakeFirst();
 }
 
-/** The place counts it, where it counts its records. */
+/** Also updates the target's counter, if it has one. */
 export async function insertRecord(
   tx: Tx,
   tables: AccessTables,
-  place: Granted<Place, "can-manage-team-access">,
-  { placeId, ...row }: AccessRow,
+  target: Granted<Place, "can-manage-team-access">,
+  { targetId, ...row }: AccessRow,
 ): Promise<void> {
   await tx.db
     .insertInto(tableOf(tables))
-    .values({ ...row, [tables.column]: placeId } as Schema["teamProjects"])
+    .values({ ...row, [tables.column]: targetId } as Schema["teamProjects"])
     .execute();
-  await tables.count?.(tx, place.placeId, 1);
+  await tables.count?.(tx, target.targetId, 1);
 }
 
 export async function updateRecord(
@@ -195,5 +193,5 @@ export async function deleteRecord(
   record: Granted<AccessRecord, "can-manage">,
 ): Promise<void> {
   await tx.db.deleteFrom(tableOf(tables)).where("id", "=", record.id).execute();
-  await tables.count?.(tx, record.placeId, -1);
+  await tables.count?.(tx, record.targetId, -1);
 }

@@ -1,13 +1,13 @@
-/** What is done for records of both kinds without anybody asking: those that have ended go. */
+/** Background removal of expired team access, for both kinds of records. */
 import type { Capability } from "../../../access/capability.ts";
 import type { Tx } from "../../../database/database.ts";
-import type { Context } from "../../shared/context.ts";
+import type { AuditContext } from "../../shared/audit-events/writes.ts";
 import { teamProjectKind } from "./team-projects/operations.ts";
 import { teamWorkspaceKind } from "./team-workspaces/operations.ts";
 import { tidyRecords } from "./writes.ts";
 
-/** Each takes at most so many places of one organization, and gives how many records went. */
+/** Each removes the expired records of at most `limit` targets of one organization, and returns how many. */
 export const tidyTeamAccess = [teamProjectKind, teamWorkspaceKind].map(
-  (kind) => (tx: Tx, context: Pick<Context, "actor" | "requestId">, by: Capability<"job">, limit: number) =>
+  (kind) => (tx: Tx, context: AuditContext, by: Capability<"job">, limit: number) =>
     tidyRecords(tx, context, by, kind, limit),
 );

@@ -1,4 +1,4 @@
-/** Agent pools over HTTP: what is made, changed and deleted, and what is refused. */
+/** Agent pools over HTTP: creation, update and deletion, and what is refused. */
 import { grant } from "../../../../src/access/granted.ts";
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { forgetScopeTarget } from "../../../../src/resources/connections/agent-pools/writes.ts";
@@ -44,7 +44,7 @@ function expectRefused(answer: Answer, pointer: string, detail: string): void {
 }
 
 describe("createAgentPool", () => {
-  it("answers 201 with the document that show and list give", async () => {
+  it("responds with 201 and the document that show and list return", async () => {
     const name = unique("Pool");
     const answer = await create(
       { name, "organization-scoped": false },
@@ -83,7 +83,7 @@ describe("createAgentPool", () => {
     expect(data(await org.owner.get(`${path()}?q=${name}`))).toEqual([answer.body.data]);
   });
 
-  it("serves the whole organization where nothing else is said", () => {
+  it("serves the whole organization by default", () => {
     expect(pool.attributes["organization-scoped"]).toBe(true);
     for (const kind of kinds) expect(idsOf(pool, kind)).toEqual([]);
   });
@@ -100,7 +100,7 @@ describe("createAgentPool", () => {
     expectRefused(await create({ [attribute]: value }), `/data/attributes/${attribute}`, detail);
   });
 
-  it("refuses a name that is taken, in any case, and takes it in another organization", async () => {
+  it("refuses a name that is taken, ignoring case, and accepts it in another organization", async () => {
     const { name } = pool.attributes;
     for (const taken of [name, name.toUpperCase()])
       expectRefused(await create({ name: taken }), "/data/attributes/name", "Name has already been taken");
@@ -112,7 +112,7 @@ describe("createAgentPool", () => {
     expect(answer.status).toBe(201);
   });
 
-  it("lets one of many at the same time have a name", async () => {
+  it("gives a name to one of many concurrent requests", async () => {
     const name = unique("race");
     const answers = await Promise.all(Array.from({ length: 8 }, () => create({ name })));
     expect(answers.map(({ status }) => status).sort()).toEqual([201, ...Array<number>(7).fill(422)]);
@@ -120,7 +120,7 @@ describe("createAgentPool", () => {
 });
 
 describe.each(kinds)("%s", (kind) => {
-  it("refuses what is unknown, another organization's, or of the other type, by its place", async () => {
+  it("refuses what is unknown, another organization's, or of the other type, with its position", async () => {
     const elsewhere = await api.makeOrganization();
     const foreign =
       kind === "allowed-projects"
@@ -146,7 +146,7 @@ describe.each(kinds)("%s", (kind) => {
     expect((await update({}, links(kind, ...many))).status).toBe(422);
   });
 
-  it("is replaced where it is sent, and stays where it is not", async () => {
+  it("is replaced if it is sent, and otherwise kept", async () => {
     const before = await etag();
     const answer = await update({}, links(kind, targetOf(kind)));
     expect(answer.status).toBe(200);
@@ -162,12 +162,12 @@ describe.each(kinds)("%s", (kind) => {
     expect(idsOf(await shown(), kind)).toEqual([]);
   });
 
-  it("takes whole objects, and leaves out what is not an id", async () => {
+  it("accepts whole objects, and ignores everything but the id", async () => {
     const whole = { type: typeOf(kind), id: targetOf(kind), attributes: { name: "x", permissions: {} }, links: {} };
     expect(idsOf(data(await update({}, { [kind]: { data: [whole] } })), kind)).toEqual([targetOf(kind)]);
   });
 
-  it("loses what goes", async () => {
+  it("loses deleted targets", async () => {
     await update({}, links(kind, targetOf(kind)));
     const before = await etag();
     const check = { thing: typeOf(kind), permission: "can-destroy", visible: true, allowed: true, needs: "" } as const;
@@ -196,13 +196,13 @@ describe("updateAgentPool: a value, null, absent", () => {
     expectRefused(await update({ [attribute]: null }), `/data/attributes/${attribute}`, detail);
   });
 
-  it("absent, or what is shown only: everything stays", async () => {
+  it("absent or read-only attributes change nothing", async () => {
     const before = await etag();
     expect(data(await update({ "agent-count": 4 }))).toEqual(pool);
     expect(await etag()).toBe(before);
   });
 
-  it("refuses another's name together with what is unknown, and takes its own in another case", async () => {
+  it("refuses a taken name together with unknown targets, and accepts its own name in another case", async () => {
     const taken = data(await create({})).attributes.name.toUpperCase();
     const answer = await update({ name: taken }, links("allowed-workspaces", "ws-none"));
     expect(pointers(answer)).toEqual(["/data/attributes/name", "/data/relationships/allowed-workspaces/data/0/id"]);
@@ -234,7 +234,7 @@ describe("deleteAgentPool", () => {
     expect((await org.owner.delete(at())).status).toBe(204);
   });
 
-  it("leaves no workspace behind with a pool that is gone", async () => {
+  it("leaves no workspace with a deleted pool", async () => {
     for (let round = 0; round < 8; round += 1) {
       const contested = data(await create({}));
       const attributes = { name: unique("ws"), "execution-mode": "agent", "agent-pool-id": contested.id };
@@ -256,13 +256,13 @@ describe("deleteAgentPool", () => {
     const answer = await org.owner.delete(at());
     expect(answer.status).toBe(409);
     expect(details(answer)[0]).toBe(
-      "The agent pool is the default of 1 project. Give them another one, then delete it.",
+      "The agent pool is the default of 1 project. Choose another default for them, then delete the pool.",
     );
     data(await org.owner.patch(`/projects/${project.id}`, resource("projects", { "default-execution-mode": "local" })));
     expect((await org.owner.delete(at())).status).toBe(204);
   });
 
-  it("leaves no project behind with a default that is gone", async () => {
+  it("leaves no project with a deleted default", async () => {
     const project = await api.makeProject(org.name);
     for (let round = 0; round < 8; round += 1) {
       const contested = data(await create({}));
@@ -292,7 +292,7 @@ describe("deleteAgentPool", () => {
   });
 });
 
-describe("who may", () => {
+describe("access", () => {
   it("a team with 'manage-agent-pools' and the organization's token write", async () => {
     const holder = await api.makeHolder(org.name, "manage-agent-pools");
     for (const caller of [holder, await api.makeOrganizationToken(org.name)]) {
@@ -322,8 +322,8 @@ describe("who may", () => {
   });
 });
 
-describe("the audit trail", () => {
-  it("tells each change, with whom the pool serves", async () => {
+describe("the audit log", () => {
+  it("records each change, with the targets that the pool serves", async () => {
     await update({ "organization-scoped": false }, links("allowed-projects", project.id));
     await org.owner.delete(at());
     const events = data(await org.owner.get(`/organizations/${org.name}/audit-events?page[size]=100`));

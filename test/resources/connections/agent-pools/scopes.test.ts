@@ -1,5 +1,5 @@
 /**
- * Whom a pool serves is asked when a workspace or a project takes it, and not again. GET
+ * A pool's scope is checked when a workspace or a project chooses it, and not again. GET
  * /organizations/:organization_name/agent-pools: pages, order, searches, and the workspaces that use a pool.
  */
 import { beforeAll, describe, expect, it } from "vitest";
@@ -56,7 +56,7 @@ describe("scopes", () => {
     ]);
   }
 
-  describe("a workspace takes a pool", () => {
+  describe("a workspace can choose a pool", () => {
     it("that is for the whole organization, unless it is excluded", async () => {
       const [one, two] = [
         await api.makeWorkspace(org.name, {}, inProject(project)),
@@ -68,7 +68,7 @@ describe("scopes", () => {
       expect((await create(pool, project)).status).toBe(201);
     });
 
-    it("that names it", async () => {
+    it("that lists it", async () => {
       const [one, two] = [
         await api.makeWorkspace(org.name, {}, inProject(project)),
         await api.makeWorkspace(org.name, {}, inProject(project)),
@@ -80,7 +80,7 @@ describe("scopes", () => {
       expect(data(await org.owner.get(`/workspaces/${two.id}`)).attributes["execution-mode"]).toBe("remote");
     });
 
-    it("that names its project, unless it is excluded; also where it comes there with the same request", async () => {
+    it("that lists its project, unless it is excluded; also if the same request moves it there", async () => {
       const [one, two, elsewhere] = [
         await api.makeWorkspace(org.name, {}, inProject(project)),
         await api.makeWorkspace(org.name, {}, inProject(project)),
@@ -95,14 +95,14 @@ describe("scopes", () => {
       expect((await take(elsewhere, pool, inProject(project))).status).toBe(200);
     });
 
-    it("that names nobody: never", async () => {
+    it("but not one with an empty scope", async () => {
       const workspace = await api.makeWorkspace(org.name, {}, inProject(project));
       const pool = await makePool(false);
       expectRefused(await take(workspace, pool));
       expectRefused(await create(pool, project));
     });
 
-    it("and keeps it when the pool serves others later, or it is moved away", async () => {
+    it("and keeps it when the scope changes later, or it is moved away", async () => {
       const pool = await makePool(false, { "allowed-projects": [project] });
       const workspace = data(await create(pool, project));
       const narrowed = resource("agent-pools", {}, lists({ "allowed-projects": [] }));
@@ -122,7 +122,7 @@ describe("scopes", () => {
       expectRefused(await take(workspace, pool));
     });
 
-    it("422, as before, for one that is not there", async () => {
+    it("422 for one that does not exist", async () => {
       const workspace = await api.makeWorkspace(org.name);
       expect(details(await take(workspace, "apool-0000000000000000"))).toEqual([
         "Agent pool does not exist in this organization",
@@ -130,7 +130,7 @@ describe("scopes", () => {
     });
   });
 
-  describe("a project takes a pool as its default", () => {
+  describe("a project can choose a pool as its default", () => {
     const defaults = (pool: string) => ({ "default-execution-mode": "agent", "default-agent-pool-id": pool });
     const give = (id: string, pool: string) => org.owner.patch(`/projects/${id}`, resource("projects", defaults(pool)));
     const makeWith = (pool: string) =>
@@ -147,13 +147,13 @@ describe("scopes", () => {
       ]);
     }
 
-    it("that is for the whole organization, or names it", async () => {
+    it("that is for the whole organization, or lists it", async () => {
       const [everyones, own] = [await makePool(true), await makePool(false, { "allowed-projects": [project] })];
       for (const pool of [everyones, own]) expect((await give(project, pool)).status).toBe(200);
       expect((await makeWith(everyones)).status).toBe(201);
     });
 
-    it("422 for one that names others, or only some of its workspaces", async () => {
+    it("422 for one that lists others, or only some of its workspaces", async () => {
       const workspace = await api.makeWorkspace(org.name, {}, inProject(other));
       const named = await makePool(false, { "allowed-projects": [project], "allowed-workspaces": [workspace.id] });
       expectNotServed(await give(other, named));
@@ -161,7 +161,7 @@ describe("scopes", () => {
       expect(data(await org.owner.get(`/projects/${other}`)).attributes["default-execution-mode"]).toBe("remote");
     });
 
-    it("and keeps it when the pool serves others later", async () => {
+    it("and keeps it when the scope changes later", async () => {
       const pool = await makePool(false, { "allowed-projects": [other] });
       expect((await give(other, pool)).status).toBe(200);
       await org.owner.patch(`/agent-pools/${pool}`, resource("agent-pools", {}, lists({ "allowed-projects": [] })));
@@ -202,7 +202,7 @@ describe("list", () => {
       { name: "by-project", "organization-scoped": false },
       { "allowed-projects": link("projects", project.id) },
     );
-    // Made within a millisecond, they would be in no certain order.
+    // Created within a millisecond, they would have no defined order.
     await api.database.write(async (tx) => {
       for (const [position, { id }] of [everyone, byWorkspace, byProject].entries()) {
         const createdAt = `2024-01-0${position + 1}T00:00:00.000Z`;
@@ -227,7 +227,7 @@ describe("list", () => {
   const ids = async (query: string, caller?: Caller) => data(await list(query, caller)).map((pool: Json) => pool.id);
 
   describe("listAgentPools", () => {
-    it("goes by name, ignoring case, or as asked", async () => {
+    it("sorts by name, ignoring case, or as requested", async () => {
       const byName = [byProject.id, byWorkspace.id, everyone.id];
       const byAge = [everyone.id, byWorkspace.id, byProject.id];
       expect(await ids("")).toEqual(byName);
@@ -268,7 +268,7 @@ describe("list", () => {
       expect(await ids("?filter[allowed_projects][name]=Gamma")).toEqual([]);
     });
 
-    it("does not tell whoever can't read a workspace or a project that it is there", async () => {
+    it("does not reveal a workspace or project to callers who can't read it", async () => {
       for (const query of ["?filter[allowed_workspaces][name]=outside", "?filter[allowed_projects][name]=Beta"]) {
         expect(await ids(query, member)).toEqual([]);
         expect(await ids(query, reader)).toEqual([]);
@@ -281,7 +281,7 @@ describe("list", () => {
   describe("the workspaces that use a pool", () => {
     const shown = (caller: Caller, query = "") => caller.get(`/agent-pools/${byProject.id}${query}`);
 
-    it("are named as far as the caller may read them, asked for or not, and shown with include", async () => {
+    it("are listed if the caller can read them, and shown with include", async () => {
       for (const answer of [
         await shown(org.owner, "?include=workspaces"),
         await list("?include=workspaces&q=by-project", reader),
@@ -305,7 +305,7 @@ describe("list", () => {
       }
     });
 
-    it("and those whom it serves are shown with include, each once, as far as the caller may read them", async () => {
+    it("and its scope are shown with include, each once, if the caller can read them", async () => {
       const all = "?include=workspaces,allowed_workspaces,allowed_projects,excluded_workspaces";
       const kindsOf = (answer: { body: Json }) => answer.body.included.map((item: Json) => [item.type, item.id]);
       const served = await org.owner.get(`/agent-pools/${byWorkspace.id}${all}`);
@@ -321,7 +321,7 @@ describe("list", () => {
       expect((await list("?include=allowed_projects")).status).toBe(400);
     });
 
-    it("are none for a pool that nobody uses", async () => {
+    it("are empty for an unused pool", async () => {
       const unused = (await list("?include=workspaces&q=everyone")).body;
       expect(unused.data[0].relationships.workspaces.data).toEqual([]);
       expect(unused.included).toEqual([]);
@@ -330,7 +330,7 @@ describe("list", () => {
       expect(workspace.id).not.toBe(user.id);
     });
 
-    it("are told apart by the ETag, which is everybody's", async () => {
+    it("are part of the ETag, which is the same for everybody", async () => {
       const etag = async (caller: Caller) => (await shown(caller)).headers.get("etag");
       const before = await etag(org.owner);
       expect(await etag(member)).toBe(before);

@@ -1,4 +1,4 @@
-/** Tokens of agent pools over HTTP: made, listed, shown and revoked, the secret shown once, and nobody by it. */
+/** Tokens of agent pools over HTTP: created, listed, shown and revoked; the secret is shown once, and the API does not accept it. */
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { tokenHash } from "../../../../src/kernel/ids.ts";
 import { type Answer, type Caller, type Json, useApi } from "../../../support/api.ts";
@@ -33,7 +33,7 @@ beforeEach(async () => {
 });
 
 describe("createAgentToken", () => {
-  it("answers 201 with the secret, which nothing shows again", async () => {
+  it("responds with 201 and the secret, which is not shown again", async () => {
     const answer = await create({ description: "CI" });
     expect(answer.status).toBe(201);
     const { id, attributes } = answer.body.data;
@@ -58,13 +58,13 @@ describe("createAgentToken", () => {
     expect(data(await org.owner.get(path()))).toContainEqual(shown);
   });
 
-  it("keeps the secret's hash alone", async () => {
+  it("stores only the secret's hash", async () => {
     const [row] = await rows();
     expect(row?.hash).toBe(tokenHash(token.attributes.token));
     expect(JSON.stringify([row, await events()])).not.toContain(token.attributes.token);
   });
 
-  it("takes the type that the API's own documents name as well", async () => {
+  it("also accepts the type in the public API's documentation", async () => {
     const body = resource("authentication-tokens", { description: "Named" });
     expect(data(await org.owner.post(path(), body)).attributes.description).toBe("Named");
   });
@@ -84,7 +84,7 @@ describe("createAgentToken", () => {
     expect(await rows()).toHaveLength(1);
   });
 
-  it("leaves an event without the secret, and so does its revocation", async () => {
+  it("records an event without the secret, and so does its revocation", async () => {
     data(await org.owner.delete(at()));
     const told = { holder: pool, description: "A data centre" };
     const [deleted, created] = (await events()).map((event: Json) => event.attributes);
@@ -114,14 +114,14 @@ describe("deleteToken", () => {
     expect(await rows()).toEqual([]);
   });
 
-  it("happens by itself where the pool is deleted", async () => {
+  it("happens automatically when the pool is deleted", async () => {
     expect((await org.owner.delete(`/agent-pools/${pool}`)).status).toBe(204);
     expect((await org.owner.get(at())).status).toBe(404);
   });
 });
 
-describe("whoever calls with such a token", () => {
-  it("is nobody: 404 everywhere", async () => {
+describe("a caller with such a token", () => {
+  it("gets 404 everywhere", async () => {
     const agent = api.as(token.attributes.token);
     for (const answer of [
       await agent.get("/account/details"),
@@ -135,7 +135,7 @@ describe("whoever calls with such a token", () => {
   });
 });
 
-describe("who may manage them", () => {
+describe("who can manage them", () => {
   const all = async (caller: Caller): Promise<number[]> => {
     const answers = [await create({ description: "More" }, caller), await caller.get(path()), await caller.get(at())];
     return [...answers, await caller.delete(at())].map(({ status }) => status);

@@ -39,8 +39,8 @@ const patch = (org: Org, webhook: Json, attributes: object) =>
 const names = () => receiver.heard.map(({ body }) => body.event).toSorted();
 const actions = () => receiver.heard.map(({ body }) => body.audit_event.action).toSorted();
 
-describe("events of the trail", () => {
-  it("are told to those who want them, signed, with who, what, before and after", async () => {
+describe("audit events", () => {
+  it("are sent to subscribers, signed, with actor, action, before and after", async () => {
     const org = await api.makeOrganization();
     const webhook = await make(org, { events: ["workspaces.*"], token: "hush" });
     const other = await api.makeOrganization();
@@ -75,7 +75,7 @@ describe("events of the trail", () => {
     expect(receiver.heard).toEqual([]);
   });
 
-  it("that change who may do what are told as such", async () => {
+  it("that change access are sent as such", async () => {
     const org = await api.makeOrganization();
     await make(org, { events: ["access.changed"] });
     const team = await api.makeTeam(org.name);
@@ -91,7 +91,7 @@ describe("events of the trail", () => {
     expect(actions()).not.toContain("workspaces.create");
   });
 
-  it("are not told to a webhook that is not enabled, or was not there yet", async () => {
+  it("are not sent to a webhook that is disabled, or did not exist yet", async () => {
     const org = await api.makeOrganization();
     await api.makeProject(org.name);
     const webhook = await make(org, { events: ["projects.*"], enabled: false });
@@ -103,7 +103,7 @@ describe("events of the trail", () => {
     expect(names()).toEqual(["projects.create"]);
   });
 
-  it("wait for somebody who does not listen, and go with a webhook that goes", async () => {
+  it("wait for an unreachable receiver, and are deleted with the webhook", async () => {
     const org = await api.makeOrganization();
     const webhook = await make(org, { events: ["projects.*"] });
     receiver.answer = answering(500);
@@ -120,14 +120,14 @@ describe("events of the trail", () => {
   });
 });
 
-describe("locks that are held for too long", () => {
+describe("locks that are held too long", () => {
   const longAgo = new Date(Date.now() - 26 * 3_600_000).toISOString();
   const lockSince = async (org: Org, id: string, lockedAt: string) => {
     await org.owner.post(`/workspaces/${id}/actions/lock`, { reason: "looking into it" });
     await api.database.write((tx) => tx.db.updateTable("workspaces").set({ lockedAt }).where("id", "=", id).execute());
   };
 
-  it("are told once for each time that they are held", async () => {
+  it("are reported once each time", async () => {
     const org = await api.makeOrganization();
     await make(org, { events: ["lock.held"], "lock-held-longer-than": "1d" });
     await make(org, { events: ["lock.held"], "lock-held-longer-than": "2d" });
@@ -158,7 +158,7 @@ describe("locks that are held for too long", () => {
 });
 
 describe("the webhooks themselves", () => {
-  it("show no token, are asked before they are told, and can be asked again", async () => {
+  it("show no token, are verified before they are used, and can be verified again", async () => {
     const org = await api.makeOrganization();
     const made = data(await post(org, { enabled: true, token: "hush", events: ["lock.held"] }));
     expect(made.attributes).toMatchObject({
@@ -198,7 +198,7 @@ describe("the webhooks themselves", () => {
     expect((await patch(org, other, { name: made.attributes.name })).status).toBe(422);
   });
 
-  it("403 for members, 404 for strangers, and nobody is called", async () => {
+  it("403 for members, 404 for non-members, and nothing is sent", async () => {
     const org = await api.makeOrganization();
     const made = data(await post(org, {}));
     const member = await api.makeMember(org.name);

@@ -46,7 +46,7 @@ describe("createWorkspaceNotificationConfiguration", () => {
     expect(data(await org.owner.get(pathOf(made)))).toEqual(made);
   });
 
-  it("201: clients may call the type by its singular", async () => {
+  it("201: accepts the singular type", async () => {
     const org = await makePlace();
     const attributes = { name: "one", "destination-type": "slack", url: "https://hooks.example/x" };
     const body = { data: { type: "notification-configuration", attributes } };
@@ -54,7 +54,7 @@ describe("createWorkspaceNotificationConfiguration", () => {
     expect(made.type).toBe("notification-configurations");
   });
 
-  it("201: enabled, it asks first, signed, and keeps the answer", async () => {
+  it("201: enabled, it verifies the destination first, signed, and stores the response", async () => {
     const org = await makePlace();
     receiver.answer = answering(202, "listening");
     const made = await make(org.owner, org.workspace, {
@@ -119,14 +119,14 @@ describe("createWorkspaceNotificationConfiguration", () => {
     expect((await org.owner.get(`${org.workspace}/notification-configurations`)).body.data).toEqual([]);
   });
 
-  it("400: a private address that the operator has not named is not called", async () => {
+  it("400: a private address that the operator does not allow", async () => {
     const org = await makePlace();
     const refused = await post(org.owner, org.workspace, { enabled: true, url: "https://169.254.169.254/latest" });
     expect(refused.status).toBe(400);
     expect(refused.body.errors[0].detail).toContain("CADASTRE_ALLOW_PRIVATE_ADDRESSES");
   });
 
-  it("mail is not asked for: it may be enabled where no mail is sent", async () => {
+  it("mail is not verified: it can be enabled on a site without a mail server", async () => {
     const org = await makePlace();
     const made = await make(org.owner, org.workspace, {
       "destination-type": "email",
@@ -136,7 +136,7 @@ describe("createWorkspaceNotificationConfiguration", () => {
     expect(made.attributes).toMatchObject({ enabled: true, url: null, "email-addresses": ["ops@example.com"] });
   });
 
-  it("422: everything that does not go together, at once and in its place", async () => {
+  it("422: every invalid combination, in one response and with its pointer", async () => {
     const org = await makePlace();
     const stranger = await api.makeUser();
     const users = { users: { data: [{ type: "users", id: stranger.id }] } };
@@ -164,7 +164,7 @@ describe("createWorkspaceNotificationConfiguration", () => {
     expect(await wrong({ "destination-type": "email" }, users)).toEqual(["relationships/users"]);
   });
 
-  it("422: not more than twenty", async () => {
+  it("422: more than twenty", async () => {
     const org = await makePlace();
     for (let count = 0; count < 20; count += 1) await make(org.owner, org.workspace, { url: "https://x.example" });
     const refused = await post(org.owner, org.workspace, { url: "https://x.example" });
@@ -172,7 +172,7 @@ describe("createWorkspaceNotificationConfiguration", () => {
     expect(refused.body.errors[0].detail).toContain("20");
   });
 
-  it("403 for whoever reads the workspace, 404 for whoever does not, and nobody is called", async () => {
+  it("403 for callers who can read the workspace, 404 for others, and nothing is sent", async () => {
     const org = await makePlace();
     const team = await api.makeTeam(org.name);
     const member = await api.makeMember(org.name, [team.id]);
@@ -192,7 +192,7 @@ describe("createWorkspaceNotificationConfiguration", () => {
 });
 
 describe("of projects and teams", () => {
-  it("have the same, each with its own", async () => {
+  it("work the same, each with its own list", async () => {
     const org = await makePlace();
     const project = `/projects/${(await api.makeProject(org.name)).id}`;
     const team = `/teams/${(await api.makeTeam(org.name)).id}`;
@@ -210,7 +210,7 @@ describe("of projects and teams", () => {
 });
 
 describe("listWorkspaceNotificationConfigurations", () => {
-  it("is whole unless a page is asked for", async () => {
+  it("is complete unless a page is requested", async () => {
     const org = await makePlace();
     const [one, two] = [
       await make(org.owner, org.workspace, { url: "https://x.example" }),
@@ -250,7 +250,7 @@ describe("updateNotificationConfiguration", () => {
     expect(JSON.stringify(rows)).not.toMatch(/"old"|\/old|\/new/);
   });
 
-  it("asks again when it is enabled, led elsewhere or signs otherwise, and not when it is only renamed", async () => {
+  it("verifies again when it is enabled, or its address or token changes, and not when it is only renamed", async () => {
     const org = await makePlace();
     const made = await make(org.owner, org.workspace, { url: receiver.url, token: "one" });
     const asked = async (attributes: object, status = 200) => {
@@ -271,7 +271,7 @@ describe("updateNotificationConfiguration", () => {
     expect(data(await org.owner.get(pathOf(made))).attributes.url).toBe(`${receiver.url}/more`);
   });
 
-  it("of mail, those who are not named again are left out; a user who goes is gone", async () => {
+  it("for mail, removes users that are not sent again, and users who leave", async () => {
     const org = await makePlace();
     const [ada, bob] = [await api.makeMember(org.name), await api.makeMember(org.name)];
     const users = (...ids: string[]) => ({ users: { data: ids.map((id) => ({ type: "users", id })) } });
@@ -288,7 +288,7 @@ describe("updateNotificationConfiguration", () => {
 });
 
 describe("verifyNotificationConfiguration", () => {
-  it("200 with the answer, also where it is not enabled; 400 where nobody listens", async () => {
+  it("200 with the response, also if it is disabled; 400 without a successful response", async () => {
     const org = await makePlace();
     const made = await make(org.owner, org.workspace, { url: receiver.url });
     const verified = data(await org.owner.post(`${pathOf(made)}/actions/verify`));
@@ -298,7 +298,7 @@ describe("verifyNotificationConfiguration", () => {
     expect((await org.owner.post("/notification-configurations/nonexisting/actions/verify")).status).toBe(404);
   });
 
-  it("400: mail, where the operator has no server for it", async () => {
+  it("400: mail, on a site without a mail server", async () => {
     const org = await makePlace();
     const made = await make(org.owner, org.workspace, {
       "destination-type": "email",

@@ -1,4 +1,4 @@
-/** What was told by a configuration or a webhook, as it can be read afterwards. */
+/** The deliveries of configurations and webhooks. */
 import { describe, expect, it } from "vitest";
 import { deliverNotices } from "../../../../src/resources/shared/outbox/delivery.ts";
 import { type Json, useApi } from "../../../support/api.ts";
@@ -21,7 +21,7 @@ async function makePlace(): Promise<Json> {
 }
 
 describe("listNotificationDeliveries", () => {
-  it("tells what waits, what failed and what was delivered, with the answer, the newest first", async () => {
+  it("lists pending, failed and successful deliveries, with the response, newest first", async () => {
     const { owner, name, workspace, path } = await makePlace();
     await makeRun(owner, workspace.id);
     const place = `${name}/${workspace.attributes.name}`;
@@ -62,7 +62,7 @@ describe("listNotificationDeliveries", () => {
     expect(paged.body.meta.pagination["total-count"]).toBe(3);
   });
 
-  it("has whoever was asked and listens, by the id that they were sent; and nobody who does not", async () => {
+  it("includes successful verifications, under the id that was sent, and no failed ones", async () => {
     const org = await makeOrganization(api);
     const workspace = await makeRunnable(api, org.name);
     const made = await make(org.owner, `/workspaces/${workspace.id}`, { url: receiver.url, triggers: [] });
@@ -80,14 +80,14 @@ describe("listNotificationDeliveries", () => {
     expect(await log()).toHaveLength(2);
   });
 
-  it("404 and 403: for whoever may not change the configuration", async () => {
+  it("404 and 403: for callers who can't change the configuration", async () => {
     const { name, path } = await makePlace();
     const member = await makeMember(api, name);
     expect((await member.get(path)).status).toBe(404);
     expect((await (await makeOrganization(api)).owner.get(path)).status).toBe(404);
   });
 
-  it("forgets what ended 30 days ago", async () => {
+  it("removes deliveries after 30 days", async () => {
     const { owner, workspace, path } = await makePlace();
     await makeRun(owner, workspace.id);
     await deliver(api);
@@ -99,7 +99,7 @@ describe("listNotificationDeliveries", () => {
 });
 
 describe("listAuditWebhookDeliveries", () => {
-  it("tells the same of what is told of the trail", async () => {
+  it("lists the deliveries of audit events", async () => {
     const org = await makeOrganization(api);
     const attributes = { name: unique("hook"), url: receiver.url, events: ["projects.create"], enabled: true };
     const path = `/organizations/${org.name}/audit-webhooks`;

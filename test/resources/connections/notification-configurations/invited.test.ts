@@ -1,4 +1,4 @@
-/** People who are named for mail while they are only invited, and what becomes of that when they come in or do not. */
+/** Invited users as recipients of mail, and what happens when they join or don't. */
 import { describe, expect, it } from "vitest";
 import { type Caller, type Json, useApi } from "../../../support/api.ts";
 import { data, makeMember, makeOrganization, makeUser, makeWorkspace, resource } from "../../../support/builders.ts";
@@ -17,7 +17,7 @@ const namedIn = ({ relationships }: Json): string[] => relationships.users.data.
 const show = (caller: Caller, { id }: Json) => caller.get(`/notification-configurations/${id}`);
 const named = async (caller: Caller, configuration: Json) => namedIn(data(await show(caller, configuration)));
 
-/** An organization with somebody who is invited, and is named in a workspace. */
+/** An organization with an invited user who is a recipient in a workspace. */
 async function makePlace() {
   const org = await makeOrganization(api);
   const workspace = await makeRunnable(api, org.name);
@@ -28,8 +28,8 @@ async function makePlace() {
   return { org, workspace, place, invited, userId, configuration };
 }
 
-describe("who is only invited", () => {
-  it("is named by the place holder, shown by it, and gets mail at the address that was invited", async () => {
+describe("an invited recipient", () => {
+  it("is named and shown by the placeholder id, and gets mail at the invited address", async () => {
     const { org, workspace, invited, userId, configuration } = await makePlace();
     expect(namedIn(configuration)).toEqual([userId]);
     expect(await named(org.owner, configuration)).toEqual([userId]);
@@ -39,7 +39,7 @@ describe("who is only invited", () => {
     expect(mailbox.letters.map(({ to }) => to)).toEqual([[invited.email]]);
   });
 
-  it("is the user who comes in, at the user's address, and the ETag notices", async () => {
+  it("becomes the user who joins, at the user's address, and the ETag changes", async () => {
     const { org, workspace, invited, userId, configuration } = await makePlace();
     const before = (await show(org.owner, configuration)).headers.get("etag");
     const ada = await makeUser(api);
@@ -47,7 +47,7 @@ describe("who is only invited", () => {
     const after = await show(org.owner, configuration);
     expect(namedIn(after.body.data)).toEqual([ada.id]);
     expect(after.headers.get("etag")).not.toBe(before);
-    // What stood for the person stands for nobody any more.
+    // The placeholder id is no longer valid.
     const again = await post(org.owner, `/workspaces/${workspace.id}`, byMail, naming(userId));
     expect(again.status).toBe(422);
     expect(again.body.errors[0].detail).toBe(`There is no user '${userId}' in this organization`);
@@ -58,7 +58,7 @@ describe("who is only invited", () => {
     expect(mailbox.letters.map(({ to }) => to)).toEqual([[email]]);
   });
 
-  it("is the member who had a place already, and is named once", async () => {
+  it("is merged with an existing membership, and named once", async () => {
     const { org, place, invited, userId, configuration } = await makePlace();
     const ada = await makeMember(api, org.name);
     const both = await make(org.owner, place, byMail, naming(ada.id, userId));
@@ -68,13 +68,13 @@ describe("who is only invited", () => {
     expect(await named(org.owner, both)).toEqual([ada.id]);
   });
 
-  it("is named no more when the invitation is taken back", async () => {
+  it("is removed when the invitation is withdrawn", async () => {
     const { org, invited, configuration } = await makePlace();
     expect((await org.owner.delete(`/organization-memberships/${invited.membership.id}`)).status).toBe(204);
     expect(await named(org.owner, configuration)).toEqual([]);
   });
 
-  it("can take another's place by an update, in any order; the same once more changes nothing", async () => {
+  it("can replace another recipient by an update, in any order; repeating it changes nothing", async () => {
     const { org, userId, configuration } = await makePlace();
     const [ada, grace] = [await makeMember(api, org.name), await makeMember(api, org.name)];
     const path = `/notification-configurations/${configuration.id}`;
@@ -88,7 +88,7 @@ describe("who is only invited", () => {
     expect(second.headers.get("etag")).toBe(first.headers.get("etag"));
   });
 
-  it("422: somebody whom another organization has invited", async () => {
+  it("422: a user who is invited to another organization", async () => {
     const { userId } = await makePlace();
     const other = await makeOrganization(api);
     const workspace = await makeWorkspace(api, other.name);

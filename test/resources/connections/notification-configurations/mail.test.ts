@@ -1,4 +1,4 @@
-/** Mail to those who are named, to the members of a team, and to addresses. */
+/** Mail to named users, to the members of a team, and to addresses. */
 import { describe, expect, it } from "vitest";
 import { type Json, useApi } from "../../../support/api.ts";
 import { data, makeMember, makeOrganization, makeTeam } from "../../../support/builders.ts";
@@ -17,7 +17,7 @@ async function responseOf(owner: { get(path: string): Promise<Json> }, id: strin
 }
 
 describe("mail", () => {
-  it("goes to users and addresses, who do not see each other, and says what happened and where to look", async () => {
+  it("goes to users and addresses, who don't see each other, with the event and a link", async () => {
     const org = await makeOrganization(api);
     const workspace = await makeRunnable(api, org.name);
     const [ada, left] = [await makeMember(api, org.name), await makeMember(api, org.name)];
@@ -45,7 +45,7 @@ describe("mail", () => {
     expect(await responseOf(org.owner, made.id)).toMatchObject({ code: "250", successful: "true", url: null });
   });
 
-  it("of a team goes to its members, where none is named", async () => {
+  it("of a team goes to its members if no user is named", async () => {
     const org = await makeOrganization(api);
     const team = await makeTeam(api, org.name, { "organization-access": { "read-workspaces": true } });
     await makeMember(api, org.name, [team.id]);
@@ -60,7 +60,7 @@ describe("mail", () => {
     expect(mailbox.letters.map(({ to }) => to.length)).toEqual([1]);
   });
 
-  it("that can't be sent says why, and is tried again", async () => {
+  it("that can't be sent shows the reason, and is retried", async () => {
     const org = await makeOrganization(api);
     const workspace = await makeRunnable(api, org.name);
     const attributes = { "destination-type": "email", enabled: true, triggers: ["run:created"] };
@@ -71,7 +71,9 @@ describe("mail", () => {
     await makeRun(org.owner, workspace.id);
     expect(await deliver(api, mail())).toBe(2);
     expect(await responseOf(org.owner, refused.id)).toMatchObject({ code: "", body: expect.stringContaining("550") });
-    expect(await responseOf(org.owner, empty.id)).toMatchObject({ body: expect.stringContaining("Nobody is named") });
+    expect(await responseOf(org.owner, empty.id)).toMatchObject({
+      body: expect.stringContaining("There are no recipients"),
+    });
     await makeRun(org.owner, workspace.id, { "save-plan": true });
     expect(await deliver(api)).toBeGreaterThanOrEqual(2);
     expect((await responseOf(org.owner, refused.id)).body).toContain("CADASTRE_SMTP_URL");

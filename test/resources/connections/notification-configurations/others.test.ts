@@ -1,6 +1,6 @@
 /**
- * What else is told than runs: assessments, and scheduled destroys before and after; and what the metrics tell of it
- * all. Attempts to receive a team's notifications about workspaces that the caller can't read.
+ * Notifications about assessments and scheduled destroys, and the metrics of
+ * deliveries. Attempts to receive a team's notifications about workspaces that the caller can't read.
  */
 import { afterEach, describe, expect, it } from "vitest";
 import { assess } from "../../../../src/resources/runs/assessment-results/assessing.ts";
@@ -32,7 +32,7 @@ describe("others", () => {
     return { ...org, workspace, configuration };
   }
 
-  it("assessments that found something, with what was found before", async () => {
+  it("assessments with findings, with the previous findings", async () => {
     const triggers = ["assessment:drifted", "assessment:check_failure", "assessment:failed"];
     const { id, name, owner, workspace, configuration } = await makePlace(triggers, { "assessments-enabled": true });
     const run = await makeRun(owner, workspace.id, { "auto-apply": true });
@@ -81,7 +81,7 @@ describe("others", () => {
     });
   });
 
-  it("the end of a scheduled destroy run, and that there could be none", async () => {
+  it("the end of a scheduled destroy run, and a failure to start one", async () => {
     const { owner, workspace } = await makePlace(["workspace:auto_destroy_run_results"]);
     const due = async () => {
       await api.database.write((tx) =>
@@ -148,7 +148,7 @@ describe("others", () => {
       ]);
     });
 
-    it("of one that follows what is used comes where it is for longer, and for what is there", async () => {
+    it("of an inactivity-based one comes for longer durations, and only for existing resources", async () => {
       const { workspace } = await makePlace(["workspace:auto_destroy_reminder"]);
       const ago = (hours: number) => ({ createdAt: inHours(-hours), latestChangeAt: inHours(-hours) });
       const lasting = (duration: string) => ({ autoDestroyActivityDuration: duration, inheritsProjectAutoDestroy: 0 });
@@ -156,21 +156,21 @@ describe("others", () => {
       expect(await remind()).toBe(0);
       await schedule(workspace.id, { resourceCount: 1 });
       expect([await remind(), await remind()]).toEqual([1, 0]);
-      // Each use would remind of it.
+      // Otherwise each use would send a reminder.
       await schedule(workspace.id, { ...lasting("20h"), ...ago(1) });
       expect(await remind()).toBe(0);
       await schedule(workspace.id, ago(10));
       expect(await remind()).toBe(1);
     });
 
-    it("goes to nobody who has not asked for it", async () => {
+    it("goes only to subscribers", async () => {
       const { workspace } = await makePlace(["workspace:auto_destroy_run_results"]);
       await schedule(workspace.id, { autoDestroyAt: inHours(2) });
       expect(await remind()).toBe(0);
     });
   });
 
-  it("the metrics tell what waits, and how attempts ended", async () => {
+  it("the metrics count pending deliveries and the results of attempts", async () => {
     const figures = async (): Promise<Record<string, number>> => {
       const answer = await fetch(`${api.url}/metrics`, { headers: { authorization: `Bearer ${api.admin.token}` } });
       const lines = (await answer.text()).split("\n").filter((line) => line.startsWith("cadastre_notice"));
@@ -189,7 +189,7 @@ describe("others", () => {
     expect(after["cadastre_notices_waiting"]).toBe(1);
   });
 
-  it("pauses grow, and end after the fifth attempt", () => {
+  it("delays grow, and retries end after the fifth attempt", () => {
     expect([1, 2, 3, 4, 5].map((attempts) => pauseAfter(attempts, 0.5))).toEqual([
       1000,
       10_000,
@@ -209,7 +209,7 @@ describe("manage-teams", () => {
     readonly workspace: Json;
     /** A team that reads the workspace. */
     readonly team: Json;
-    /** A person with `manage-teams`, and their team's token: neither can read the workspace. */
+    /** A user with `manage-teams`, and their team's token: neither can read the workspace. */
     readonly attackers: Readonly<Record<"person" | "token", Caller>>;
   }
 
@@ -228,7 +228,7 @@ describe("manage-teams", () => {
   const destination = () => ({ enabled: true, url: receiver.url, triggers: ["run:created"] });
   const more = "The team has access that you don't have";
 
-  /** What the receiver hears of a run in the workspace. */
+  /** What the receiver gets about a run in the workspace. */
   async function heardOfRun({ org, workspace }: Scene): Promise<Json[]> {
     receiver.heard.length = 0;
     await makeRun(org.owner, workspace.id);
@@ -236,7 +236,7 @@ describe("manage-teams", () => {
     return receiver.heard.map(({ body }) => body);
   }
 
-  it("403: adds no destination to a team that reads more, and nobody is called", async () => {
+  it("403: can't add a destination to a team with more access, and nothing is sent", async () => {
     const scene = await makeScene();
     receiver.heard.length = 0;
     for (const attacker of Object.values(scene.attackers)) {
@@ -252,7 +252,7 @@ describe("manage-teams", () => {
     expect(await heardOfRun(scene)).toEqual([]);
   });
 
-  it("403: changes, verifies and follows no destination of such a team; deleting one takes nothing from anybody", async () => {
+  it("403: can't change, verify or list deliveries of such a team's destination; deleting one is allowed", async () => {
     const scene = await makeScene();
     const { id } = await make(scene.org.owner, `/teams/${scene.team.id}`, { ...destination(), enabled: false });
     const path = `/notification-configurations/${id}`;
@@ -267,7 +267,7 @@ describe("manage-teams", () => {
     expect((await person.delete(path)).status).toBe(204);
   });
 
-  it("201: adds one to a team that reads no more than the caller, and follows its deliveries", async () => {
+  it("201: can add one to a team without more access, and list its deliveries", async () => {
     const scene = await makeScene();
     const weak = await api.makeTeam(scene.org.name);
     for (const attacker of Object.values(scene.attackers)) {
@@ -277,7 +277,7 @@ describe("manage-teams", () => {
     expect(await heardOfRun(scene)).toEqual([]);
   });
 
-  it("403: nor to the owners' team, nor for longer than the caller reads what the team does", async () => {
+  it("403: nor to the owners team, nor beyond the expiry of the caller's own access", async () => {
     const scene = await makeScene();
     expect((await post(scene.attackers.person, `/teams/${scene.org.ownersTeamId}`, destination())).status).toBe(403);
     const soon = new Date(Date.now() + 3_600_000).toISOString();

@@ -1,4 +1,4 @@
-/** Who is told of runs: by the workspace, its project, or a team; in which form; and when not. */
+/** Notifications about runs: of the workspace, its project, or a team; their format; and when there are none. */
 import { expect, describe, it } from "vitest";
 import { type Json, useApi } from "../../../support/api.ts";
 import { data, inProject, type Org, resource } from "../../../support/builders.ts";
@@ -17,7 +17,7 @@ interface Place extends Org {
   readonly workspace: Json;
 }
 
-/** A workspace whose receiver hears of everything, and what it heard so far is forgotten. */
+/** A workspace with a receiver for all events, whose events so far are cleared. */
 async function makePlace(attributes: object = {}): Promise<Place & { configuration: Json }> {
   const org = await api.makeOrganization();
   const workspace = await makeRunnable(api, org.name);
@@ -36,7 +36,7 @@ const triggers = () => receiver.heard.map(({ body }) => body.notifications[0].tr
 const statuses = () => receiver.heard.map(({ body }) => body.notifications[0].run_status).toSorted();
 
 describe("a run", () => {
-  it("tells of each step, with what it was at the moment, signed and under an id", async () => {
+  it("sends each transition, with a snapshot of the run, signed and with an id", async () => {
     const { name, owner, workspace, configuration } = await makePlace({ token: "hush" });
     woken.length = 0;
     const run = await makeRun(owner, workspace.id, { message: "Deploy <it> & see" });
@@ -73,7 +73,7 @@ describe("a run", () => {
     expect(shown.attributes["delivery-responses"]).toMatchObject([{ code: "200", body: "heard", successful: "true" }]);
   });
 
-  it("tells of the apply, and who confirmed it", async () => {
+  it("sends the apply, and who confirmed it", async () => {
     const { owner, workspace } = await makePlace();
     const run = await makeRun(owner, workspace.id);
     await bring(api, run.id, "planned");
@@ -113,7 +113,7 @@ describe("a run", () => {
     });
   });
 
-  it("tells nobody of a plan that nothing can come of, nor those who are disabled or want something else", async () => {
+  it("sends nothing about speculative plans, nor to disabled configurations or other triggers", async () => {
     const { name, owner, workspace } = await makePlace({ triggers: ["run:errored"] });
     const org = { name, owner } as Org;
     await subscribe(org, `/workspaces/${workspace.id}`, { enabled: false });
@@ -125,7 +125,7 @@ describe("a run", () => {
 });
 
 describe("of a project and of a team", () => {
-  it("a project hears of all its workspaces, wherever they come from, and of no others", async () => {
+  it("a project is notified about all its workspaces, also moved ones, and about no others", async () => {
     const org = await api.makeOrganization();
     const project = await api.makeProject(org.name);
     await subscribe(org, `/projects/${project.id}`, { triggers: ["run:created"] });
@@ -138,7 +138,7 @@ describe("of a project and of a team", () => {
     expect(receiver.heard.map(({ body }) => body.workspace_id)).toEqual([inside.id]);
   });
 
-  it("a team hears of the workspaces whose runs it may read, for as long as it may", async () => {
+  it("a team is notified about the workspaces whose runs it can read, as long as it can", async () => {
     const org = await api.makeOrganization();
     const team = await api.makeTeam(org.name);
     await subscribe(org, `/teams/${team.id}`, { triggers: ["run:created"] });
@@ -163,7 +163,7 @@ describe("of a project and of a team", () => {
 });
 
 describe("messages for people", () => {
-  it("Slack gets text with its own marks escaped, Teams a card", async () => {
+  it("Slack gets text with its markup escaped, Teams a card", async () => {
     const org = await makePlace({ "destination-type": "slack", triggers: ["run:created"] });
     await subscribe(org, `/workspaces/${org.workspace.id}`, {
       "destination-type": "microsoft-teams",
@@ -186,13 +186,13 @@ describe("messages for people", () => {
   });
 });
 
-describe("who does not listen", () => {
+describe("an unreachable receiver", () => {
   const states = async (): Promise<string[]> =>
     (
       await api.database.reader.db.selectFrom("notices").select(["state", "attempts"]).orderBy("createdAt").execute()
     ).map(({ state, attempts }) => `${state} ${attempts}`);
 
-  it("is tried five times, later each time, under the same id, and then no more", async () => {
+  it("is tried five times, with growing delays, under the same id, and then no more", async () => {
     const { owner, workspace, configuration } = await makePlace({ triggers: ["run:created"] });
     await api.database.write((tx) => tx.db.deleteFrom("notices").execute());
     receiver.answer = answering(500, "no");
@@ -209,7 +209,7 @@ describe("who does not listen", () => {
     expect(shown.attributes["delivery-responses"]).toMatchObject([{ code: "500", body: "no", successful: "false" }]);
   });
 
-  it("hears it when it listens again; and one whose configuration went hears nothing", async () => {
+  it("gets it when it is reachable again; one whose configuration was deleted gets nothing", async () => {
     const { owner, workspace, configuration } = await makePlace({ triggers: ["run:created"] });
     await api.database.write((tx) => tx.db.deleteFrom("notices").execute());
     receiver.answer = answering(503);
@@ -228,11 +228,11 @@ describe("who does not listen", () => {
     expect(await states()).toEqual(["delivered 2"]);
   });
 
-  it("holds nobody else up, however much waits for it", async () => {
+  it("does not delay others, however much is pending for it", async () => {
     const { owner, workspace } = await makePlace({ triggers: ["run:created"] });
     const slow = await makePlace({ triggers: ["run:created"] });
     await api.database.write((tx) => tx.db.deleteFrom("notices").execute());
-    // Whoever is asked first for something slow never answers.
+    // The slow receiver never responds.
     await api.database.write((tx) =>
       tx.db
         .updateTable("notificationConfigurations")
@@ -254,7 +254,7 @@ describe("who does not listen", () => {
     expect(receiver.heard.filter(({ body }) => body.workspace_id === slow.workspace.id)).toHaveLength(2);
     controller.abort();
     await running;
-    // What was under way when the server stopped waits still.
+    // Deliveries in progress when the server stopped are still pending.
     expect((await states()).filter((state) => state === "waiting 0")).toHaveLength(6);
     await api.database.write((tx) => tx.db.deleteFrom("notices").execute());
   });

@@ -1,4 +1,4 @@
-/** Configurations, and the job that delivers what they ask for. */
+/** Configurations, and the delivery job. */
 import { couriers } from "../../../../src/jobs/index.ts";
 import { deliverNotices, type Pace } from "../../../../src/resources/shared/outbox/delivery.ts";
 import type { ServiceOptions } from "../../../../src/resources/shared/context.ts";
@@ -21,10 +21,10 @@ export async function make(caller: Caller, place: string, attributes: object, re
   return data(await post(caller, place, attributes, relationships));
 }
 
-/** Without waiting for what may be tried later. */
+/** Without waiting for retries. */
 const hasty: Pace = { placesMax: 32, perDestinationMax: 4, tickMs: 5, lingerMs: -1 };
 
-/** What the job does when it runs. Gives how many attempts it made. */
+/** Runs the job. Returns the number of attempts. */
 export async function deliver(
   api: Api,
   options: Partial<ServiceOptions> = {},
@@ -36,7 +36,7 @@ export async function deliver(
   return deliverNotices({ ...work, context: { ...context, options: more } }, couriers, { ...hasty, ...pace });
 }
 
-/** Lets what waits to be tried again be due. */
+/** Makes pending retries due. */
 export async function makeDue(api: Api): Promise<void> {
   await api.database.write((tx) =>
     tx.db.updateTable("notices").set({ dueMs: 0 }).where("state", "=", "waiting").execute(),

@@ -21,13 +21,13 @@ export async function makeClient(org: Org, attributes: object = {}): Promise<Jso
 
 export const tokenIdOf = (client: Json): string => client.relationships["oauth-tokens"].data[0].id;
 
-/** What is stored under a name, opened with the tests' key. */
+/** The stored secret of an owner, decrypted with the tests' key. */
 export function opened(owner: string, sealed: Uint8Array | null | undefined): string | null {
   if (sealed === null || sealed === undefined) return null;
   return Buffer.from(createVault(Buffer.alloc(32, 7)).open(owner, sealed)).toString();
 }
 
-/** A workspace with a repository that is reached by a token, as the table holds it. */
+/** A workspace that a token connects to a repository, inserted directly. */
 export async function connect(api: Api, workspaceId: string, tokenId: string): Promise<void> {
   await api.database.write((tx) =>
     tx.db

@@ -1,4 +1,4 @@
-/** OAuth clients over HTTP: what is made, changed and deleted, what is refused, and that secrets never come out. */
+/** OAuth clients over HTTP: creation, update and deletion, what is refused, and that secrets are never returned. */
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { providerNames } from "../../../../src/resources/connections/oauth-clients/providers.ts";
 import { type Answer, type Json, useApi } from "../../../support/api.ts";
@@ -26,7 +26,7 @@ beforeEach(async () => {
 });
 
 const path = () => `/organizations/${org.name}/oauth-clients`;
-/** One that is made is shown once: `vcs-events/receipt.test.ts`. */
+/** A generated one is shown once: `vcs-events/receipt.test.ts`. */
 const ownSecret = { "webhook-secret": "one-of-our-own-choice" };
 const create = (attributes: object): Promise<Answer> =>
   org.owner.post(path(), resource("oauth-clients", { ...github, ...ownSecret, ...attributes }));
@@ -46,7 +46,7 @@ function expectRefused(answer: Answer, attribute: string, detail: string): void 
 }
 
 describe("createOauthClient", () => {
-  it("answers 201 with the document that show and list give, without secrets", async () => {
+  it("responds with 201 and the document that show and list return, without secrets", async () => {
     const answer = await create({ name: "GitHub", key: "k", secret: "s", "organization-scoped": false });
     expect(answer.status).toBe(201);
     const { id, relationships } = answer.body.data;
@@ -85,7 +85,7 @@ describe("createOauthClient", () => {
     expect(data(await org.owner.get(`/oauth-tokens/${tokenId}`)).relationships["oauth-client"].data.id).toBe(id);
   });
 
-  it("leaves what was not sent at its default; null is nothing", async () => {
+  it("uses defaults for what was not sent, or null", async () => {
     const made = await makeClient(org, { name: null, key: null, secret: null, "rsa-public-key": null });
     expect(made.attributes).toMatchObject({
       name: null,
@@ -101,7 +101,7 @@ describe("createOauthClient", () => {
     expect(attributes).toMatchObject({ "service-provider": provider, "service-provider-display-name": name });
   });
 
-  it("seals the secret and the token's string for their rows", async () => {
+  it("encrypts the secret and the token's string for their rows", async () => {
     const made = await makeClient(org, { secret: "secret-of-client" });
     const row = await clientRow(made.id);
     const [token] = await tokenRows(made.id);
@@ -113,7 +113,7 @@ describe("createOauthClient", () => {
     expect(() => opened(`oauth_tokens/${token?.id}/ssh_key`, token?.secret)).toThrow();
   });
 
-  it("gives the private key of Azure DevOps Server to the token, sealed", async () => {
+  it("stores the private key of Azure DevOps Server with the token, encrypted", async () => {
     const made = await makeClient(org, { "service-provider": "ado_server", "private-key": pem });
     const [token] = await tokenRows(made.id);
     expect(Buffer.from(token?.sshKey ?? []).toString("latin1")).not.toContain("secret-pem");
@@ -136,7 +136,7 @@ describe("createOauthClient", () => {
     expect(made.relationships["oauth-tokens"].data).toEqual([]);
   });
 
-  const address = "must be an address that begins with http:// or https://, without a user name";
+  const address = "must begin with http:// or https:// and contain no user name";
   it.each([
     ["oauth-token-string", undefined, "Oauth token string can't be blank"],
     ["oauth-token-string", "", "Oauth token string can't be blank"],
@@ -162,7 +162,7 @@ describe("createOauthClient", () => {
     expectRefused(await create({ [attribute]: value }), attribute, detail);
   });
 
-  it("refuses a private key without a token that could have it", async () => {
+  it("refuses a private key without a token", async () => {
     const answer = await create({
       "service-provider": "ado_server",
       "private-key": pem,
@@ -171,7 +171,7 @@ describe("createOauthClient", () => {
     expect(pointers(answer)).toEqual(["/data/attributes/oauth-token-string", "/data/attributes/private-key"]);
   });
 
-  it("makes nothing of a refused body", async () => {
+  it("creates nothing if the body is refused", async () => {
     const total = async () => (await org.owner.get(path())).body.meta.pagination["total-count"];
     const before = await total();
     await create({ "oauth-token-string": undefined });
@@ -180,7 +180,7 @@ describe("createOauthClient", () => {
 });
 
 describe("listOauthClients", () => {
-  it("shows pages with the total, and the tokens where they are asked for", async () => {
+  it("shows pages with the total, and the tokens if they are requested", async () => {
     const other = await api.makeOrganization();
     const made = [await makeClient(other), await makeClient(other), await makeClient(other)];
     const list = (query: string) => other.owner.get(`/organizations/${other.name}/oauth-clients${query}`);
@@ -220,7 +220,7 @@ describe("updateOauthClient: a value, null, absent", () => {
     expect(answer.body.data).toEqual({ ...client, attributes: { ...client.attributes, [attribute]: null } });
   });
 
-  it.each([null, ""])("oauth-token-string: %j keeps the token that is there, and is no change", async (none) => {
+  it.each([null, ""])("oauth-token-string: %j keeps the existing token, and is no change", async (none) => {
     const before = [await etag(), await tokenRows()];
     expect(data(await update({ "oauth-token-string": none }))).toEqual(client);
     expect([await etag(), await tokenRows()]).toEqual(before);
@@ -235,13 +235,17 @@ describe("updateOauthClient: a value, null, absent", () => {
     expect(await shown()).toEqual(client);
   });
 
-  it.each([null, ""])("key: %j is refused where the provider is connected by keys", async (key) => {
+  it.each([null, ""])("key: %j is refused if the provider is connected by keys", async (key) => {
     client = await makeClient(org, { "service-provider": "bitbucket_data_center", key: "its own" });
-    expectRefused(await update({ key }), "key", "Key can't be blank: this service provider is connected by keys");
+    expectRefused(
+      await update({ key }),
+      "key",
+      "Key can't be blank, because this service provider is connected by keys",
+    );
     expect(data(await update({ key: "another" })).attributes.key).toBe("another");
   });
 
-  it("secret: a value is sealed, null clears it, absent keeps it; the ETag is another each time", async () => {
+  it("secret: a value is encrypted, null clears it, absent keeps it; the ETag changes each time", async () => {
     const owner = `oauth_clients/${client.id}/secret`;
     const tags = [await etag()];
     data(await update({ secret: "new-secret" }));
@@ -256,28 +260,28 @@ describe("updateOauthClient: a value, null, absent", () => {
     expect(new Set(tags).size).toBe(4);
   });
 
-  it("oauth-token-string: a new one goes under the id of the token that is there", async () => {
+  it("oauth-token-string: a new one replaces the existing token under the same id", async () => {
     expect(data(await update({ "oauth-token-string": "another-token" }))).toEqual(client);
     const rows = await tokenRows();
     expect(rows.map(({ id }) => id)).toEqual([tokenIdOf(client)]);
     expect(opened(`oauth_tokens/${rows[0]?.id}/secret`, rows[0]?.secret)).toBe("another-token");
   });
 
-  it("oauth-token-string: makes the token where there is none", async () => {
+  it("oauth-token-string: creates the token if there is none", async () => {
     client = await makeClient(org, { "service-provider": "bitbucket_server", "oauth-token-string": undefined });
     const changed = data(await update({ "oauth-token-string": tokenString }));
     expect(changed.relationships["oauth-tokens"].data).toHaveLength(1);
     expect(await shown()).toEqual(changed);
   });
 
-  it("neither moves it to another provider nor to another address", async () => {
+  it("can't change the provider or its address", async () => {
     const before = await etag();
     const elsewhere = { "service-provider": "gitlab_hosted", "api-url": "https://evil.example", "private-key": pem };
     expect(data(await update({ ...elsewhere, "http-url": "https://evil.example" }))).toEqual(client);
     expect(await etag()).toBe(before);
   });
 
-  it("raises the versions of its workspaces when its name changes: they show it", async () => {
+  it("increments the versions of its workspaces when its name changes, because they show it", async () => {
     const workspace = await api.makeWorkspace(org.name);
     await connect(api, workspace.id, tokenIdOf(client));
     const { version } = await connectionOf(api, workspace.id);
@@ -289,7 +293,7 @@ describe("updateOauthClient: a value, null, absent", () => {
 });
 
 describe("deleteOauthClient", () => {
-  it("takes its tokens, and its workspaces lose their repository", async () => {
+  it("deletes its tokens, and disconnects its workspaces", async () => {
     const [workspace, other] = [await api.makeWorkspace(org.name), await api.makeWorkspace(org.name)];
     const kept = await makeClient(org);
     await connect(api, workspace.id, tokenIdOf(client));
@@ -305,8 +309,8 @@ describe("deleteOauthClient", () => {
   });
 });
 
-describe("the audit trail", () => {
-  it("tells each change and no secret", async () => {
+describe("the audit log", () => {
+  it("records each change and no secret", async () => {
     client = await makeClient(org, {
       "service-provider": "ado_server",
       secret: "secret-of-client",

@@ -1,6 +1,6 @@
 /**
- * Which projects a connection is for: the list, and that a workspace takes a token of it only where the list allows.
- * Who may see and change connections to version control, and their tokens.
+ * The projects that can use a connection: the list, and its check when a workspace chooses a token.
+ * Who can see and change version control connections and their tokens.
  */
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type Answer, type Caller, type Json, useApi } from "../../../support/api.ts";
@@ -57,7 +57,7 @@ describe("projects", () => {
       expect(data(await org.owner.get(list))).toContainEqual(answer.body.data);
     });
 
-    it("is added to and taken from: 204, each change with a version and an event", async () => {
+    it("can be extended and reduced: 204, each change with a version and an event", async () => {
       const seen = [await etag()];
       const step = async (answer: Promise<Answer>, expected: string[]) => {
         expect((await answer).status).toBe(204);
@@ -84,7 +84,7 @@ describe("projects", () => {
       ]);
     });
 
-    it("stays as it is, without a version or an event, where nothing is new", async () => {
+    it("stays the same, without a version or an event, if nothing changes", async () => {
       await add([one]);
       const before = [await etag(), (await events()).length];
       for (const answer of [await add([one]), await add([]), await remove([two])]) expect(answer.status).toBe(204);
@@ -102,14 +102,14 @@ describe("projects", () => {
       expect(data(await patch({}, { projects: linkage() })).relationships.projects).toEqual(linkage());
     });
 
-    it("holds all of those that are added at the same time", async () => {
+    it("contains all projects that are added concurrently", async () => {
       const ids: string[] = await Promise.all([1, 2, 3, 4].map(async () => (await api.makeProject(org.name)).id));
       const answers = await Promise.all(ids.map((id) => add([id])));
       expect(answers.map(({ status }) => status)).toEqual([204, 204, 204, 204]);
       expect(await projectsOf()).toEqual(linkage(...ids.toSorted()));
     });
 
-    it("loses a project that is deleted, and the version tells", async () => {
+    it("loses a deleted project, and the version changes", async () => {
       const { id } = await api.makeProject(org.name);
       await add([id, one]);
       const before = await etag();
@@ -121,7 +121,7 @@ describe("projects", () => {
       expect(new Set([before, after, await etag()]).size).toBe(3);
     });
 
-    it("shows the projects beside it with include, as far as the caller may read them", async () => {
+    it("includes the projects that the caller can read", async () => {
       await add([one, two]);
       const ids = async (caller: Caller, path: string) =>
         (await caller.get(path)).body.included.map((item: Json) => item.id).toSorted();
@@ -135,7 +135,7 @@ describe("projects", () => {
   });
 
   describe("422", () => {
-    it("for projects that are not in the organization, with their places, and nothing changes", async () => {
+    it("for projects that are not in the organization, with their positions, and nothing changes", async () => {
       const foreign = (await api.makeProject((await api.makeOrganization()).name)).id;
       const ids = [one, foreign, "prj-0000000000000000"];
       for (const answer of [await add(ids), await remove(ids)]) {
@@ -154,20 +154,20 @@ describe("projects", () => {
       expect(await projectsOf()).toEqual(linkage());
     });
 
-    it("for things of another type", async () => {
+    it("for resources of another type", async () => {
       const body = { data: [{ type: "workspaces", id: "ws-1" }] };
       expect(pointers(await org.owner.post(`${at()}/relationships/projects`, body))).toEqual(["/data/0"]);
     });
   });
 
-  describe("who may change the list", () => {
+  describe("who can change the list", () => {
     it("204 for a holder of manage-vcs-settings", async () => {
       const manager = await api.makeHolder(org.name, "manage-vcs-settings");
       expect((await add([one], manager)).status).toBe(204);
       expect((await remove([one], manager)).status).toBe(204);
     });
 
-    it("403 for whoever sees connections and does not manage them", async () => {
+    it("403 for callers who can see connections but not manage them", async () => {
       const reader = await api.makeHolder(org.name, "manage-workspaces");
       for (const answer of [await add([one], reader), await remove([one], reader)]) {
         expect(answer.status).toBe(403);
@@ -183,7 +183,7 @@ describe("projects", () => {
     });
   });
 
-  describe("a workspace that takes a token of the connection", () => {
+  describe("a workspace that chooses a token of the connection", () => {
     const repo = (made: Json = client) => ({ identifier: "acme/network", "oauth-token-id": tokenIdOf(made) });
     const create = (project: string, vcs = repo()) =>
       org.owner.post(
@@ -198,12 +198,12 @@ describe("projects", () => {
       ]);
     };
 
-    it("may, in every project, where it is for the whole organization", async () => {
+    it("can, in every project, if it is for the whole organization", async () => {
       const everyones = await makeClient(org);
       expect((await create(one, repo(everyones))).status).toBe(201);
     });
 
-    it("422 in a project that is not on the list, and none is made", async () => {
+    it("422 in a project that is not on the list, and nothing is created", async () => {
       await add([two]);
       expectRefused(await create(one));
       const unchanged = await api.makeWorkspace(org.name, {}, inProject(one));
@@ -213,7 +213,7 @@ describe("projects", () => {
       expect(data(await org.owner.get(`/workspaces/${unchanged.id}`)).attributes["vcs-repo"]).toBeNull();
     });
 
-    it("may in a project that is on the list, made there or moved there with the same request", async () => {
+    it("can in a project that is on the list, created or moved there by the same request", async () => {
       await add([two]);
       expect((await create(two)).status).toBe(201);
       const { id } = await api.makeWorkspace(org.name, {}, inProject(one));
@@ -224,7 +224,7 @@ describe("projects", () => {
       expectRefused(await org.owner.patch(`/workspaces/${away.id}`, leaving));
     });
 
-    it("keeps it when the list is narrowed later, or it is moved away", async () => {
+    it("keeps it when the list shrinks later, or it is moved away", async () => {
       await add([two]);
       const { id } = data(await create(two));
       await remove([two]);

@@ -1,4 +1,4 @@
-/** OAuth tokens over HTTP: their lists, their SSH key, and what goes with them. Who may is tested with the clients. */
+/** OAuth tokens over HTTP: lists, SSH keys, and deletion. Access is tested with the clients. */
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type Answer, type Json, useApi } from "../../../support/api.ts";
 import { data, details, type Org, pointers, resource } from "../../../support/builders.ts";
@@ -62,7 +62,7 @@ describe("listOauthTokens and listOauthClientTokens", () => {
 });
 
 describe("updateOauthToken: a value, null, absent", () => {
-  it("ssh-key: a value is sealed, and only shown as there", async () => {
+  it("ssh-key: a value is encrypted, and only its existence is shown", async () => {
     const answer = await update({ "ssh-key": pem });
     expect(answer.status).toBe(200);
     expect(answer.body.data).toEqual({ ...token, attributes: { ...token.attributes, "has-ssh-key": true } });
@@ -122,7 +122,7 @@ describe("updateOauthToken: a value, null, absent", () => {
 });
 
 describe("deleteOauthToken", () => {
-  it("takes it from its client, and its workspaces lose their repository", async () => {
+  it("removes it from its client, and disconnects its workspaces", async () => {
     const workspace = await api.makeWorkspace(org.name);
     await connect(api, workspace.id, token.id);
     const { version } = await connectionOf(api, workspace.id);
@@ -138,8 +138,8 @@ describe("deleteOauthToken", () => {
   });
 });
 
-describe("the audit trail", () => {
-  it("tells each change and no secret", async () => {
+describe("the audit log", () => {
+  it("records each change and no secret", async () => {
     await update({ "ssh-key": pem });
     await org.owner.delete(at());
     const events = data(await org.owner.get(`/organizations/${org.name}/audit-events?page[size]=100`));

@@ -1,4 +1,4 @@
-/** Agent pools of the site over HTTP: for site admins alone, of no organization, with tokens like those of other pools. */
+/** Site agent pools over HTTP: for site admins only, without an organization, with tokens like those of other pools. */
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type Caller, type Json, useApi } from "../../../support/api.ts";
 import { data, details, type Org, pointers, resource, unique } from "../../../support/builders.ts";
@@ -21,7 +21,7 @@ beforeEach(async () => {
 });
 
 describe("createSiteAgentPool", () => {
-  it("answers 201 with the document that show and list give", async () => {
+  it("responds with 201 and the document that show and list return", async () => {
     const name = unique("Pool");
     const answer = await create({ name });
     expect(answer.status).toBe(201);
@@ -42,7 +42,7 @@ describe("createSiteAgentPool", () => {
     expect(data(await api.admin.get(`${path}?q=${name.toLowerCase()}`))).toEqual([made]);
   });
 
-  it("422: a name that another pool of the site has, ignoring case, or that is none", async () => {
+  it("422: a name that is taken, ignoring case, or invalid", async () => {
     const taken = await create({ name: pool.attributes.name.toUpperCase() });
     expect([taken.status, details(taken), pointers(taken)]).toEqual([
       422,
@@ -53,7 +53,7 @@ describe("createSiteAgentPool", () => {
     expect((await create({})).status).toBe(422);
   });
 
-  it("takes a name that an organization's pool has", async () => {
+  it("accepts a name that an organization's pool has", async () => {
     const name = unique("pool");
     data(await org.owner.post(`/organizations/${org.name}/agent-pools`, resource("agent-pools", { name })));
     expect((await create({ name })).status).toBe(201);
@@ -61,18 +61,18 @@ describe("createSiteAgentPool", () => {
 });
 
 describe("updateSiteAgentPool", () => {
-  it("renames; the same name in another case is no other's", async () => {
+  it("renames; its own name in another case is not taken", async () => {
     const name = pool.attributes.name.toUpperCase();
     const changed = data(await api.admin.patch(at(), resource("agent-pools", { name })));
     expect(changed.attributes.name).toBe(name);
   });
 
-  it("changes nothing where nothing is sent, and refuses null", async () => {
+  it("changes nothing without attributes, and refuses null", async () => {
     expect(data(await api.admin.patch(at(), resource("agent-pools", {})))).toEqual(pool);
     expect((await api.admin.patch(at(), resource("agent-pools", { name: null }))).status).toBe(422);
   });
 
-  it("422: another's name", async () => {
+  it("422: a name that is taken", async () => {
     const other = data(await create({ name: unique("pool") }));
     const taken = await api.admin.patch(at(), resource("agent-pools", { name: other.attributes.name }));
     expect(details(taken)).toEqual(["Name has already been taken"]);
@@ -80,7 +80,7 @@ describe("updateSiteAgentPool", () => {
 });
 
 describe("deleteSiteAgentPool", () => {
-  it("takes its tokens with it", async () => {
+  it("deletes its tokens", async () => {
     const token = data(await api.admin.post(tokens(), description));
     const agent = api.as(token.attributes.token);
     expect((await agent.get("/account/details")).status).toBe(404);
@@ -91,7 +91,7 @@ describe("deleteSiteAgentPool", () => {
 });
 
 describe("tokens of a site pool", () => {
-  it("are made with their secret, listed, shown and revoked without", async () => {
+  it("are created with their secret, and listed, shown and revoked without it", async () => {
     const answer = await api.admin.post(tokens(), description);
     expect(answer.status).toBe(201);
     const made = answer.body.data;
@@ -108,7 +108,7 @@ describe("tokens of a site pool", () => {
 });
 
 describe("for everybody but site admins", () => {
-  it("none of it is there", async () => {
+  it("everything is 404", async () => {
     for (const caller of [org.owner, await api.makeOrganizationToken(org.name)]) {
       expect((await caller.get(path)).status).toBe(404);
       expect((await create({ name: unique("pool") }, caller)).status).toBe(404);
@@ -118,7 +118,7 @@ describe("for everybody but site admins", () => {
       expect((await caller.post(tokens(), description)).status).toBe(404);
       expect((await caller.get(tokens())).status).toBe(404);
     }
-    // Nor by the way of organizations' pools.
+    // Nor through the routes of organizations' pools.
     expect((await org.owner.get(`/agent-pools/${pool.id}`)).status).toBe(404);
   });
 });

@@ -1,4 +1,4 @@
-/** SSH keys over HTTP: what is made, changed and refused, and that the value goes in and never comes out. */
+/** SSH keys over HTTP: creation, update and what is refused, and that the value is never returned. */
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type Answer, type Caller, type Json, useApi } from "../../../support/api.ts";
 import { data, details, type Org, pointers, resource, unique } from "../../../support/builders.ts";
@@ -35,7 +35,7 @@ function expectRefused(answer: Answer, attribute: string, detail: string): void 
 }
 
 describe("createSshKey", () => {
-  it("answers 201 with the document that show and list give, without the value", async () => {
+  it("responds with 201 and the document that show and list return, without the value", async () => {
     const name = unique("Key");
     const answer = await create({ name });
     expect(answer.status).toBe(201);
@@ -56,7 +56,7 @@ describe("createSshKey", () => {
     expect(data(await org.owner.get(`${path()}?page[size]=100`))).toContainEqual(answer.body.data);
   });
 
-  it("seals the value for its row", async () => {
+  it("encrypts the value for its row", async () => {
     const stored = await row();
     expect(Buffer.from(stored?.value ?? []).toString("latin1")).not.toContain("secret-of-the-key");
     expect(await opened()).toBe(secret);
@@ -87,13 +87,13 @@ describe("createSshKey", () => {
     expectRefused(answer, attribute, `${attribute === "name" ? "Name" : "Value"} can't be blank`);
   });
 
-  it("takes the longest name and value", async () => {
+  it("accepts the longest name and value", async () => {
     const value = "x".repeat(16_384);
     const made = data(await create({ name: "🍄".repeat(90), value }));
     expect(await opened(made.id)).toBe(value);
   });
 
-  it("refuses a name that is taken, in any case, and takes it in another organization", async () => {
+  it("refuses a name that is taken, ignoring case, and accepts it in another organization", async () => {
     const { name } = key.attributes;
     for (const taken of [name, name.toUpperCase()])
       expectRefused(await create({ name: taken }), "name", "Name has already been taken");
@@ -102,7 +102,7 @@ describe("createSshKey", () => {
     expect((await other.owner.post(`/organizations/${other.name}/ssh-keys`, body)).status).toBe(201);
   });
 
-  it("lets one of many at the same time have a name", async () => {
+  it("gives a name to one of many concurrent requests", async () => {
     const name = unique("race");
     const answers = await Promise.all(Array.from({ length: 8 }, () => create({ name })));
     expect(answers.map(({ status }) => status).sort()).toEqual([201, ...Array<number>(7).fill(422)]);
@@ -133,7 +133,7 @@ describe("updateSshKey: a value, null, absent", () => {
     expect(await opened()).toBe(secret);
   });
 
-  it("value: a value replaces it, and the ETag is another", async () => {
+  it("value: a value replaces it, and the ETag changes", async () => {
     const before = (await org.owner.get(at())).headers.get("etag");
     const answer = await update({ value: "another secret" });
     expect(answer.body.data).toEqual(key);
@@ -158,7 +158,7 @@ describe("updateSshKey: a value, null, absent", () => {
     }
   });
 
-  it("refuses another's name, and takes its own in another case", async () => {
+  it("refuses a taken name, and accepts its own in another case", async () => {
     const other = data(await create({}));
     expectRefused(await update({ name: other.attributes.name.toUpperCase() }), "name", "Name has already been taken");
     const mine = key.attributes.name.toUpperCase();
@@ -167,7 +167,7 @@ describe("updateSshKey: a value, null, absent", () => {
 });
 
 describe("deleteSshKey", () => {
-  it("removes it and unassigns it from its workspaces, whose versions rise", async () => {
+  it("removes it and unassigns it from its workspaces, and increments their versions", async () => {
     const [user, other] = [await api.makeWorkspace(org.name), await api.makeWorkspace(org.name)];
     const kept = data(await create({}));
     const assign = (workspace: Json, id: string) =>
@@ -189,7 +189,7 @@ describe("deleteSshKey", () => {
   });
 });
 
-describe("who may", () => {
+describe("access", () => {
   it.each(["manage-vcs-settings"])("a team with '%s' writes", async (permission) => {
     const holder = await api.makeHolder(org.name, permission);
     const made = await create({}, holder);
@@ -221,8 +221,8 @@ describe("who may", () => {
   });
 });
 
-describe("the audit trail", () => {
-  it("tells each change and never the value", async () => {
+describe("the audit log", () => {
+  it("records each change and never the value", async () => {
     await update({ name: "Told", value: "another secret-of-the-key" });
     await org.owner.delete(at());
     const events = data(await org.owner.get(`/organizations/${org.name}/audit-events?page[size]=100`));

@@ -179,7 +179,7 @@ describe.each(["team", "organization"] as const)("an expiring token of a %s", (k
     for (const [thing, attempt] of Object.entries(lastingAttempts(scene, caller))) {
       const answer = await attempt();
       expect([thing, answer.status]).toEqual([thing, 403]);
-      expect(details(answer)[0]).toContain("The token that you use expires at");
+      expect(details(answer)[0]).toContain("Your token expires at");
     }
     expect((await invite(scene, caller)).status).toBe(403);
     const longer = await own(scene, inMinutes(8 * 24 * 60));

@@ -300,10 +300,10 @@ describe("data retention policies", () => {
       const { org, workspace, paths } = await makeBoth();
       const reader = await onWorkspace("read")(org, workspace);
       expect(details(await reader.post(paths[0], dontDelete))).toEqual([
-        "You may see this workspace but not do this to it: it needs admin access to the workspace (can-update).",
+        "You can see this workspace, but this action needs admin access to the workspace (can-update).",
       ]);
       expect(details(await reader.delete(paths[1]))).toEqual([
-        "You may see this organization but not do this to it: it needs ownership of the organization (can-update).",
+        "You can see this organization, but this action needs ownership of the organization (can-update).",
       ]);
     });
   });

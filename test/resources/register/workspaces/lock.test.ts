@@ -43,7 +43,7 @@ const heldBy = (holder: string) =>
   `Unable to unlock workspace. The workspace is locked by ${holder} and may not be unlocked except by them.`;
 
 const missing = (needs: string) => [
-  { status: "404", title: "not found", detail: `You may see this workspace but not do this to it: it needs ${needs}.` },
+  { status: "404", title: "not found", detail: `You can see this workspace, but this action needs ${needs}.` },
 ];
 
 describe("404 that names the missing permission, for callers who can only see it", () => {

@@ -1,6 +1,6 @@
 /**
- * GET /organizations/:organization_name/audit-events as text/csv: the whole log, streamed in chunks. What keeps
- * exports from being a burden: turns for others, few at once, the end of access, and a server that stops.
+ * GET /organizations/:organization_name/audit-events as text/csv: the whole log, streamed in chunks. How
+ * exports are limited: fairness to other requests, concurrency, the loss of access, and shutdown.
  */
 import type { IncomingMessage } from "node:http";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -64,7 +64,7 @@ describe("export", () => {
       expect(String(answer.body)).not.toContain("hunter2");
     });
 
-    it("takes the same filters, whatever the page, and refuses as documents do", async () => {
+    it("accepts the same filters, ignores the page, and refuses like the JSON list", async () => {
       const project = await api.makeProject(org.name);
       const own = await org.owner.get(`${path(org)}?filter[subject][id]=${project.id}&page[size]=1`, csv);
       expect(rowsIn(own).map(({ action }) => action)).toEqual(["projects.create"]);
@@ -108,7 +108,7 @@ describe("export", () => {
     });
   });
 
-  describe("listAuditEvents as text/csv, to those who read slowly", () => {
+  describe("listAuditEvents as text/csv, to slow readers", () => {
     let org: Org;
     let address = "";
     /** Far more than the buffers between server and client hold. */
@@ -134,7 +134,7 @@ describe("export", () => {
       return last;
     }
 
-    it("the next chunk is read when the one before has been taken; one that goes away ends it", async () => {
+    it("reads the next chunk when the client has taken the previous one, and ends when it disconnects", async () => {
       const before = api.database.statementCount();
       const response = await ask();
       const waiting = await restingCount();
@@ -145,7 +145,7 @@ describe("export", () => {
       expect(api.database.statementCount() - before).toBeLessThan(24);
     });
 
-    it("a fault in the middle breaks the connection off: nobody takes a part for the whole", async () => {
+    it("closes the connection on a fault, so that nobody takes a part for the whole", async () => {
       await fill(api, org.id, 1, () => "{");
       const response = await ask();
       let bytes = 0;
@@ -195,7 +195,7 @@ describe("an export of the audit log", () => {
     });
   }
 
-  it("leaves turns to others between its chunks", async () => {
+  it("yields to other requests between chunks", async () => {
     const org = await api.makeOrganization();
     await fill(api, org.id, 8000, (number) => JSON.stringify({ number }));
     const most = await mostStatementsInATurn(api.database, async () => {
@@ -205,7 +205,7 @@ describe("an export of the audit log", () => {
     expect(most).toBeLessThanOrEqual(12);
   });
 
-  it("is not made for HEAD, of which any number can be sent", async () => {
+  it("is not built for HEAD requests", async () => {
     await large.owner.get(path(large));
     for (let asked = 0; asked < 6; asked += 1) {
       const before = api.database.statementCount();
@@ -215,7 +215,7 @@ describe("an export of the audit log", () => {
     }
   });
 
-  it("429 for the third of an organization and the fifth of a server; one that was closed makes room", async () => {
+  it("429 for the third of an organization and the fifth of a server; closing one frees its slot", async () => {
     const [second, third] = [await api.makeOrganization(), await api.makeOrganization()];
     for (const { id } of [second, third])
       await fill(api, id, 100, (number) => JSON.stringify({ number, text: "x".repeat(factBytes) }));
@@ -237,7 +237,7 @@ describe("an export of the audit log", () => {
     await free(third);
   });
 
-  it("breaks off once its token is revoked", async () => {
+  it("ends when its token is revoked", async () => {
     const response = await ask(large);
     expect(response.statusCode).toBe(200);
     for (const { id } of data(await api.admin.get(`/users/${large.owner.id}/authentication-tokens`)))
@@ -247,7 +247,7 @@ describe("an export of the audit log", () => {
     expect(bytes).toBeLessThan((count * factBytes) / 2);
   });
 
-  it("does not hold up a server that stops, though its reader takes nothing", async () => {
+  it("does not delay shutdown, even if its reader takes nothing", async () => {
     const own = await startApiOn({ address: api.address, database: api.database, drop: async () => {} });
     const response = await askForTable(own, api.admin.token, path(large));
     expect(response.statusCode).toBe(200);

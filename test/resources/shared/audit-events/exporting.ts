@@ -33,7 +33,7 @@ export async function fill(
   return ids;
 }
 
-/** Asks for a table, and reads nothing until it is told to. */
+/** Requests a table, and reads nothing until asked to. */
 export async function askForTable({ url }: Pick<Api, "url">, token: string | undefined, path: string) {
   const headers = { accept: "text/csv", authorization: `Bearer ${token}` };
   const sent = request(`${url}/api/v2${encodeURI(path)}`, { headers, agent: false });

@@ -1,4 +1,4 @@
-/** The audit trail can't be changed, and no change happens without it. */
+/** The audit log can't be changed, and no change happens without it. */
 import { CompiledQuery } from "kysely";
 import { beforeAll, describe, expect, it } from "vitest";
 import { useApi } from "../../../support/api.ts";
@@ -31,7 +31,7 @@ describe("an event can't be changed or removed", () => {
     expect(await rows()).toEqual(before);
   });
 
-  it("by what only one engine knows", async () => {
+  it("with engine-specific statements", async () => {
     const before = await rows();
     const statement =
       api.database.dialect.name === "sqlite"
@@ -54,7 +54,7 @@ describe("an event can't be changed or removed", () => {
 });
 
 describe("a change whose event can't be written", () => {
-  it("does not happen, and the answer tells nothing of the inside", async () => {
+  it("does not happen, and the response reveals no internals", async () => {
     const project = await makeProject(api, org.name);
     const [made, name] = [unique("project"), unique("org")];
     const organization = data(await org.owner.get(`/organizations/${org.name}`));
@@ -76,7 +76,7 @@ describe("a change whose event can't be written", () => {
     expect(data(await org.owner.get(`/organizations/${org.name}`))).toEqual(organization);
   });
 
-  it("happens when the trail is back", async () => {
+  it("happens when the audit log is available again", async () => {
     const before = await rows();
     data(await org.owner.post(`/organizations/${org.name}/projects`, resource("projects", { name: unique("p") })));
     expect(await rows()).toHaveLength(before.length + 1);

@@ -1,4 +1,4 @@
-/** GET /organizations/:organization_name/audit-events: who reads the trail, filters, and pages by cursor. */
+/** GET /organizations/:organization_name/audit-events: who can read the log, filters, and pages by cursor. */
 import { beforeAll, describe, expect, it } from "vitest";
 import { newId } from "../../../../src/kernel/ids.ts";
 import { type Caller, type Json, useApi } from "../../../support/api.ts";
@@ -61,7 +61,7 @@ async function walk(
   return seen;
 }
 
-describe("listAuditEvents: who may", () => {
+describe("listAuditEvents: access", () => {
   const everyButOwnership = ["manage-projects", "manage-workspaces", "manage-teams", "manage-membership"];
 
   it.each<[string, () => Promise<Caller>, number]>([
@@ -134,13 +134,13 @@ describe("listAuditEvents: filters", () => {
     expect(idsOf(body)).toEqual(expected.map((number) => ids[number]));
   });
 
-  it("work for what really happened", async () => {
+  it("work for real events", async () => {
     const project = await api.makeProject(own.name);
     const events = data(await own.owner.get(`${path(own.name)}?filter[subject][id]=${project.id}`));
     expect(events.map((event: Json) => event.attributes.action)).toEqual(["projects.create"]);
   });
 
-  it.each(["filter[since]", "filter[until]"])("%s that is no time is 400", async (parameter) => {
+  it.each(["filter[since]", "filter[until]"])("%s is 400 if it is not a time", async (parameter) => {
     for (const value of ["", "yesterday", "2021-01-01", "2021-13-01T00:00:00Z", "1609459200"]) {
       const answer = await own.owner.get(`${path(own.name)}?${parameter}=${value}`);
       expect(answer.status).toBe(400);
@@ -190,7 +190,7 @@ describe("listAuditEvents: pages by cursor", () => {
     expect(seen).toEqual(atFirst);
   });
 
-  it("takes a size over 100 as 100, and has no next when all is shown", async () => {
+  it("limits the size to 100, and has no next page when all events are shown", async () => {
     const { id, name, owner } = await api.makeOrganization();
     await tell(
       id,

@@ -1,4 +1,4 @@
-/** GET /organizations/:organization_name/audit-events: the names of what events are about, also of what is gone. */
+/** GET /organizations/:organization_name/audit-events: the names of subjects, also of deleted ones. */
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Json, useApi } from "../../../support/api.ts";
 import { data, type Org, resource, unique } from "../../../support/builders.ts";
@@ -37,7 +37,7 @@ describe("listAuditEvents: names", () => {
     expect(namesIn(await newest("filter[action]=team-projects.delete"))).toEqual(["teams on-call", "projects Payouts"]);
   });
 
-  it("a subject is called what it was called at the time", async () => {
+  it("a subject has the name that it had at the time", async () => {
     const project = await api.makeProject(org.name, { name: "Before" });
     data(await org.owner.patch(`/projects/${project.id}`, resource("projects", { name: "After" })));
     const events = data(
@@ -69,7 +69,7 @@ describe("listAuditEvents: names", () => {
     await all();
   });
 
-  it("ids in texts that people wrote stay texts, whosever they are", async () => {
+  it("ids in texts of users stay text", async () => {
     const member = await api.makeMember(org.name);
     const other = await api.makeOrganization();
     const hidden = await api.makeTeam(other.name, { name: unique("hidden") });
@@ -87,7 +87,7 @@ describe("listAuditEvents: names", () => {
     expect(namesIn(await newest("filter[action]=comments.create"))).not.toContain("workspaces sandbox");
   });
 
-  it("a variable belongs to its set, also once the set is deleted; what is deleted says so", async () => {
+  it("a variable belongs to its set, also once the set is deleted; deleted subjects are marked", async () => {
     const workspace = await api.makeWorkspace(org.name, { name: unique("assigned") });
     const assigned = { workspaces: { data: [{ type: "workspaces", id: workspace.id }] } };
     const set = data(
@@ -117,7 +117,7 @@ describe("listAuditEvents: names", () => {
     expect((await newest("filter[action]=organization-memberships.delete"))["subject-name"]).toBe(member.username);
   });
 
-  it("a deleted team or project leaves the access that ended with it", async () => {
+  it("the event of a deleted team or project lists the access that ended with it", async () => {
     const [team, other] = [await api.makeTeam(org.name), await api.makeTeam(org.name)];
     const [project, kept] = [await api.makeProject(org.name), await api.makeProject(org.name, { name: "Kept" })];
     const workspace = await api.makeWorkspace(org.name, { name: unique("granted") });

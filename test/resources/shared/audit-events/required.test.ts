@@ -1,4 +1,4 @@
-/** A transaction that writes an audited row is committed with the event that accounts for it, or not at all. */
+/** A transaction that writes an audited row commits only with the audit event for it. */
 import { sql } from "kysely";
 import { beforeAll, describe, expect, it } from "vitest";
 import type { Tx } from "../../../../src/database/database.ts";

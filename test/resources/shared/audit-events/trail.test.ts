@@ -1,4 +1,4 @@
-/** What changes of projects and organizations leave in the audit trail: one event each, or none when refused. */
+/** The audit events of changes of projects and organizations: one each, or none if refused. */
 import { sql } from "kysely";
 import { beforeEach, describe, expect, it } from "vitest";
 import { tokenHash } from "../../../../src/kernel/ids.ts";
@@ -20,7 +20,7 @@ const countAll = async (): Promise<number> => {
   return Number(row?.count);
 };
 
-/** Does something that succeeds, and gives the one event that it left. */
+/** Does something that succeeds, and returns the one event that it recorded. */
 async function eventOf(work: () => Promise<Answer>, name = org.name): Promise<{ answer: Answer; event: Json }> {
   const before = await countAll();
   const answer = await work();
@@ -50,7 +50,7 @@ function auditedOrganization({ attributes }: Json): Json {
 }
 
 describe("projects", () => {
-  it("createProject leaves projects.create with the whole of it", async () => {
+  it("createProject records projects.create with all attributes", async () => {
     const { answer, event } = await eventOf(() => createProject(org.owner, { description: "secret plans" }));
     const token = data(await org.owner.get(`/users/${org.owner.id}/authentication-tokens`))[0];
     expect(event).toEqual({
@@ -77,7 +77,7 @@ describe("projects", () => {
     });
   });
 
-  it("updateProject leaves projects.update with before and after", async () => {
+  it("updateProject records projects.update with before and after", async () => {
     const project = await api.makeProject(org.name, { description: "old" });
     const change = resource("projects", { description: null, "auto-destroy-activity-duration": "2d" });
     const { answer, event } = await eventOf(() => org.owner.patch(`/projects/${project.id}`, change));
@@ -87,7 +87,7 @@ describe("projects", () => {
     expect(event.attributes.after).toMatchObject({ description: null, "auto-destroy-activity-duration": "2d" });
   });
 
-  it("deleteProject leaves projects.delete with what there was", async () => {
+  it("deleteProject records projects.delete with the last attributes", async () => {
     const project = await api.makeProject(org.name);
     const { event } = await eventOf(() => org.owner.delete(`/projects/${project.id}`));
     expect(event.attributes).toMatchObject({
@@ -101,7 +101,7 @@ describe("projects", () => {
 });
 
 describe("organizations", () => {
-  it("createOrganization leaves organizations.create in the new trail, and nothing more", async () => {
+  it("createOrganization records organizations.create in the new log, and nothing else", async () => {
     const name = unique("org");
     const body = resource("organizations", { name, email: "a@b.c" });
     const { answer, event } = await eventOf(() => api.admin.post("/organizations", body), name);
@@ -115,7 +115,7 @@ describe("organizations", () => {
     expect(data(await api.admin.get(`/organizations/${name}/audit-events`))).toHaveLength(1);
   });
 
-  it("updateOrganization leaves organizations.update, in the same trail under the new name", async () => {
+  it("updateOrganization records organizations.update, in the same log under the new name", async () => {
     const before = data(await org.owner.get(`/organizations/${org.name}`));
     const name = unique("renamed");
     const change = resource("organizations", { name, "session-timeout": 9, "cost-estimation-enabled": true });
@@ -126,7 +126,7 @@ describe("organizations", () => {
     expect(event.relationships.organization.data.id).toBe(name);
   });
 
-  it("deleteOrganization leaves organizations.delete; the trail stays in the register", async () => {
+  it("deleteOrganization records organizations.delete; the log stays in the database", async () => {
     const project = await api.makeProject(org.name);
     const shown = data(await org.owner.get(`/organizations/${org.name}`));
     const before = await countAll();
@@ -144,7 +144,7 @@ describe("organizations", () => {
   });
 });
 
-describe("who did it", () => {
+describe("the actor", () => {
   it.each<[string, () => Promise<{ caller: Caller; kind: string; id: string }>]>([
     ["a site admin", async () => ({ caller: api.admin, kind: "user", id: (await account(api.admin)).id })],
     [
@@ -169,7 +169,7 @@ describe("who did it", () => {
   const account = async (caller: Caller) => data(await caller.get("/account/details"));
 });
 
-describe("nothing is left by", () => {
+describe("no event is recorded by", () => {
   it("a change that changes nothing", async () => {
     const project = await api.makeProject(org.name);
     const before = await countAll();
@@ -220,7 +220,7 @@ describe("nothing is left by", () => {
 });
 
 describe("secrets", () => {
-  it("stand in no event, neither tokens nor their hashes", async () => {
+  it("are in no event, neither tokens nor their hashes", async () => {
     const callers = [org.owner, await api.makeOrganizationToken(org.name), await api.makeTeamToken(org.ownersTeamId)];
     for (const caller of callers) data(await createProject(caller));
     const rows = await api.database.reader.db.selectFrom("auditEvents").selectAll().execute();

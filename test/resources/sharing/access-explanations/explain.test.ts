@@ -1,7 +1,7 @@
 /**
- * Why somebody may do something: the value of each permission, and the records that gave it. Explanations tell until
- * when a permission is held, by what, and what that was given for; and nothing of what has ended. Whoever manages
- * access to a thing learns of the secret teams that have to do with it, and of no others.
+ * Access explanations: the value of each permission, and the records that give it, with expiry
+ * and reason, and without expired ones. A caller who manages
+ * access to a target can see the secret teams with access to it, and no others.
  */
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Caller, type Json, useApi } from "../../../support/api.ts";
@@ -30,7 +30,7 @@ describe("explain", () => {
   const ofTeam = ({ id, attributes }: Json) => ({ id, name: attributes.name });
 
   describe("explainWorkspaceAccess: the caller", () => {
-    it("each permission, its value and the records that reach it, linked", async () => {
+    it("shows each permission, its value and the records that give it, linked", async () => {
       const [first, second] = [
         await api.makeTeam(org.name, { "organization-access": { "read-workspaces": true } }),
         await api.makeTeam(org.name),
@@ -142,7 +142,7 @@ describe("explain", () => {
   });
 
   describe("explainProjectAccess", () => {
-    it("tells nothing of a workspace", async () => {
+    it("does not mention a workspace", async () => {
       const team = await api.makeTeam(org.name);
       await api.makeTeamProject(project.id, team.id, { access: "admin" });
       const explanation = await onProject(await api.makeMember(org.name, [team.id]));
@@ -154,7 +154,7 @@ describe("explain", () => {
   });
 
   describe("of others", () => {
-    it("a team's and a person's, for whoever manages access: as they see it themselves", async () => {
+    it("shows a team's and a user's to callers who manage access, as they see it themselves", async () => {
       const team = await api.makeTeam(org.name, { visibility: "secret" });
       await api.makeTeamProject(project.id, team.id, { access: "maintain" });
       const person = await api.makeMember(org.name, [team.id]);
@@ -168,7 +168,7 @@ describe("explain", () => {
       ]);
     });
 
-    it("one who holds nothing, and a site admin who is a member", async () => {
+    it("shows a member without access, and a site admin who is a member", async () => {
       const plain = await api.makeMember(org.name);
       const { permissions, can } = (await onWorkspace(org.owner, `?filter[user][id]=${plain.id}`)).attributes;
       expect(Object.values<Json>(permissions).every((entry) => entry["given-by"].length === 0)).toBe(true);
@@ -180,7 +180,7 @@ describe("explain", () => {
       expect(kinds(await onWorkspace(org.owner, `?filter[user][id]=${site.id}`), "move")).toEqual(["site-admin"]);
     });
 
-    it("oneself by name needs no right", async () => {
+    it("needs no permission to name oneself", async () => {
       const team = await api.makeTeam(org.name);
       await api.makeTeamProject(project.id, team.id, { access: "read" });
       const person = await api.makeMember(org.name, [team.id]);
@@ -189,7 +189,7 @@ describe("explain", () => {
       expect(await onProject(token, `?filter[team][id]=${team.id}`)).toEqual(await onProject(token));
     });
 
-    it("403 for whoever may not manage access, whether they exist or not", async () => {
+    it("403 for callers who can't manage access, whether the subject exists or not", async () => {
       const team = await api.makeTeam(org.name);
       await api.makeTeamProject(project.id, team.id, { access: "write" });
       const person = await api.makeMember(org.name, [team.id]);
@@ -226,7 +226,7 @@ describe("explain", () => {
       }
     });
 
-    it("400 for both at once", async () => {
+    it("400 for both in one request", async () => {
       const answer = await org.owner.get(`/projects/${project.id}/access?filter[team][id]=a&filter[user][id]=b`);
       expect(answer.status).toBe(400);
       expect(pointers(answer)).toEqual(["filter[user][id]"]);
@@ -303,7 +303,7 @@ describe("until", () => {
   let long: Json;
   let member: Member;
 
-  /** A member in one team until soon, which has write for ever, and in another for ever, which may read until later. */
+  /** A member of one team until soon, which can write without expiry, and of another without expiry, which can read until later. */
   beforeAll(async () => {
     org = await api.makeOrganization();
     const project = await api.makeProject(org.name);
@@ -319,7 +319,7 @@ describe("until", () => {
   const explained = async (caller: Caller, query = "") =>
     data(await caller.get(`/workspaces/${workspace.id}/access${query}`)).attributes.permissions;
 
-  it("each permission until its last source ends, each source until the record or the place in the team does", async () => {
+  it("each permission lasts until its last source expires, each source until the record or the membership does", async () => {
     for (const permissions of [await explained(member), await explained(org.owner, `?filter[user][id]=${member.id}`)]) {
       expect(permissions.runs).toMatchObject({
         value: "apply",
@@ -331,7 +331,7 @@ describe("until", () => {
     }
   });
 
-  it("a team's own access has no place in a team: the record alone says until when", async () => {
+  it("a team's own access depends on the record alone", async () => {
     expect((await explained(org.owner, `?filter[team][id]=${brief.id}`)).runs).toMatchObject({
       until: null,
       "given-by": [{ until: null, reason: "they run it" }],
@@ -342,7 +342,7 @@ describe("until", () => {
     });
   });
 
-  it("the list of teams tells the same, and leaves out what has ended", async () => {
+  it("the list of teams shows the same, without expired access", async () => {
     const listed = async () =>
       data(await org.owner.get(`/workspaces/${workspace.id}/team-access?page[size]=100`)).flatMap((each: Json) =>
         [brief.id, long.id].includes(each.relationships.subject.data.id)
@@ -353,7 +353,7 @@ describe("until", () => {
     await atTime(later, async () => expect(Object.fromEntries(await listed())).toEqual({ [brief.id]: null }));
   });
 
-  it("after the first end, what is left; after the last, nothing", async () => {
+  it("after the first expiry shows the rest; after the last, nothing", async () => {
     await atTime(soon, async () => {
       const permissions = await explained(member);
       expect(permissions.runs).toMatchObject({ value: "read", until: later });
@@ -363,7 +363,7 @@ describe("until", () => {
   });
 });
 
-it("a secret team without access here is 404 to a workspace admin, and no secret to owners", async () => {
+it("a secret team without access here is 404 to a workspace admin, but visible to owners", async () => {
   const org = await api.makeOrganization();
   const workspace = await api.makeWorkspace(org.name);
   const admins = await api.makeTeam(org.name);

@@ -1,4 +1,4 @@
-/** What holds for whatever grants there are, through the real register and over HTTP. */
+/** Properties that hold for all grants, through the real database and over HTTP. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type Caller, type Json, useApi } from "../../../support/api.ts";
@@ -49,7 +49,7 @@ const heightsIn = (explanation: Json): Heights =>
 const within = (low: Heights, high: Heights) =>
   Object.entries(low).every(([name, height]) => height <= (high[name] ?? -1));
 const pathsOf = ({ project, workspace }: Place) => [`/projects/${project.id}`, `/workspaces/${workspace.id}`];
-/** What a person holds on the project and on the workspace, as an owner is told. */
+/** A user's access to the project and the workspace, as shown to an owner. */
 const heldBy = async (place: Place, person: Member): Promise<Heights[]> =>
   Promise.all(
     pathsOf(place).map(async (path) =>
@@ -117,7 +117,7 @@ async function put(place: Place, { organization, project, workspace }: Json): Pr
   return made.id;
 }
 
-describe("whatever grants there are", () => {
+describe("for all grants", () => {
   it(
     "explanation and decision never differ, and what is told is what is answered",
     async () => {
@@ -225,7 +225,7 @@ describe("no escalation", () => {
     ),
   });
 
-  /** One who may manage access but holds little: the one with the most to gain. */
+  /** A caller who can manage access but has little: the one with the most to gain. */
   const managerRecord = fc.record({
     access: fc.constant("custom"),
     "project-access": fc.record({

@@ -1,4 +1,4 @@
-/** Who holds a permission in an organization: each team and person, on how much, and by what. */
+/** Access holders of an organization: each team and user, on how much, and from which sources. */
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Caller, type Json, useApi } from "../../../support/api.ts";
 import { data, details, inProject, type Member, type Org, pointers } from "../../../support/builders.ts";
@@ -12,7 +12,7 @@ let [admins, readers, secret]: Json[] = [];
 let adminRecord: Json;
 let person: Member;
 let both: Member;
-/** The site admin who made the organization is one of its owners. */
+/** The site admin who created the organization is one of its owners. */
 let founder: string;
 
 beforeAll(async () => {
@@ -41,7 +41,7 @@ const byHolder = (body: Json): Record<string, Json> =>
   Object.fromEntries(body.data.map((item: Json) => [holderOf(item), item]));
 
 describe("listAccessHolders", () => {
-  it("each team and person, on how much, and by what", async () => {
+  it("lists each team and user, on how much, and the sources", async () => {
     const body = await listed(org.owner, "&filter[permission]=can-queue-apply");
     const found = byHolder(body);
     expect(new Set(Object.keys(found))).toEqual(
@@ -70,7 +70,7 @@ describe("listAccessHolders", () => {
     expect(body.meta).toMatchObject({ hidden: { teams: 0 }, pagination: { "total-count": 7 } });
   });
 
-  it("without a permission, whoever reaches anything; and can-force-delete is the owners' alone", async () => {
+  it("without a permission, lists everybody with any access; can-force-delete is only the owners'", async () => {
     const all = byHolder(await listed(org.owner));
     expect(all[readers!.id].attributes).toMatchObject({
       everywhere: true,
@@ -85,7 +85,7 @@ describe("listAccessHolders", () => {
     expect(creating[admins!.id].attributes).toMatchObject({ "projects-count": 1, "workspaces-count": 0 });
   });
 
-  it("on one workspace, or on one project: with every can-* there, and the records themselves", async () => {
+  it("for one workspace or project, shows every can-* there, and the records themselves", async () => {
     const onWorkspace = byHolder(await listed(org.owner, `&filter[workspace][id]=${workspace.id}`));
     expect(new Set(Object.keys(onWorkspace))).toEqual(
       new Set([founder, org.ownersTeamId, org.owner.id, admins!.id, person.id, readers!.id, both.id]),
@@ -164,7 +164,7 @@ describe("listAccessHolders", () => {
     }
   });
 
-  it("a site admin who is a member holds everything; one who is not is not listed", async () => {
+  it("a site admin who is a member has everything; one who is not is not listed", async () => {
     const other = await api.makeOrganization();
     const admin = await api.makeUser({ "is-site-admin": true });
     const at = `/organizations/${other.name}/access-holders?filter[permission]=can-force-delete`;
@@ -175,7 +175,7 @@ describe("listAccessHolders", () => {
     expect(item.attributes).toMatchObject({ everywhere: true, "given-by": [{ kind: "site-admin" }] });
   });
 
-  it("secret teams are counted to whoever may not know of them, and not named as the reason either", async () => {
+  it("secret teams are counted for callers who can't see them, and not named as a source either", async () => {
     const manager = await api.makeHolder(org.name, "manage-membership");
     const answer = await manager.get(path("&filter[permission]=can-update"));
     const found = byHolder(answer.body);
@@ -185,7 +185,7 @@ describe("listAccessHolders", () => {
     expect(JSON.stringify(answer.body)).not.toContain(secret!.id);
   });
 
-  it("400: both kinds of things, or a permission that there is not", async () => {
+  it("400: both kinds of targets, or an unknown permission", async () => {
     const answer = await org.owner.get(
       path(`&filter[project][id]=${project.id}&filter[workspace][id]=${workspace.id}`),
     );
@@ -196,8 +196,8 @@ describe("listAccessHolders", () => {
   });
 });
 
-describe("listAccessHolders: who may", () => {
-  it("200: whoever manages teams or memberships, owners, site admins, the organization's token", async () => {
+describe("listAccessHolders: access", () => {
+  it("200: callers who manage teams or memberships, owners, site admins, the organization token", async () => {
     const callers: Caller[] = [
       await api.makeHolder(org.name, "manage-teams"),
       await api.makeHolder(org.name, "manage-membership"),
@@ -208,14 +208,14 @@ describe("listAccessHolders: who may", () => {
     for (const caller of callers) expect((await caller.get(path())).status).toBe(200);
   });
 
-  it("200: about a project or workspace, whoever manages the access to it; 404 about others", async () => {
+  it("200: for a project or workspace, callers who manage the access to it; 404 for others", async () => {
     expect((await person.get(path(`&filter[project][id]=${project.id}`))).status).toBe(200);
     expect((await person.get(path(`&filter[workspace][id]=${workspace.id}`))).status).toBe(200);
     expect((await person.get(path(`&filter[workspace][id]=${aside.id}`))).status).toBe(404);
     expect((await person.get(path())).status).toBe(404);
   });
 
-  it("404: members, strangers, things that are not there or not seen", async () => {
+  it("404: members, non-members, targets that do not exist or are not visible", async () => {
     const member = await api.makeMember(org.name, [readers!.id]);
     const refused = await member.get(path(`&filter[workspace][id]=${workspace.id}`));
     expect(refused.status).toBe(404);

@@ -1,4 +1,4 @@
-/** What changes of access would do, asked beforehand: what is told, to whom, and what is refused. */
+/** Previews of changes of access: what is shown, to whom, and what is refused. */
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Answer, type Caller, type Json, useApi } from "../../../support/api.ts";
 import { data, details, inProject, type Member, type Org, pointers, resource } from "../../../support/builders.ts";
@@ -52,7 +52,7 @@ const subjects = (differences: Json): string[] => differences.map(({ subject }: 
 const readingOne = ["can-read-run", "can-read-settings", "can-read-assessment-results"];
 
 describe("previewAccess", () => {
-  it("tells what a team and each of its people would gain, on which and how many workspaces, and writes nothing", async () => {
+  it("shows what a team and each of its members would gain, on which and how many workspaces, and writes nothing", async () => {
     const before = await fingerprint(api.database);
     const answer = data(await ask(org.owner, [give("read")]));
     expect(await fingerprint(api.database)).toBe(before);
@@ -89,7 +89,7 @@ describe("previewAccess", () => {
     }
   });
 
-  it("tells apart what comes on some workspaces and what on others, and leaves out what is held already", async () => {
+  it("groups what is gained on different workspaces, and leaves out what is granted already", async () => {
     const { gains } = await preview(org.owner, giveOne("write", workspaces[1].id), give("read"));
     const [{ workspaces: shares }] = gains;
     const by = (permission: string) =>
@@ -100,7 +100,7 @@ describe("previewAccess", () => {
     expect(subjects(again.gains)).toEqual(["builders", grace.username]);
   });
 
-  it("takes changes in their order, each on what the ones before it have left", async () => {
+  it("applies changes in order, each on the result of the previous ones", async () => {
     const record = await api.makeTeamWorkspace(workspaces[0].id, team.id, { access: "admin" });
     const { gains, losses, allowed } = await preview(
       org.owner,
@@ -114,7 +114,7 @@ describe("previewAccess", () => {
     data(await api.admin.delete(`/team-workspaces/${record.id}`));
   });
 
-  it("names the first ten of what it counts, whether or not others were given some of it one by one", async () => {
+  it("names the first ten of what it counts, even if others have records on some of them", async () => {
     const crowded = (await api.makeProject(org.name, { name: "crowded" })).id;
     const names = Array.from({ length: 12 }, (_, index) => `crowd-${String(index).padStart(2, "0")}`);
     const made: Json[] = [];
@@ -136,7 +136,7 @@ describe("previewAccess", () => {
     data(await api.admin.delete(`/projects/${crowded}`));
   });
 
-  it("tells what is held in the organization, and on all that it has", async () => {
+  it("shows organization-level permissions, and the access everywhere that they give", async () => {
     const { gains } = await preview(org.owner, organizationAccess("manage-projects"));
     expect(gains[0].organization).toEqual(["can-create-project", "can-create-workspace"]);
     expect([gains[0]["project-count"], gains[0]["workspace-count"]]).toEqual([2, 3]);
@@ -145,7 +145,7 @@ describe("previewAccess", () => {
     expect(owning.gains[0].workspaces[0].permissions).toContain("can-force-delete");
   });
 
-  it("tells what a person loses who leaves the organization", async () => {
+  it("shows what a user loses who leaves the organization", async () => {
     const watching = await api.makeTeam(org.name);
     await api.makeTeamProject(project, watching.id, { access: "read" });
     const goes = await api.makeMember(org.name, [watching.id]);
@@ -158,14 +158,14 @@ describe("previewAccess", () => {
     data(await api.admin.delete(`/teams/${watching.id}`));
   });
 
-  it("tells what a team loses that is deleted", async () => {
+  it("shows what a deleted team loses", async () => {
     const { losses } = await preview(org.owner, { method: "DELETE", path: `/teams/${readers.id}` });
     expect(subjects(losses)).toEqual(["readers", reader.username]);
-    // They stay members; the team is none any more.
+    // They stay members; the team no longer exists.
     expect(losses.map(({ organization }: Json) => organization)).toEqual([["can-traverse"], []]);
   });
 
-  it("tells what moves change, by either way and by name", async () => {
+  it("shows what moves change, by both operations and by name", async () => {
     const elsewhere = (await api.makeProject(org.name)).id;
     const moved = resource("workspaces", {}, inProject(elsewhere));
     const ways = [
@@ -180,14 +180,14 @@ describe("previewAccess", () => {
     }
   });
 
-  it("answers whatever kind of token belongs to the organization", async () => {
+  it("works with every kind of token of the organization", async () => {
     for (const caller of [await api.makeOrganizationToken(org.name), await api.makeTeamToken(readers.id), api.admin])
       expect((await ask(caller, [give("read")])).status).toBe(200);
   });
 });
 
-describe("a change that the caller may not make", () => {
-  it("is told with its own refusal, and what it would do", async () => {
+describe("a change that the caller can't make", () => {
+  it("is shown with its own refusal, and with its effects", async () => {
     const told = await preview(reader, give("read"), join(reader.username));
     expect(told.allowed).toBe(false);
     const own = [
@@ -205,7 +205,7 @@ describe("a change that the caller may not make", () => {
     expect(subjects(told.gains)).toEqual(["builders", grace.username]);
   });
 
-  it("beside one that it may make: each has its own word", async () => {
+  it("next to one that they can make has its own result", async () => {
     const leave = leaving(readers.id, reader.username);
     const own = { method: "DELETE", path: `/organization-memberships/${reader.membershipId}` };
     const told = await preview(reader, leave, own);
@@ -213,7 +213,7 @@ describe("a change that the caller may not make", () => {
     expect(told.allowed).toBe(false);
   });
 
-  it("tells nothing of what else the body asks for: a name that is taken by what is secret", async () => {
+  it("reveals nothing else about the body, such as a name that a secret team has taken", async () => {
     await api.makeTeam(org.name, { name: "hush", visibility: "secret" });
     const rename = (name: string) => ({
       method: "PATCH",
@@ -225,7 +225,7 @@ describe("a change that the caller may not make", () => {
     expect(taken.gains).not.toEqual([]);
   });
 
-  it("nobody may make, at this moment, changes nothing", async () => {
+  it("that nobody can make at present changes nothing", async () => {
     const leave = leaving(org.ownersTeamId, "admin", org.owner.username);
     const told = await preview(org.owner, leave, give("read"));
     expect(told.changes[0]).toMatchObject({ allowed: false, refusal: expect.stringContaining("without an owner") });
@@ -235,7 +235,7 @@ describe("a change that the caller may not make", () => {
 });
 
 describe("a change that follows on others", () => {
-  it("and takes away what the caller sees: it is refused, and told all the same", async () => {
+  it("and removes what the caller can see is refused, but shown", async () => {
     const leave = leaving(org.ownersTeamId, org.owner.username);
     const told = await preview(org.owner, leave, give("read"));
     expect(told.changes.map(({ allowed }: Json) => allowed)).toEqual([true, false]);
@@ -244,13 +244,13 @@ describe("a change that follows on others", () => {
     expect(subjects(told.losses)).toEqual([org.owner.username]);
   });
 
-  it("about something that they took away: it is refused, and changes nothing", async () => {
+  it("and refers to what they removed is refused, and changes nothing", async () => {
     const told = await preview(org.owner, { method: "DELETE", path: `/teams/${team.id}` }, give("read"));
     expect(told.changes.map(({ allowed }: Json) => allowed)).toEqual([true, false]);
     expect(told.gains).toEqual([]);
   });
 
-  it("404: about something that the caller never saw", async () => {
+  it("404: refers to something that the caller never could see", async () => {
     const secret = await api.makeTeam(org.name, { visibility: "secret" });
     const answer = await ask(reader, [join(reader.username), organizationAccess("read-projects", true, secret.id)]);
     expect([answer.status, pointers(answer)]).toEqual([404, ["/data/attributes/changes/1"]]);
@@ -283,7 +283,7 @@ describe("what the caller can't see", () => {
     expect(subjects(owners.losses)).toEqual([hidden.attributes.name, spy.username]);
   });
 
-  it("404: a change of what it may not read, or what is not there, or another organization's", async () => {
+  it("404: a change of what they can't read, or what does not exist, or is another organization's", async () => {
     const secret = await api.makeTeam(org.name, { visibility: "secret" });
     const unreadable = (await api.makeProject(org.name)).id;
     const other = await api.makeOrganization();
@@ -317,7 +317,7 @@ describe("what the caller can't see", () => {
     const bad = join("nobody-at-all");
     const missing = byName("nothing-is-called-so-either");
     for (const [caller, change] of cases) {
-      // In the same words at the same place, whatever is asked beside it, and whether or not it is to be made.
+      // With the same message and pointer, whatever else the request contains, and whether or not it is applied.
       const questions: [readonly Json[], number][] = [
         [[change], 0],
         [[fine, change], 1],
@@ -330,7 +330,7 @@ describe("what the caller can't see", () => {
           404,
           [`/data/attributes/changes/${position}`],
         ]);
-        expect(details(answer)[0]).toContain("names something that is not there, or that you are not allowed to see");
+        expect(details(answer)[0]).toContain("names something that does not exist, or that you are not allowed to see");
       }
     }
     const version = (await preview(reader, fine))["access-version"];

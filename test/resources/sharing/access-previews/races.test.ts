@@ -1,6 +1,6 @@
 /**
- * Previews that are applied: all or nothing, and only while access is what it was; and what either costs. Changes that
- * can't be previewed: what is wrong, at its place in the request.
+ * Previews that are applied: all or nothing, and only if access has not changed; and their cost. Changes that
+ * can't be previewed: the faults, with their position in the request.
  */
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Answer, type Caller, type Json, useApi } from "../../../support/api.ts";
@@ -37,7 +37,7 @@ describe("races", () => {
   const move = (workspaceId: string, projectId: string) => moving(projectId, workspaceId);
 
   describe("apply", () => {
-    it("makes all of the changes, each with the event of its own, and answers what was gained", async () => {
+    it("applies all changes, each with its own event, and returns what was gained", async () => {
       const changes = [give("read"), access("manage-policies", true, teams[1])];
       const previewed = data(await ask(changes)).attributes;
       const answer = await apply(changes, previewed["access-version"]);
@@ -57,7 +57,7 @@ describe("races", () => {
       expect(version).toBe(await versionNow());
     });
 
-    it("makes none where the caller may not make one of them: 403, 404, 409 and 422 as by itself, at its place", async () => {
+    it("applies none if the caller can't make one of them: 403, 404, 409 and 422 as on its own, with its position", async () => {
       const manager = await api.makeMember(org.name, [
         (await api.makeTeam(org.name, { "organization-access": { "manage-teams": true } })).id,
       ]);
@@ -81,7 +81,7 @@ describe("races", () => {
       expect(await fingerprint(api.database)).toBe(before);
     });
 
-    it("412: access has changed meanwhile, by a record, a member, a move or an end", async () => {
+    it("412: access has changed meanwhile, by a record, a member, a move or an expiry", async () => {
       const workspace = await api.makeWorkspace(org.name);
       const destination = (await api.makeProject(org.name)).id;
       const meanwhile: Record<string, () => Promise<unknown>> = {
@@ -96,7 +96,7 @@ describe("races", () => {
         const before = await fingerprint(api.database);
         const answer = await apply([access("manage-providers")], version);
         expect([answer.status, await fingerprint(api.database)], what).toEqual([412, before]);
-        expect(details(answer)[0]).toContain("preview the changes again");
+        expect(details(answer)[0]).toContain("Preview the changes again");
       }
       const end = inMs(3_600_000);
       await api.makeTeamWorkspace(workspace.id, teams[1].id, { access: "read", "expires-at": end });
@@ -105,7 +105,7 @@ describe("races", () => {
       expect((await atTime(end, () => apply([access("manage-providers")], version))).status).toBe(412);
     });
 
-    it("stays with what changes nobody's access, and asks of a preview what it asks of an application", async () => {
+    it("keeps the version for changes of nobody's access, and has the same requirements for previews and applications", async () => {
       const version = await versionNow();
       const { id } = await api.makeWorkspace(org.name);
       await api.admin.patch(`/workspaces/${id}`, resource("workspaces", { description: "x" }));
@@ -113,7 +113,7 @@ describe("races", () => {
       expect((await ask([access("manage-providers")], { "access-version": "1" })).status).toBe(412);
     });
 
-    it("of several at once with the same version one goes through", async () => {
+    it("applies one of several at the same time with the same version", async () => {
       const version = await versionNow();
       const wanted = ["manage-modules", "manage-providers", "manage-run-tasks", "manage-policies"];
       const answers = await Promise.all(
@@ -122,7 +122,7 @@ describe("races", () => {
       expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 412, 412, 412]);
     });
 
-    it("beside other changes of the same things: nobody is told that something went wrong", async () => {
+    it("next to concurrent changes of the same targets: no internal errors", async () => {
       const other = (await api.makeProject(org.name)).id;
       const { id } = await api.makeWorkspace(org.name, {}, inProject(project));
       const answers = await Promise.all(
@@ -143,7 +143,7 @@ describe("races", () => {
       return api.database.statementCount() - before;
     };
 
-    it("are as many for many workspaces, people and records as for few", async () => {
+    it("are as many for many workspaces, users and records as for few", async () => {
       const [few, many] = [(await api.makeProject(org.name)).id, (await api.makeProject(org.name)).id];
       const [small, large] = [await api.makeTeam(org.name), await api.makeTeam(org.name)];
       await api.makeMember(org.name, [small.id]);
@@ -173,7 +173,7 @@ describe("races", () => {
   });
 });
 
-describe("422: a bad change, at its place", () => {
+describe("422: a bad change, with its position", () => {
   let workspace: Json;
   let team: Json;
   /** Has a record on the project already. */
@@ -190,7 +190,7 @@ describe("422: a bad change, at its place", () => {
   const ask = (changes: readonly Json[]) => askFor(org.owner, org.name, changes);
   const give = (access = "read", teamId: string = team.id) => givingProject(access, teamId, project);
 
-  it("that is no change of access: with a list of those that are", async () => {
+  it("that is no change of access, with a list of those that are", async () => {
     for (const path of ["/workspaces", `/runs/run-1`, "team-projects", "/team-projects/a/b", "/teams/%zz"]) {
       const answer = await ask([give(), { method: "POST", path }]);
       expect([answer.status, pointers(answer)], path).toEqual([422, ["/data/attributes/changes/1/path"]]);
@@ -203,7 +203,7 @@ describe("422: a bad change, at its place", () => {
     ]);
   });
 
-  it("whose body is wrong: every fault of all of them", async () => {
+  it("whose body is wrong, with every fault of all changes", async () => {
     const answer = await ask([
       { method: "POST", path: "/team-projects", body: resource("team-projects", { access: "most" }) },
       { method: "PATCH", path: `/workspaces/${workspace.id}`, body: resource("workspaces", { description: "x" }) },
@@ -221,7 +221,7 @@ describe("422: a bad change, at its place", () => {
     ]);
   });
 
-  it("that the register refuses: all of them, at their places", async () => {
+  it("that the database refuses, with all of them and their positions", async () => {
     const answer = await ask([
       give("read", readers.id),
       give("read"),
@@ -259,7 +259,7 @@ describe("422: a bad change, at its place", () => {
     expect(await refused({ changes: [give()] }, "previews")).toEqual(["/data/type"]);
   });
 
-  it("a hundred go", async () => {
+  it("accepts a hundred", async () => {
     const changes = Array.from({ length: 100 }, (_, index) => permitting(team.id, "read-projects", index % 2 === 0));
     expect((await previewed(org.owner, org.name, ...changes)).gains).toEqual([]);
   });

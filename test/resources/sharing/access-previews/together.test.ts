@@ -1,4 +1,4 @@
-/** Whatever is previewed: applied, it does exactly that, as everybody concerned is told by the explanations of their access. */
+/** Applied changes have exactly the previewed effects, according to the access explanations of everybody affected. */
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { type Caller, type Json, useApi } from "../../../support/api.ts";
@@ -96,7 +96,7 @@ async function makeStage({ forceDelete, teams }: Json): Promise<Stage> {
   return { org, projects: [...projects, org.defaultProjectId], workspaces, teams: ids, people, tokens, records };
 }
 
-/** The request that a step is; undefined where there is nothing to change. */
+/** The request of a step; undefined if there is nothing to change. */
 function requestOf({ projects, workspaces, teams, people, records }: Stage, one: Json): Json {
   const team = teams[one.team] ?? "";
   const [project = "", workspace = ""] = [projects[one.project], workspaces[one.workspace]];
@@ -159,7 +159,7 @@ function requestOf({ projects, workspaces, teams, people, records }: Stage, one:
 
 type Held = Map<string, Record<string, boolean>>;
 
-/** What everybody may do to everything, as the explanations say; by subject and thing. */
+/** Everybody's access to everything, according to the explanations; by subject and target. */
 async function heldNow({ org, projects, workspaces, teams, people, tokens }: Stage): Promise<Held> {
   const held: Held = new Map();
   const things = [...projects.map((id) => `/projects/${id}`), ...workspaces.map((id) => `/workspaces/${id}`)];
@@ -183,7 +183,7 @@ async function heldNow({ org, projects, workspaces, teams, people, tokens }: Sta
   return held;
 }
 
-/** What `now` allows beside `before`, in the words of a preview: `subject thing permission`. */
+/** What `now` allows in addition to `before`, in the form of a preview: `subject target permission`. */
 function more(before: Held, now: Held): string[] {
   return [...now]
     .flatMap(([key, can]) =>
@@ -226,13 +226,13 @@ it(
         const untouched = await fingerprint(api.database);
         const preview = await stage.org.owner.post(path, resource("access-previews", { changes }));
         expect(preview.status, JSON.stringify(preview.body)).toBeLessThan(500);
-        // Some do not go together: a second record of a team, a team that is gone by then.
+        // Some conflict: a second record of a team, or a team that was deleted by then.
         if (preview.status !== 200) return;
         const { "access-version": version, allowed, gains, losses } = data(preview).attributes;
         expect(await fingerprint(api.database), "a preview changes nothing").toBe(untouched);
         const asked = resource("access-previews", { changes, apply: true, "access-version": version });
         const answer = await stage.org.owner.post(path, asked);
-        // What an earlier change took away can't be changed by a later one: then none is made.
+        // A later change of what an earlier one removed fails, and then none is applied.
         if (!allowed) {
           expect([404, 409]).toContain(answer.status);
           expect(await fingerprint(api.database)).toBe(untouched);

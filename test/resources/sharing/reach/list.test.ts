@@ -1,4 +1,4 @@
-/** The reach of teams, people and tokens: what is listed is what may be tried, in one order, with what gives it and how much there is. */
+/** The reach of teams, users and tokens: the list agrees with actual access, in one order, with sources and totals. */
 import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Caller, type Json, useApi } from "../../../support/api.ts";
@@ -43,7 +43,7 @@ describe("listTeamReach: a team with a few records", () => {
 
   const path = () => `/teams/${team.id}/reach`;
 
-  it("projects and workspaces in one order, by name, with what may be done and the records that give it", async () => {
+  it("lists projects and workspaces in one order, by name, with permissions and the records that give them", async () => {
     const body = await listed(org.owner, path());
     expect(things(body)).toEqual([apples!.id, inBerries!.id, berries!.id, aside!.id, inApples!.id]);
     const [project, , , alone, both] = body.data;
@@ -111,7 +111,7 @@ describe("listTeamReach: a team with a few records", () => {
     }
   });
 
-  it("filter[permission] finds what holds it, and the totals are those of what is found", async () => {
+  it("filter[permission] finds targets with it, and the totals are those of the matches", async () => {
     const applying = await listed(org.owner, path(), "&filter[permission]=can-queue-apply");
     expect(things(applying)).toEqual([inBerries!.id, inApples!.id]);
     expect(applying.meta.totals).toMatchObject({
@@ -137,7 +137,7 @@ describe("listTeamReach: a team with a few records", () => {
     expect(things(await listed(lenient.owner, `/teams/${admins.id}/reach`, forcing))).toEqual([workspace.id]);
   });
 
-  it("400: an unknown permission or order, with those that are known", async () => {
+  it("400: an unknown permission or order, with the known ones", async () => {
     const answer = await org.owner.get(`${path()}?filter[permission]=can-fly&sort=size`);
     expect(answer.status).toBe(400);
     expect(answer.body.errors.map(({ source }: Json) => source.parameter)).toEqual(["sort", "filter[permission]"]);
@@ -145,7 +145,7 @@ describe("listTeamReach: a team with a few records", () => {
     expect(answer.body.errors[1].detail).toContain("can-create-workspace");
   });
 
-  it("what a reader can't see is counted, and never named", async () => {
+  it("what the caller can't see is counted, and never named", async () => {
     const manager = await api.makeHolder(org.name, "manage-membership");
     await api.makeTeamProject(apples!.id, manager.teamId, { access: "read" });
     await api.makeTeamWorkspace(aside!.id, manager.teamId, { access: "read" });
@@ -161,7 +161,7 @@ describe("listTeamReach: a team with a few records", () => {
   });
 });
 
-// --- whatever there is
+// --- random grants
 
 const levels = {
   project: ["read", "write", "maintain", "admin"],
@@ -256,12 +256,12 @@ async function built({ places, teams, people }: Drawn) {
   return { org, ids, members, all };
 }
 
-/** What somebody's own requests are answered: each thing that is shown, with what its document says may be done. */
+/** The responses to the subject's own requests: each visible target, with the permissions in its document. */
 async function tried(caller: Caller, all: readonly (readonly [string, string])[]): Promise<Map<string, Json>> {
   const found = new Map<string, Json>();
   for (const [type, id] of all) {
     const answer = await caller.get(`/${type}/${id}`);
-    // A project's document says nothing of being read: it is there.
+    // A project's document has no permission for reading it, because it is visible.
     const reading = type === "projects" ? { "can-read": true } : {};
     if (answer.status === 200) found.set(id, { ...data(answer).attributes.permissions, ...reading });
   }
@@ -272,7 +272,7 @@ const told = (body: Json): Map<string, Json> =>
   new Map(body.data.map((item: Json) => [thingOf(item), item.attributes.permissions]));
 const sumOf = (counts: Json): number => Object.values(counts as Record<string, number>).reduce((sum, n) => sum + n, 0);
 
-describe("whatever grants there are", () => {
+describe("for all grants", () => {
   it(
     "reach is what the API really lets them do",
     async () => {
@@ -293,7 +293,7 @@ describe("whatever grants there are", () => {
           };
           for (const id of ids) await check(`/teams/${id}/reach`, await api.makeTeamToken(id));
           for (const member of members) await check(ofUser(org, member.id), member);
-          // One who manages memberships sees of another's reach what it could read itself; the rest is a number.
+          // A caller who manages memberships sees only the part of another's reach that they can read; the rest is counted.
           const manager = await api.makeHolder(org.name, "manage-membership");
           const [first, second] = members;
           const reached = await tried(first!, all);

@@ -2,7 +2,7 @@
 import type { Api } from "../../../support/api.ts";
 import { data, makeWorkspace, type Org } from "../../../support/builders.ts";
 
-/** Many workspaces in the organization's default project, copied from one that was made over HTTP. Gives their names. */
+/** Many workspaces in the organization's default project, copied from one that was made over HTTP. Returns their names. */
 export async function manyWorkspaces(api: Api, org: Org, count: number): Promise<string[]> {
   const { id } = await makeWorkspace(api, org.name, { name: "copied-00000" });
   const names = Array.from({ length: count }, (_, at) => `copied-${String(at).padStart(5, "0")}`);

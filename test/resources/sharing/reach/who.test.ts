@@ -1,6 +1,6 @@
 /**
- * Who may ask for whose reach, what a token's is, and what is told of teams that the reader may not know of. The whole
- * of a reach as CSV, streamed in pieces.
+ * Who can query whose reach, the reach of tokens, and what is shown of teams that the caller can't see. The whole
+ * reach as CSV, streamed in batches.
  */
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Answer, type Caller, type Json, useApi } from "../../../support/api.ts";
@@ -31,8 +31,8 @@ describe("who", () => {
     `/authentication-tokens/${id}/reach${name === undefined ? "" : `?filter[organization][name]=${name}`}`;
   const things = (answer: Answer): string[] => data(answer).map(({ id }: Json) => id.split(":")[0]);
 
-  describe("listTeamReach: who may", () => {
-    it("200: the team's members, its own token, and whoever manages teams or memberships", async () => {
+  describe("listTeamReach: access", () => {
+    it("200: the team's members, its own token, and callers who manage teams or memberships", async () => {
       const callers: Caller[] = [
         member,
         await api.makeTeamToken(team.id),
@@ -45,7 +45,7 @@ describe("who", () => {
       for (const caller of callers) expect(things(await caller.get(ofTeam(team.id)))).toEqual([workspace.id]);
     });
 
-    it("404: other members, other teams' tokens, strangers, whoever manages something else", async () => {
+    it("404: other members, other teams' tokens, non-members, callers who manage something else", async () => {
       const callers: Caller[] = [
         outsider,
         await api.makeTeamToken((await api.makeTeam(org.name)).id),
@@ -62,7 +62,7 @@ describe("who", () => {
       expect((await api.nobody.get(ofTeam(team.id))).status).toBe(401);
     });
 
-    it("404: a secret team, to whoever manages teams but may not know of it", async () => {
+    it("404: a secret team, for callers who manage teams but can't see it", async () => {
       const secret = await api.makeTeam(org.name, { visibility: "secret" });
       const manager = await api.makeHolder(org.name, "manage-teams", "manage-membership");
       expect((await manager.get(ofTeam(secret.id))).status).toBe(404);
@@ -71,15 +71,15 @@ describe("who", () => {
     });
   });
 
-  describe("listUserReach: who may", () => {
-    it("200: the person, and whoever manages memberships", async () => {
+  describe("listUserReach: access", () => {
+    it("200: the user, and callers who manage memberships", async () => {
       const managers = await api.makeHolder(org.name, "manage-membership", "read-workspaces");
       for (const caller of [member, managers, org.owner, api.admin, await api.makeOrganizationToken(org.name)])
         expect(things(await caller.get(ofUser(member.id)))).toEqual([workspace.id]);
       expect(things(await outsider.get(ofUser(outsider.id)))).toEqual([]);
     });
 
-    it("404: about others, about people who are no members, in organizations that one may not know of", async () => {
+    it("404: other users, users who are not members, organizations that the caller can't see", async () => {
       const stranger = await api.makeUser();
       for (const [caller, path] of [
         [outsider, ofUser(member.id)],
@@ -100,7 +100,7 @@ describe("who", () => {
       expect(pointers(answer)).toEqual(["filter[organization][name]"]);
     });
 
-    it("a site admin reaches everything, being no member", async () => {
+    it("a site admin reaches everything without a membership", async () => {
       const admin = await api.makeUser({ "is-site-admin": true });
       const answer = await admin.get(ofUser(admin.id));
       expect(things(answer)).toEqual([org.defaultProjectId, workspace.id]);
@@ -110,7 +110,7 @@ describe("who", () => {
       expect((await org.owner.get(ofUser(admin.id))).status).toBe(404);
     });
 
-    it("sources from secret teams are counted to whoever may not know of them", async () => {
+    it("sources from secret teams are counted for callers who can't see them", async () => {
       const secret = await api.makeTeam(org.name, { visibility: "secret" });
       const record = await api.makeTeamProject(org.defaultProjectId, secret.id, { access: "maintain" });
       const person = await api.makeMember(org.name, [team.id, secret.id]);
@@ -128,7 +128,7 @@ describe("who", () => {
   });
 
   describe("listTokenReach", () => {
-    /** What no request does to a token, but time. */
+    /** Changes of a token that only time makes. */
     const change = (id: string, columns: { createdAt?: string; expiredAt?: string }) =>
       api.database.write(async (tx) => {
         await tx.db.updateTable("tokens").set(columns).where("id", "=", id).execute();
@@ -136,7 +136,7 @@ describe("who", () => {
     const newToken = async (person: Member): Promise<Json> =>
       data(await person.post(`/users/${person.id}/authentication-tokens`));
 
-    it("a user's token: what the user reaches, asked by the user or a site admin", async () => {
+    it("a user token: the user's reach, for the user or a site admin", async () => {
       const { id } = await newToken(member);
       for (const caller of [member, api.admin]) {
         const answer = await caller.get(ofToken(id, org.name));
@@ -151,13 +151,13 @@ describe("who", () => {
       const answer = await member.get(ofToken(id));
       expect(answer.status).toBe(400);
       expect(pointers(answer)).toEqual(["filter[organization][name]"]);
-      // Whose token it is, is nobody's business but the holder's.
+      // Only the holder can see whose token it is.
       expect((await outsider.get(ofToken(id))).status).toBe(404);
       expect((await member.get(ofToken(id, "no-such-organization"))).status).toBe(404);
       expect((await member.get(ofToken(id, (await api.makeOrganization()).name))).status).toBe(404);
     });
 
-    it("a team's token: asked by whoever may manage it or ask about the team, with or without its organization", async () => {
+    it("a team token: for callers who can manage it or query the team's reach, with or without its organization", async () => {
       const caller = await api.makeTeamToken(team.id);
       const { id } = data(await org.owner.get(`/teams/${team.id}/authentication-token`));
       for (const path of [ofToken(id), ofToken(id, org.name), ofToken(id, org.name.toUpperCase())])
@@ -167,7 +167,7 @@ describe("who", () => {
       expect((await caller.get(ofToken(id, (await api.makeOrganization()).name))).status).toBe(404);
     });
 
-    it("an organization's token owns, but neither runs nor locks", async () => {
+    it("an organization token owns, but neither runs nor locks", async () => {
       const caller = await api.makeOrganizationToken(org.name);
       const { id } = data(await org.owner.get(`/organizations/${org.name}/authentication-token`));
       const answer = await caller.get(ofToken(id));
@@ -184,14 +184,14 @@ describe("who", () => {
       expect((await member.get(ofToken(id))).status).toBe(404);
     });
 
-    it("the token that reads the audit trail reaches nothing", async () => {
+    it("the audit log token reaches nothing", async () => {
       const { id } = data(await org.owner.post(`/organizations/${org.name}/authentication-token?token=audit-trails`));
       const answer = await org.owner.get(ofToken(id));
       expect(data(answer)).toEqual([]);
       expect(answer.body.meta.pagination["total-count"]).toBe(0);
     });
 
-    it("a token that is older than the organization takes reaches nothing there, and the reason is told", async () => {
+    it("a token that is too old for the organization reaches nothing there, and the reason is shown", async () => {
       const strict = await api.makeOrganization();
       const { id } = data(await strict.owner.post(`/users/${strict.owner.id}/authentication-tokens`));
       await change(id, { createdAt: "2020-01-01T00:00:00.000Z" });
@@ -208,7 +208,7 @@ describe("who", () => {
       expect(answer.body.meta.refused).toContain("max-ttl-enabled");
     });
 
-    it("an expired token reaches nothing, and the reason is told", async () => {
+    it("an expired token reaches nothing, and the reason is shown", async () => {
       const { id } = await newToken(member);
       await change(id, { expiredAt: "2020-01-01T00:00:00.000Z" });
       const answer = await member.get(ofToken(id, org.name));
@@ -270,7 +270,7 @@ describe("listTeamReach as text/csv", () => {
     expect((await org.owner.get(`${path}?filter[permission]=can-fly`, csv)).status).toBe(400);
   });
 
-  it("a document, unless a table is wanted more", async () => {
+  it("returns a document, unless a table is preferred", async () => {
     for (const accept of ["*/*", "application/vnd.api+json, text/csv", "text/csv;q=0", "text/*"])
       expect(data(await org.owner.get(path, { accept }))).toHaveLength(3);
     for (const accept of ["text/csv, */*;q=0.1", "application/json;q=0.5, TEXT/CSV"])

@@ -9,7 +9,7 @@ const api = useApi();
 const forEver = { "expires-at": null, reason: null };
 const newTeam = async (org: { name: string }): Promise<string> => (await api.makeTeam(org.name)).id;
 
-describe.each(kinds)("create$noun: made", (kind) => {
+describe.each(kinds)("create$noun: created", (kind) => {
   const { type, subject, levels, implied, choices } = kind;
   const twin = useTwin(api, kind);
   const chosen = Object.entries(choices).flatMap(([path, all]) => all.map((value) => [path, value] as const));
@@ -53,7 +53,7 @@ describe.each(kinds)("create$noun: made", (kind) => {
     expect((await twin.create({ access: "custom", ...both }, await newTeam(twin.org))).status).toBe(422);
   });
 
-  it("leaves an audit event that tells who got what on which thing", async () => {
+  it("records who got which access to what", async () => {
     const teamId = await newTeam(twin.org);
     const made = data(await twin.create({ access: "write" }, teamId));
     const event = (await twin.events("create")).find((item) => JSON.stringify(item).includes(made.id));
@@ -93,7 +93,7 @@ describeOnce.each(kinds)("create$noun: 422 for what the body shows", (kind) => {
     },
   );
 
-  it("tells of every permission at once", async () => {
+  it("reports every permission in one response", async () => {
     const answer = await create({ access: "read", ...attributesOf(column(choices, -1)) });
     expect(details(answer)).toHaveLength(paths.length);
   });
@@ -127,10 +127,10 @@ describeOnce.each(kinds)("create$noun: 422 for what the body shows", (kind) => {
   });
 });
 
-describe.each(kinds)("create$noun: refused by what the register knows", (kind) => {
+describe.each(kinds)("create$noun: refused because of stored data", (kind) => {
   const twin = useTwin(api, kind);
 
-  it("422: a second record for the same team and thing", async () => {
+  it("422: a second record for the same team and target", async () => {
     const teamId = await newTeam(twin.org);
     data(await twin.create({ access: "read" }, teamId));
     const answer = await twin.create({ access: "admin" }, teamId);
@@ -139,7 +139,7 @@ describe.each(kinds)("create$noun: refused by what the register knows", (kind) =
     expect((await twin.create({ access: "read" }, teamId, (await twin.makeThing()).id)).status).toBe(200);
   });
 
-  it("422: of many at the same time one is made", async () => {
+  it("422: of many at the same time one is created", async () => {
     const teamId = await newTeam(twin.org);
     const answers = await Promise.all(Array.from({ length: 8 }, () => twin.create({ access: "read" }, teamId)));
     expect(answers.map(({ status }) => status).toSorted()).toEqual([200, ...Array(7).fill(422)]);
@@ -151,7 +151,7 @@ describe.each(kinds)("create$noun: refused by what the register knows", (kind) =
     expect(details(answer)[0]).toContain("owners team");
   });
 
-  it("404: an unknown thing or team, and those of another organization, also to a site admin", async () => {
+  it("404: an unknown target or team, and those of another organization, also to a site admin", async () => {
     const teamId = await newTeam(twin.org);
     const other = await api.makeOrganization();
     const theirs = await newTeam(other);
@@ -165,7 +165,7 @@ describe.each(kinds)("create$noun: refused by what the register knows", (kind) =
     expect(await status(theirs, twin.thing.id, api.admin)).toBe(404);
   });
 
-  it("404: a secret team that the caller may not know of", async () => {
+  it("404: a secret team that the caller can't see", async () => {
     const secret = await api.makeTeam(twin.org.name, { visibility: "secret" });
     const fresh = await twin.makeThing();
     const admin = await twin.holding({ access: "admin" }, fresh.id);
@@ -173,13 +173,13 @@ describe.each(kinds)("create$noun: refused by what the register knows", (kind) =
     expect((await twin.create({ access: "read" }, secret.id, fresh.id)).status).toBe(200);
   });
 
-  it("404, not 403: for whoever reads the thing but may not manage its access", async () => {
+  it("404, not 403: for callers who can read the target but not manage its access", async () => {
     const reader = await api.makeHolder(twin.org.name, `read-${kind.subject}s`);
     const answer = await twin.create({ access: "custom" }, await newTeam(twin.org), twin.thing.id, reader);
     expect(answer.status).toBe(404);
   });
 
-  it("200: the organization's token hands on what it can't use itself", async () => {
+  it("200: the organization token grants what it can't use itself", async () => {
     const token = await api.makeOrganizationToken(twin.org.name);
     const answer = await twin.create({ access: "admin" }, await newTeam(twin.org), twin.thing.id, token);
     expect(answer.status).toBe(200);
@@ -222,7 +222,7 @@ describe("createTeamProject", () => {
     const teamId = await newTeam(twin.org);
     const answer = await twin.create(attributes, teamId, fresh.id, manager);
     expect(answer.status).toBe(403);
-    expect(details(answer)[0]).toContain("You can't grant what you don't hold yourself");
+    expect(details(answer)[0]).toContain("You can't grant what you don't have yourself");
     expect((await twin.create(held, teamId, fresh.id, manager)).status).toBe(200);
   });
 });

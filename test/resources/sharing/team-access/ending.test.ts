@@ -1,6 +1,6 @@
 /**
- * Records of team access that end: at their moment, by the decision itself, and not when a job comes by. Nobody gives
- * longer than they hold: access that ends is no way to access that stays.
+ * Team access records that expire: on time, by the decision itself, not when a job removes them. Nobody can grant
+ * access for longer than their own lasts.
  */
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Answer, type Caller, type Json, useApi } from "../../../support/api.ts";
@@ -26,7 +26,7 @@ let project: Json;
 describe("ending", () => {
   let team: Json;
   let workspace: Json;
-  /** Somebody in the team. */
+  /** A member of the team. */
   let member: Caller;
 
   beforeAll(async () => {
@@ -65,14 +65,14 @@ describe("ending", () => {
       return org.owner.get(`/${type}?filter[${name}][id]=${place.id}&page[size]=100`);
     };
 
-    it("last for ever, for no reason, unless it is said", async () => {
+    it("have no expiry and no reason by default", async () => {
       const record = data(await give());
       expect(record.attributes).toMatchObject({ "expires-at": null, reason: null });
       await atTime(inMs(365 * 24 * hourMs), async () => expect(await statusOf(at())).toBe(200));
       await take(record.id);
     });
 
-    it("show their end and their reason, and take an end in any zone", async () => {
+    it("show their expiry and reason, and accept any time zone", async () => {
       const end = inMs(hourMs);
       const record = data(await give({ "expires-at": end.replace("Z", "+00:00"), reason: "the audit of May" }));
       expect(record.attributes).toMatchObject({ "expires-at": end, reason: "the audit of May" });
@@ -81,7 +81,7 @@ describe("ending", () => {
       await take(record.id);
     });
 
-    it("422: an end that has passed, on creation and on change; all faults at once", async () => {
+    it("422: an expiry in the past, on creation and on change, with all other faults", async () => {
       const refused = await give({ access: "none", "expires-at": inMs(-1), reason: "x".repeat(1025) });
       expect(refused.status).toBe(422);
       expect(pointers(refused).toSorted()).toEqual(
@@ -97,7 +97,7 @@ describe("ending", () => {
       await take(record.id);
     });
 
-    it("give until that very moment and not from it on, to people and to the team's token", async () => {
+    it("give access until exactly that moment, to users and to the team's token", async () => {
       const end = inMs(hourMs);
       const record = data(await give({ "expires-at": end }));
       const token = await api.makeTeamToken(team.id);
@@ -115,7 +115,7 @@ describe("ending", () => {
       await take(record.id);
     });
 
-    it("404, and in no list or count, once they have ended", async () => {
+    it("404, and in no list or count, once they have expired", async () => {
       const end = inMs(hourMs);
       const record = data(await give({ "expires-at": end }));
       await atTime(end, async () => {
@@ -133,7 +133,7 @@ describe("ending", () => {
       await take(record.id);
     });
 
-    it("are extended, cut short and made to last by a change; absent keeps", async () => {
+    it("can be extended, shortened and made permanent; absent keeps the expiry", async () => {
       const [sooner, later] = [inMs(hourMs), inMs(2 * hourMs)];
       const record = data(await give({ "expires-at": sooner, reason: "first" }));
       const shown = async (attributes: object) => data(await change(record.id, attributes)).attributes;
@@ -152,7 +152,7 @@ describe("ending", () => {
       ]);
     });
 
-    it("a change of the end is another version, and the same end is none", async () => {
+    it("a change of the expiry increments the version, and the same expiry does not", async () => {
       const end = inMs(hourMs);
       const record = data(await give());
       const tag = async () => (await org.owner.get(`/${type}/${record.id}`)).headers.get("etag");
@@ -165,7 +165,7 @@ describe("ending", () => {
       await take(record.id);
     });
 
-    it("make room for a new one when they have ended, though nobody tidied up; and not before", async () => {
+    it("make room for a new one when they have expired, even if not removed yet; and not before", async () => {
       const end = inMs(hourMs);
       const ended = data(await give({ "expires-at": end }));
       expect(details(await give())).toEqual(["Team has already been taken"]);
@@ -247,10 +247,10 @@ describe("outlasting", () => {
       caller = await make();
     });
 
-    it("gives until that moment, and 403 for a later one and for ever", async () => {
+    it("can grant until that moment, and gets 403 for a later one and for no expiry", async () => {
       refused(
         await giveOn(caller, {}),
-        /^You can't grant this for ever, because your own access ends before: .*settings/,
+        /^You can't grant this without expiry, because your own access expires earlier: .*settings/,
       );
       refused(
         await giveOn(caller, { "expires-at": later }),
@@ -260,7 +260,7 @@ describe("outlasting", () => {
       expect(record.attributes["expires-at"]).toBe(end);
     });
 
-    it("cuts others' access short, and 403 to extend it or to add to it", async () => {
+    it("can shorten others' access, and gets 403 to extend it or to add to it", async () => {
       const [{ id }] = data(
         await org.owner.get(`/team-projects?filter[project][id]=${project.id}&page[size]=100`),
       ).filter(({ relationships }: Json) => relationships.team.data.id === friends.id);
@@ -268,16 +268,16 @@ describe("outlasting", () => {
         by.patch(`/team-projects/${id}`, resource("team-projects", attributes));
       expect((await change({ "expires-at": before(end), reason: "shorter" })).status).toBe(200);
       expect((await change({ "expires-at": end })).status).toBe(200);
-      refused(await change({ "expires-at": null }), /for ever, because your own access ends before/);
-      refused(await change({ "expires-at": later }), /because your own access ends before/);
+      refused(await change({ "expires-at": null }), /without expiry, because your own access expires earlier/);
+      refused(await change({ "expires-at": later }), /because your own access expires earlier/);
       expect((await change({ "expires-at": later }, org.owner)).status).toBe(200);
-      refused(await change({ access: "write" }), /because your own access ends before/);
+      refused(await change({ access: "write" }), /because your own access expires earlier/);
       expect((await change({ reason: "it lasts" })).status).toBe(200);
       expect((await org.owner.delete(`/team-projects/${id}`)).status).toBe(204);
     });
   });
 
-  describe("places in teams, tokens, and what teams hold in the organization", () => {
+  describe("memberships in teams, tokens, and organization-level permissions", () => {
     let guest: Member;
     let strong: Json;
     beforeAll(async () => {
@@ -287,7 +287,7 @@ describe("outlasting", () => {
     });
     const outlasts = /^The team has access that you don't have, or that you have for a shorter time/;
 
-    it("403: a place in a team, the owners' too, that outlasts one's own; until then it can be given", async () => {
+    it("403: a membership in a team, also the owners team, that outlasts one's own; until then it can be granted", async () => {
       for (const teamId of [strong.id, org.ownersTeamId]) {
         refused(await seat(teamId, friend, {}, guest), outlasts);
         refused(await seat(teamId, friend, { "expires-at": later }, guest), outlasts);
@@ -309,7 +309,7 @@ describe("outlasting", () => {
       expect((await invited({ "expires-at": end })).status).toBe(201);
     });
 
-    it("a record that ends before is no obstacle: what a place gives ends with it", async () => {
+    it("a record that expires earlier is no obstacle, because the membership's access ends with it", async () => {
       const brief = await api.makeTeam(org.name);
       await api.makeTeamProject(project.id, brief.id, { access: "read", "expires-at": end });
       const readers = await api.makeTeam(org.name, { "organization-access": { "manage-membership": true } });
@@ -333,7 +333,7 @@ describe("outlasting", () => {
       expect((await guest.post(own, token(end))).status).toBe(201);
     });
 
-    it("403: what a team holds in the organization has no end, so whoever has one does not give it", async () => {
+    it("403: organization-level permissions have no expiry, so callers with temporary access can't grant them", async () => {
       const sentence = /^You have these permissions only for a limited time, .* permanently: read-projects/;
       const attributes = { name: unique("team"), "organization-access": { "read-projects": true } };
       refused(await guest.post(`/organizations/${org.name}/teams`, resource("teams", attributes)), sentence);

@@ -1,4 +1,4 @@
-/** Records of a team's access to a project and to a workspace are twins: where they differ, for the tests of both. */
+/** The differences between team access records on projects and on workspaces, for the tests of both. */
 import { beforeAll } from "vitest";
 import type { Api, Caller, Json } from "../../../support/api.ts";
 import { onProject, onWorkspace, type Org, resource } from "../../../support/builders.ts";
@@ -132,7 +132,7 @@ export const column = (rows: Values, index: number) =>
 
 export const pointerTo = (path: string) => `/data/attributes/${path.replace(".", "/")}`;
 
-/** An organization with one thing of the kind. */
+/** An organization with one target of the kind. */
 export function useTwin(api: Api, { type, subject, on }: Kind) {
   let org: Org;
   let thing: Json;
@@ -160,7 +160,7 @@ export function useTwin(api: Api, { type, subject, on }: Kind) {
     patch: (id: string, attributes: object, caller: Caller = org.owner, headers?: Record<string, string>) =>
       caller.patch(`/${type}/${id}`, resource(type, attributes), headers),
     show: (id: string, caller: Caller = org.owner) => caller.get(`/${type}/${id}`),
-    /** A member of a new team with this on the thing. */
+    /** A member of a new team with this access to the target. */
     holding: async (attributes: object, thingId: string = thing.id) => {
       const team = await api.makeTeam(org.name);
       await twin.record(attributes, thingId, team.id);

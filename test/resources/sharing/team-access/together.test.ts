@@ -1,4 +1,4 @@
-/** Both kinds of records change at the same moment as their teams and places: one order of locks, and the counts stay right. */
+/** Records of both kinds change concurrently with their teams and targets: the lock order holds, and the counters stay correct. */
 import { sql } from "kysely";
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Answer, type Json, useApi } from "../../../support/api.ts";
@@ -23,7 +23,7 @@ const deadlocks = async (): Promise<number> => {
 };
 
 describe("a team that is deleted while it is given access", () => {
-  it("has it and loses it, or is not there; nobody waits in a circle, and the project counts what is left", async () => {
+  it("gets it and loses it, or is not found; there is no deadlock, and the project's counter is correct", async () => {
     const before = await deadlocks();
     for (let round = 0; round < 2; round += 1) {
       const project = await api.makeProject(org.name);

@@ -44,7 +44,7 @@ describe.each(kinds)("update$noun", (kind) => {
     expect(data(await show(made.id))).toEqual(made);
   });
 
-  it("422: what is no level", async () => {
+  it("422: an unknown level", async () => {
     const made = await record({ access: "write" });
     for (const access of [kind.noLevel, null, 1]) expect((await patch(made.id, { access })).status).toBe(422);
   });
@@ -64,7 +64,7 @@ describe.each(kinds)("update$noun", (kind) => {
     expect(pointers(answer)).toEqual([pointerTo(path)]);
   });
 
-  it("custom, absent: nothing changes, and no version is raised", async () => {
+  it("custom, absent: nothing changes, and the version stays the same", async () => {
     const made = await record(rich);
     for (const attributes of kind.nothing) {
       const answer = await patch(made.id, attributes);
@@ -73,14 +73,14 @@ describe.each(kinds)("update$noun", (kind) => {
     }
   });
 
-  it("keeps the team and the thing, whatever is sent", async () => {
+  it("keeps the team and the target, whatever is sent", async () => {
     const made = await record(rich);
     const other = { [subject]: { data: { type: `${subject}s`, id: (await twin.makeThing()).id } } };
     const answer = await twin.org.owner.patch(`/${type}/${made.id}`, resource(type, {}, other));
     expect(data(answer).relationships).toEqual(made.relationships);
   });
 
-  it("404: for whoever may see it but not manage it", async () => {
+  it("404: for callers who can see it but not manage it", async () => {
     const made = await record({ access: "read" });
     const reader = await twin.holding({ access: levels[2] });
     expect((await show(made.id, reader)).status).toBe(200);
@@ -88,13 +88,13 @@ describe.each(kinds)("update$noun", (kind) => {
     expect((await reader.delete(`/${type}/${made.id}`)).status).toBe(404);
   });
 
-  it("412: If-Match that does not fit, before the rules", async () => {
+  it("412: If-Match that does not match, before other checks", async () => {
     const { id } = await record({ access: "write" });
     const stale = { "if-match": '"7"' };
     expect((await patch(id, chosen(kind.runs, "apply"), twin.org.owner, stale)).status).toBe(412);
   });
 
-  it("leaves audit events with before and after, also of its end", async () => {
+  it("records audit events with before and after, also of its deletion", async () => {
     const made = await record({ access: "write" });
     data(await patch(made.id, { access: "read" }));
     expect((await twin.org.owner.delete(`/${type}/${made.id}`)).status).toBe(204);
@@ -105,7 +105,7 @@ describe.each(kinds)("update$noun", (kind) => {
     expect((await of("delete")).after).toBeNull();
   });
 
-  it("is gone once it is deleted, and with its team, and with its thing", async () => {
+  it("does not exist after its deletion, or that of its team or target", async () => {
     const fresh = await twin.makeThing();
     const [one, two, three] = await Promise.all([1, 2, 3].map(() => record({ access: "read" }, fresh.id)));
     const { owner } = twin.org;
@@ -122,7 +122,7 @@ describe.each(kinds)("update$noun", (kind) => {
 describe("updateTeamProject", () => {
   const twin = useTwin(api, kinds[0] as Kind);
 
-  it("403: raising anybody, oneself included, above what one holds; lowering is free", async () => {
+  it("403: raising anybody, including oneself, above one's own access; lowering is allowed", async () => {
     const fresh = await twin.makeThing();
     const managers = await api.makeTeam(twin.org.name);
     const held = { access: "custom", "project-access": { teams: "manage" } };

@@ -200,7 +200,7 @@ describe("too many concurrent uploads", () => {
     await Promise.all(sending.map((each) => each.write("{")));
     await expect.poll(async () => (await contentsOf(api, version.id)).length).toBe(4);
     const refused = await put(uploadUrlOf(version), stateOf());
-    expectRefused(refused, 429, "Too many states are being sent at once. Try again shortly.");
+    expectRefused(refused, 429, "Too many states are being uploaded at the same time. Try again shortly.");
     expect(refused.headers.get("retry-after")).toBe("2");
     expect((await sending.pop()?.end("}"))?.status).toBe(422);
     expectSent(await put(uploadUrlOf(version), stateOf()));

@@ -34,7 +34,6 @@ const workspaceAccess = z.object({
   "policy-overrides": flag().optional(),
 });
 
-/** The permissions under the names that the two attributes give them. */
 const shownOnProject = ({ settings, teams, variableSets }: PermissionSet) => ({
   settings,
   teams,
@@ -55,20 +54,20 @@ const shownOnWorkspaces = (set: PermissionSet) => ({
 const chosenByDefault = setOf(maskOf(projectLevel("custom")));
 
 const managers =
-  "'manage' on the project's teams: owners, teams with 'manage-projects', project admins, the organization's token; at most what the caller holds";
+  "'manage' on the project's teams: owners, teams with 'manage-projects', project admins, the organization's token; at most the caller's own access";
 const readers =
-  "read access to the project; shows visible teams and the caller's own, and all to whoever has 'read' on its teams";
+  "read access to the project; shows visible teams and the caller's own, and all teams to callers with 'read' on its teams";
 
 export const teamProjects = defineResource<AccessRecord>()(({ required, optional, toOne }) => ({
   type: "team-projects",
-  doc: "A team's access to a project and its workspaces: a level, or permissions chosen one by one.",
+  doc: "A team's access to a project and its workspaces: a level, or individual permissions.",
   id: (record) => record.id,
   version: (record) => record.version,
   attributes: {
-    access: required(oneOf(projectLevelNames), "The level; with 'custom' the permissions are chosen one by one."),
+    access: required(oneOf(projectLevelNames), "The level; 'custom' for individual permissions."),
     "project-access": optional(
       projectAccess,
-      "What the team may do to the project: implied by the level, or chosen where it is 'custom'.",
+      "The team's permissions on the project: implied by the level, or chosen if it is 'custom'.",
       {
         from: ({ permissions }) => shownOnProject(setOf(permissions)),
         default: shownOnProject(chosenByDefault),
@@ -77,7 +76,7 @@ export const teamProjects = defineResource<AccessRecord>()(({ required, optional
     ),
     "workspace-access": optional(
       workspaceAccess,
-      "What the team may do to the project's workspaces: implied by the level, or chosen where it is 'custom'.",
+      "The team's permissions on the project's workspaces: implied by the level, or chosen if it is 'custom'.",
       {
         from: ({ permissions }) => shownOnWorkspaces(setOf(permissions)),
         default: shownOnWorkspaces(chosenByDefault),
@@ -94,10 +93,10 @@ export const teamProjects = defineResource<AccessRecord>()(({ required, optional
       id: (record) => record.teamId,
       related: (record) => `/api/v2/teams/${record.teamId}`,
     }),
-    project: toOne("projects", "The project that it has access to.", {
+    project: toOne("projects", "The project that the team has access to.", {
       create: "required",
-      id: (record) => record.placeId,
-      related: (record) => `/api/v2/projects/${record.placeId}`,
+      id: (record) => record.targetId,
+      related: (record) => `/api/v2/projects/${record.targetId}`,
     }),
   },
   links: (record) => ({ self: `/api/v2/team-projects/${record.id}` }),
@@ -105,7 +104,7 @@ export const teamProjects = defineResource<AccessRecord>()(({ required, optional
     listTeamProjects: {
       method: "GET",
       path: "/team-projects",
-      summary: "List the teams' access to a project",
+      summary: "List team access to a project",
       needs: readers,
       query: {
         paged: true,
@@ -145,7 +144,7 @@ export const teamProjects = defineResource<AccessRecord>()(({ required, optional
     updateTeamProject: {
       method: "PATCH",
       path: "/team-projects/:team_project_id",
-      summary: "Change a team's access to a project",
+      summary: "Update a team's access to a project",
       needs: managers,
       body: "update",
       answer: "document",
@@ -154,7 +153,7 @@ export const teamProjects = defineResource<AccessRecord>()(({ required, optional
     deleteTeamProject: {
       method: "DELETE",
       path: "/team-projects/:team_project_id",
-      summary: "Take a team's access to a project away",
+      summary: "Remove a team's access to a project",
       needs: "'manage' on the project's teams",
       answer: "nothing",
     },

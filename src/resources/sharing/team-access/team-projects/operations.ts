@@ -1,4 +1,4 @@
-/** Team access to projects: what this kind of records brings. */
+/** Team access to projects: the project-specific part. */
 import { type ProjectLevel, projectLevel } from "../../../../access/levels.ts";
 import { projectPermissions, projectRightNeeds, projectRightsOf } from "../../../../access/permissions/project.ts";
 import type { UpdateAttributes } from "../../../../jsonapi/define.ts";
@@ -15,12 +15,11 @@ export const teamProjectKind: AccessKind = {
   tables: projectTables,
   find: statementsOf(projectTables),
   implied: (level) => projectLevel(level as ProjectLevel),
-  sees: (held) => projectPermissions(held)["can-read"],
+  sees: (granted) => projectPermissions(granted)["can-read"],
   rights: projectRightsOf,
   needs: projectRightNeeds["can-manage-team-access"],
 };
 
-/** The permissions that a body chooses. */
 function chosenIn({ projectAccess = {}, workspaceAccess = {} }: UpdateAttributes<typeof teamProjects>): Chosen {
   const within = (parent: string, chosen: object) =>
     Object.entries(chosen).map(([name, value]) => [`${parent}.${name}`, value]);
@@ -39,7 +38,7 @@ export const teamProjectResource = implement(teamProjects, {
   createTeamProject: ({ context, body: { attributes, relationships } }) =>
     giveAccess(teamProjectKind, context, {
       teamId: relationships.team,
-      placeId: relationships.project,
+      targetId: relationships.project,
       level: attributes.access,
       chosen: chosenIn(attributes),
       ending: attributes,

@@ -1,4 +1,4 @@
-/** Where the records of team access to projects are; a project counts its own. */
+/** The tables of team access to projects, which have a counter of records. */
 import { sql } from "kysely";
 import { countTeams } from "../../../register/projects/writes.ts";
 import { endedOnProject } from "../../../shared/grants/in-force.ts";
@@ -7,7 +7,7 @@ import type { AccessTables } from "../kind.ts";
 
 export const projectTables: AccessTables = {
   records: "teamProjects",
-  places: "projects",
+  targets: "projects",
   column: "projectId",
   grants: (principal, through) => [
     projectGrants(sql.ref("x.organizationId"), sql.ref("x.id"), principal, through),

@@ -16,7 +16,7 @@ import type { AccessRecord } from "../kind.ts";
 
 const chosenByDefault = setOf(maskOf(workspaceLevel("custom")));
 
-/** A permission that the level implies, or that is chosen where it is 'custom'. */
+/** A permission that the level implies, or that is chosen if it is 'custom'. */
 const given = (permission: Permission) =>
   ({
     from: ({ permissions }: AccessRecord) => valueIn(permissions, permission),
@@ -25,17 +25,17 @@ const given = (permission: Permission) =>
   }) as const;
 
 const managers =
-  "admin access to the workspace: its admins, its project's maintainers and admins, teams with 'manage-workspaces' or 'manage-projects', owners, the organization's token; at most what the caller holds";
+  "admin access to the workspace: its admins, its project's maintainers and admins, teams with 'manage-workspaces' or 'manage-projects', owners, the organization's token; at most the caller's own access";
 const readers =
-  "read access to the workspace; shows visible teams and the caller's own, and all to its admins and to whoever has 'read' on its project's teams";
+  "read access to the workspace; shows visible teams and the caller's own, and all teams to its admins and to callers with 'read' on its project's teams";
 
 export const teamWorkspaces = defineResource<AccessRecord>()(({ required, optional, toOne }) => ({
   type: "team-workspaces",
-  doc: "A team's access to a workspace: a level, or permissions chosen one by one.",
+  doc: "A team's access to a workspace: a level, or individual permissions.",
   id: (record) => record.id,
   version: (record) => record.version,
   attributes: {
-    access: required(oneOf(workspaceLevelNames), "The level; with 'custom' the permissions are chosen one by one."),
+    access: required(oneOf(workspaceLevelNames), "The level; 'custom' for individual permissions."),
     runs: optional(oneOf(["read", "plan", "apply"]), "Reading runs, queueing plans, applying them.", given("runs")),
     variables: optional(oneOf(["none", "read", "write"]), "Reading and writing variables.", given("variables")),
     "state-versions": optional(
@@ -46,7 +46,7 @@ export const teamWorkspaces = defineResource<AccessRecord>()(({ required, option
     "policy-mocks": optional(oneOf(["none", "read"]), "Reading the data for policy mocks.", given("policyMocks")),
     "workspace-locking": optional(flag(), "Locking and unlocking the workspace.", given("locking")),
     "run-tasks": optional(flag(), "Managing the workspace's run tasks.", given("runTasks")),
-    "policy-overrides": optional(flag(), "Letting runs pass that a policy stopped.", given("policyOverrides")),
+    "policy-overrides": optional(flag(), "Overriding policies that stopped a run.", given("policyOverrides")),
     "expires-at": optional(endSchema, endDoc, { default: null }),
     reason: optional(reasonSchema, reasonDoc, { default: null }),
   },
@@ -57,10 +57,10 @@ export const teamWorkspaces = defineResource<AccessRecord>()(({ required, option
       id: (record) => record.teamId,
       related: (record) => `/api/v2/teams/${record.teamId}`,
     }),
-    workspace: toOne("workspaces", "The workspace that it has access to.", {
+    workspace: toOne("workspaces", "The workspace that the team has access to.", {
       create: "required",
-      id: (record) => record.placeId,
-      related: (record) => `/api/v2/workspaces/${record.placeId}`,
+      id: (record) => record.targetId,
+      related: (record) => `/api/v2/workspaces/${record.targetId}`,
     }),
   },
   links: (record) => ({ self: `/api/v2/team-workspaces/${record.id}` }),
@@ -68,7 +68,7 @@ export const teamWorkspaces = defineResource<AccessRecord>()(({ required, option
     listTeamWorkspaces: {
       method: "GET",
       path: "/team-workspaces",
-      summary: "List the teams' access to a workspace; all of it, unless a page is asked for",
+      summary: "List team access to a workspace; without page parameters, all of it",
       needs: readers,
       query: {
         paged: "if-asked",
@@ -104,7 +104,7 @@ export const teamWorkspaces = defineResource<AccessRecord>()(({ required, option
     updateTeamWorkspace: {
       method: "PATCH",
       path: "/team-workspaces/:team_workspace_id",
-      summary: "Change a team's access to a workspace",
+      summary: "Update a team's access to a workspace",
       needs: managers,
       body: "update",
       answer: "document",
@@ -113,7 +113,7 @@ export const teamWorkspaces = defineResource<AccessRecord>()(({ required, option
     deleteTeamWorkspace: {
       method: "DELETE",
       path: "/team-workspaces/:team_workspace_id",
-      summary: "Take a team's access to a workspace away",
+      summary: "Remove a team's access to a workspace",
       needs: "admin access to the workspace",
       answer: "nothing",
     },

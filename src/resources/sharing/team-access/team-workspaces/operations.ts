@@ -1,4 +1,4 @@
-/** Team access to workspaces: what this kind of records brings. */
+/** Team access to workspaces: the workspace-specific part. */
 import { type WorkspaceLevel, workspaceLevel } from "../../../../access/levels.ts";
 import {
   seesWorkspace,
@@ -25,7 +25,6 @@ export const teamWorkspaceKind: AccessKind = {
   needs: workspacePermissionNeeds["can-update"],
 };
 
-/** The permissions that a body chooses. */
 function chosenIn(attributes: UpdateAttributes<typeof teamWorkspaces>): Chosen {
   const { access: _level, expiresAt: _end, reason: _reason, ...permissions } = attributes;
   const chosen = Object.entries(permissions);
@@ -41,7 +40,7 @@ export const teamWorkspaceResource = implement(teamWorkspaces, {
   createTeamWorkspace: ({ context, body: { attributes, relationships } }) =>
     giveAccess(teamWorkspaceKind, context, {
       teamId: relationships.team,
-      placeId: relationships.workspace,
+      targetId: relationships.workspace,
       level: attributes.access,
       chosen: chosenIn(attributes),
       ending: attributes,

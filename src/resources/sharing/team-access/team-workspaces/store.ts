@@ -1,11 +1,11 @@
-/** Where the records of team access to workspaces are. */
+/** The tables of team access to workspaces. */
 import { sql } from "kysely";
 import { projectGrants, workspaceGrants } from "../../../shared/grants/reads.ts";
 import type { AccessTables } from "../kind.ts";
 
 export const workspaceTables: AccessTables = {
   records: "teamWorkspaces",
-  places: "workspaces",
+  targets: "workspaces",
   column: "workspaceId",
   grants: (principal, through) => [
     projectGrants(sql.ref("x.organizationId"), sql.ref("x.projectId"), principal, through),

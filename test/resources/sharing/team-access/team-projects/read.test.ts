@@ -85,7 +85,7 @@ describe("who sees the records of which teams", () => {
     expect(answer.body.meta.pagination["total-count"]).toBe(total);
   });
 
-  it("404 for whoever can't read the project, although the team is theirs to see", async () => {
+  it("404 for callers who can't read the project, although they can see the team", async () => {
     const plain = await api.makeMember(org.name);
     expect((await plain.get(`/team-projects/${visible.id}`)).status).toBe(404);
   });

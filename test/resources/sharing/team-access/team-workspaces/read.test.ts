@@ -30,7 +30,7 @@ describe("listTeamWorkspaces", () => {
     expect((await list(plain, workspace.id)).status).toBe(404);
   });
 
-  it("is complete and without pagination, unless a page is asked for", async () => {
+  it("is complete and without pagination, unless a page is requested", async () => {
     const fresh = await api.makeWorkspace(org.name);
     for (let count = 0; count < 23; count += 1)
       await api.makeTeamWorkspace(fresh.id, (await api.makeTeam(org.name)).id);
@@ -49,7 +49,7 @@ describe("listTeamWorkspaces", () => {
     expect((await list(org.owner, fresh.id, "&page[size]=0")).status).toBe(400);
   });
 
-  it("shows secret teams to those who may see them", async () => {
+  it("shows secret teams to callers who can see them", async () => {
     const fresh = await api.makeWorkspace(org.name, {}, inProject(project.id));
     const secretTeam = await api.makeTeam(org.name, { visibility: "secret" });
     const secret = await api.makeTeamWorkspace(fresh.id, secretTeam.id, { access: "read" });
